@@ -1,0 +1,160 @@
+"""Everything that can go wrong, as one tree, with one grammar for every message.
+
+::
+
+    UnderstudyError
+    ├── InputError (also a ValueError)    what the user gave cannot be used
+    │   ├── FileError                     a file cannot be found, opened or trusted
+    │   ├── FormatError                   a file's content is not the table it should be
+    │   ├── ColumnError                   columns: names, roles, kinds of values
+    │   ├── LevelError                    levels: the categories inside a column
+    │   ├── MissingValuesError            values that are not there
+    │   └── SettingError                  an option, a codebook or a plan
+    └── OutputError                       something cannot be written where it was asked for
+
+    UnderstudyWarning (a UserWarning)
+    └── DataWarning                       the data can be used, and deserve a second look
+
+Every message says what was expected, what came, and what to do, and never shows a value of a
+confidential column: names of columns, counts and line numbers are all it may contain.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+from enum import IntEnum
+
+__all__ = [
+    "ColumnError",
+    "DataWarning",
+    "ExitCode",
+    "FileError",
+    "FormatError",
+    "InputError",
+    "LevelError",
+    "MissingValuesError",
+    "OutputError",
+    "SettingError",
+    "UnderstudyError",
+    "UnderstudyWarning",
+    "message",
+    "nearest",
+    "quoted",
+    "quoted_list",
+]
+
+LONGEST_NAME = 60
+MOST_NAMES = 12
+
+
+class ExitCode(IntEnum):
+    """What the program's exit status means."""
+
+    DONE = 0
+    DO_NOT_RELEASE = 1
+    WRONG_INPUT = 2
+    NOT_CONVERGED = 3
+    INTERRUPTED = 4
+    FAULT_IN_PROGRAM = 70
+
+
+def message(expected: str, came: str, do: str) -> str:
+    """Put the three parts of a message into the one grammar."""
+    return f"Expected {expected}; found {came}. What to do: {do}."
+
+
+class UnderstudyError(Exception):
+    """Root of all errors this package raises on purpose.
+
+    Parameters
+    ----------
+    expected, came, do : str
+        What was expected, what came instead, and what the reader can do about it.
+    """
+
+    exit_code = ExitCode.WRONG_INPUT
+
+    def __init__(self, expected: str, came: str, do: str) -> None:
+        super().__init__(message(expected, came, do))
+        self.expected = expected
+        self.came = came
+        self.do = do
+
+    def __reduce__(self) -> tuple[type[UnderstudyError], tuple[str, str, str]]:
+        """Keep the three parts when the error travels between processes."""
+        return type(self), (self.expected, self.came, self.do)
+
+
+class InputError(UnderstudyError, ValueError):
+    """What the user gave cannot be used."""
+
+
+class FileError(InputError):
+    """A file cannot be found, opened or trusted."""
+
+
+class FormatError(InputError):
+    """A file's content is not the table it should be."""
+
+
+class ColumnError(InputError):
+    """A column's name, role or kind of values is wrong."""
+
+
+class LevelError(InputError):
+    """The levels of a column are wrong."""
+
+
+class MissingValuesError(InputError):
+    """Values are missing where none may be."""
+
+
+class SettingError(InputError):
+    """An option, a codebook or a plan is wrong."""
+
+
+class OutputError(UnderstudyError):
+    """Something cannot be written where it was asked for."""
+
+
+class UnderstudyWarning(UserWarning):
+    """Root of all warnings of this package."""
+
+
+class DataWarning(UnderstudyWarning):
+    """The data can be used, and deserve a second look."""
+
+
+def quoted(name: object) -> str:
+    """Show a column or option name safely: escaped, shortened, in quotation marks.
+
+    Control characters, line breaks and marks that turn the reading direction are written as
+    escapes, so that a name cannot forge a line of a log or move the cursor of a terminal.
+    """
+    shown = "".join(_visible(character) for character in str(name))
+    if len(shown) > LONGEST_NAME:
+        shown = shown[: LONGEST_NAME - 1] + "…"
+    return f'"{shown}"'
+
+
+def _visible(character: str) -> str:
+    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
+        return character.encode("unicode_escape").decode("ascii")
+    return character
+
+
+def quoted_list(names: Iterable[object]) -> str:
+    """Show several names, and how many more there are beyond the first dozen."""
+    listed = list(names)
+    shown = ", ".join(quoted(name) for name in listed[:MOST_NAMES])
+    if len(listed) > MOST_NAMES:
+        shown += f" and {len(listed) - MOST_NAMES} more"
+    return shown or "none"
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """Say which allowed name is nearest to a mistyped one, as a sentence part or nothing."""
+    close = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.6)
+    return f" (nearest: {quoted(close[0])})" if close else ""

@@ -1,0 +1,199 @@
+"""Numbers become groups with readable names: quantiles, or cut points.
+
+A released file shows the group and never the number. Bins work on the distinct numbers of a column
+and on how many records have each, so their cost does not grow with the records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from understudy.errors import ColumnError, SettingError, nearest, quoted
+
+__all__ = ["Bins", "apply_bins", "bins_from"]
+
+
+class Bins(BaseModel):
+    """How the numbers of one column become groups: `quantiles` or `cuts`, not both.
+
+    Attributes
+    ----------
+    quantiles : int, optional
+        Number of groups of about equal size, named Q1, Q2, ... from the smallest numbers up.
+        Records with the same number are always in the same group: the one of their middle rank.
+    cuts : tuple of float, optional
+        Increasing cut points; a number at a cut point belongs to the group above it.
+    names : tuple of str, optional
+        One name per group, one more than there are cut points (as many as there are quantiles).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    quantiles: int | None = None
+    cuts: tuple[float, ...] | None = None
+    names: tuple[str, ...] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Bins:
+        if (self.quantiles is None) == (self.cuts is None):
+            raise ValueError("give either quantiles or cuts")
+        if self.quantiles is not None and not 2 <= self.quantiles <= 100:
+            raise ValueError("quantiles must be a whole number from 2 to 100")
+        cuts = self.cuts
+        if cuts is not None:
+            if not cuts or not all(math.isfinite(cut) for cut in cuts):
+                raise ValueError("cuts must be at least one finite number")
+            if any(later <= earlier for earlier, later in zip(cuts, cuts[1:], strict=False)):
+                raise ValueError("cuts must increase")
+        if self.names is not None:
+            if len(self.names) != self.n_groups:
+                raise ValueError(f"names must have {self.n_groups} entries, one per group")
+            if len(set(self.names)) != len(self.names) or not all(self.names):
+                raise ValueError("names must be different from each other and not empty")
+        return self
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return self.quantiles if self.quantiles is not None else len(self.cuts or ()) + 1
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the groups, from the smallest numbers up."""
+        if self.names is not None:
+            return self.names
+        if self.cuts is None:
+            return tuple(f"Q{group}" for group in range(1, self.n_groups + 1))
+        ends = [f"{cut:g}" for cut in self.cuts]
+        between = [f"{low}-{high}" for low, high in zip(ends, ends[1:], strict=False)]
+        return (f"<{ends[0]}", *between, f">={ends[-1]}")
+
+    def groups(self, numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Assign each distinct number to its group.
+
+        Parameters
+        ----------
+        numbers : float64 (level,)
+            The distinct numbers.
+        counts : int64 (level,)
+            Records with each number; quantiles are those of the records.
+
+        Returns
+        -------
+        int32 (level,)
+            Group of each number, from 0.
+        """
+        if self.cuts is not None:
+            return np.searchsorted(self.cuts, numbers, side="right").astype(np.int32)
+        order = np.argsort(numbers, kind="stable")
+        below = np.cumsum(counts[order]) - counts[order]  # (level,) records with smaller numbers
+        middle = (below + (counts[order] - 1) / 2) / max(1, counts.sum())
+        groups = np.empty(numbers.size, dtype=np.int32)
+        groups[order] = np.minimum(self.n_groups - 1, np.floor(middle * self.n_groups))
+        return groups
+
+
+def bins_from(settings: Mapping[str, Any] | None) -> dict[str, Bins]:
+    """Read what the user gave as ``bins=``.
+
+    Parameters
+    ----------
+    settings : mapping, optional
+        Column name to a `Bins`; a whole number (quantiles); the word ``"quartiles"``; a sequence
+        of cut points; or a mapping with the fields of `Bins`.
+
+    Returns
+    -------
+    dict of str to Bins
+    """
+    if settings is None:
+        return {}
+    if not isinstance(settings, Mapping):
+        raise SettingError(
+            expected="bins as a mapping from column names to groups",
+            came=f"a value of type {type(settings).__name__}",
+            do='write for instance bins={"income": "quartiles", "age": [20, 40, 60, 80]}',
+        )
+    return {name: _one(name, given) for name, given in settings.items()}
+
+
+def _one(name: str, given: Any) -> Bins:
+    from pydantic import ValidationError
+
+    words = {"quartiles": 4, "quintiles": 5, "deciles": 10, "terciles": 3, "median": 2}
+    try:
+        if isinstance(given, Bins):
+            return given
+        if isinstance(given, str) and given in words:
+            return Bins(quantiles=words[given])
+        if isinstance(given, int) and not isinstance(given, bool):
+            return Bins(quantiles=given)
+        if isinstance(given, Mapping):
+            return Bins(**given)
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            return Bins(cuts=tuple(given))
+    except ValidationError as problem:
+        first = problem.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        hint = nearest(where, Bins.model_fields) if first["type"] == "extra_forbidden" else ""
+        raise SettingError(
+            expected=f"valid bins for column {quoted(name)}",
+            came=f"{where + ': ' if where else ''}{first['msg'].removeprefix('Value error, ')}{hint}",
+            do="give quantiles (a whole number), or cuts (increasing numbers) and names",
+        ) from None
+    except TypeError:
+        pass
+    raise SettingError(
+        expected=f"bins for column {quoted(name)} as a number of quantiles or a list of cut points",
+        came=f"a value of type {type(given).__name__}"
+        + (nearest(given, words) if isinstance(given, str) else ""),
+        do='write for instance "quartiles", 4, [20, 40, 60, 80] or {cuts = [...], names = [...]}',
+    )
+
+
+def apply_bins(
+    name: str, bins: Bins, levels: Sequence[str | None], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Give each level of a column of numbers its group; missing stays -1.
+
+    Returns
+    -------
+    groups : int32 (level,)
+    names : tuple of str
+        The groups, from the smallest numbers up.
+    """
+    numbers = np.full(len(levels), np.nan)
+    wrong = 0
+    for place, level in enumerate(levels):
+        if level is None or counts[place] == 0:
+            continue
+        number = _number(level)
+        if number is None:
+            wrong += int(counts[place])
+        else:
+            numbers[place] = number
+    if wrong:
+        raise ColumnError(
+            expected=f"numbers in column {quoted(name)}, which is to be binned",
+            came=f"{wrong:,} record{'s' * (wrong != 1)} with something else (text, infinity, or a comma as decimal sign)",
+            do="mend these values, declare their codes as missing (na), or leave the bins out",
+        )
+    there = np.flatnonzero(~np.isnan(numbers))
+    groups = np.full(len(levels), -1, dtype=np.int32)
+    groups[there] = bins.groups(numbers[there], counts[there])
+    return groups, bins.group_names
+
+
+def _number(text: str) -> float | None:
+    """Read a number written with a decimal point, in any locale; None if it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in text else None

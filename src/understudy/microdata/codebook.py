@@ -1,0 +1,158 @@
+"""The codebook: what may stand in a file, declared outside of it.
+
+Levels that are taken from the data tell that somebody has them. A codebook written by people who
+know the survey declares the levels, their order, their labels and the codes that mean missing, and
+which combinations are impossible. A release needs one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import field_validator, model_validator
+
+from understudy.errors import SettingError, nearest, quoted
+from understudy.settings import Settings, read_settings, settings_from, toml_key, toml_text
+
+__all__ = ["Codebook", "VariableBook", "codebook_from", "codebook_text"]
+
+
+class VariableBook(Settings):
+    """What a codebook says of one variable.
+
+    Attributes
+    ----------
+    levels : tuple of str, optional
+        All levels that may occur, in the order in which to show them.
+    labels : dict of str to str
+        What a level means, by level.
+    missing : tuple of str
+        Codes that stand for a missing value.
+    description : str
+        What the variable is, for the public codebook.
+    """
+
+    levels: tuple[str, ...] | None = None
+    labels: dict[str, str] = {}
+    missing: tuple[str, ...] = ()
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> VariableBook:
+        if self.levels is None:
+            return self
+        if not self.levels:
+            raise ValueError("levels is an empty list")
+        if len(set(self.levels)) != len(self.levels):
+            raise ValueError("levels names a level twice")
+        if set(self.levels) & set(self.missing):
+            raise ValueError("levels and missing have a code in common")
+        return self
+
+
+class Codebook(Settings):
+    """A codebook: variables by name, and combinations that cannot be.
+
+    Attributes
+    ----------
+    reviewed : bool
+        Whether somebody who knows the survey has read it; a draft from the data starts with false.
+    variables : dict of str to VariableBook
+        By name of the column.
+    impossible : tuple of dict
+        Each a rule: a record that has all the named levels (one of several, where a list is given)
+        cannot be.
+    """
+
+    reviewed: bool = False
+    variables: dict[str, VariableBook] = {}
+    impossible: tuple[dict[str, tuple[str, ...]], ...] = ()
+
+    @field_validator("impossible", mode="before")
+    @classmethod
+    def _one_or_several(cls, rules: Any) -> Any:
+        if not isinstance(rules, Sequence) or isinstance(rules, str):
+            return rules
+        return tuple(
+            {name: (given,) if isinstance(given, str) else given for name, given in rule.items()}
+            if isinstance(rule, Mapping)
+            else rule
+            for rule in rules
+        )
+
+    @model_validator(mode="after")
+    def _check(self) -> Codebook:
+        if any(not rule or not all(rule.values()) for rule in self.impossible):
+            raise ValueError("impossible holds a rule that names no level")
+        return self
+
+    def of(self, name: str) -> VariableBook:
+        """Return what is said of a variable, an empty entry if nothing is."""
+        return self.variables.get(name, VariableBook())
+
+
+def codebook_from(given: Codebook | Mapping[str, Any] | str | os.PathLike[str] | None) -> Codebook:
+    """Read what the user gave as ``codebook=``: a path, a mapping, a `Codebook`, or nothing."""
+    if given is None:
+        return Codebook()
+    if isinstance(given, Codebook):
+        return given
+    if isinstance(given, Mapping):
+        return settings_from(dict(given), Codebook, "codebook")
+    if isinstance(given, str | os.PathLike):
+        return read_settings(given, Codebook, "codebook")
+    raise SettingError(
+        expected="a codebook as the path of a TOML file or as a mapping",
+        came=f"a value of type {type(given).__name__}",
+        do="give one of these, or leave the codebook out",
+    )
+
+
+def check_columns(codebook: Codebook, names: Sequence[str]) -> None:
+    """Refuse a codebook that speaks of columns which the data do not have."""
+    ruled = [name for rule in codebook.impossible for name in rule]
+    for name in [*codebook.variables, *ruled]:
+        if name not in names:
+            raise SettingError(
+                expected="a codebook that names columns of the data only",
+                came=f"{quoted(name)}{nearest(name, names)}",
+                do="correct the name, or take the entry out",
+            )
+
+
+def codebook_text(codebook: Codebook, notes: Sequence[str] = ()) -> str:
+    """Write a codebook as TOML.
+
+    Parameters
+    ----------
+    codebook : Codebook
+        What to write.
+    notes : sequence of str
+        Comment lines for the top of the file.
+
+    Returns
+    -------
+    str
+    """
+    lines = [f"# {note}".rstrip() for note in notes]
+    lines += ["", f"reviewed = {str(codebook.reviewed).lower()}"]
+    for name, book in codebook.variables.items():
+        lines += ["", f"[variables.{toml_key(name)}]"]
+        lines.append(f"description = {toml_text(book.description)}")
+        if book.levels is not None:
+            lines.append("levels = [")
+            lines += [f"  {toml_text(level)}," for level in book.levels]
+            lines.append("]")
+        lines.append(f"missing = [{', '.join(toml_text(code) for code in book.missing)}]")
+        if book.labels:
+            lines.append(f"[variables.{toml_key(name)}.labels]")
+            lines += [
+                f"{toml_key(level)} = {toml_text(text)}" for level, text in book.labels.items()
+            ]
+    for rule in codebook.impossible:
+        lines += ["", "[[impossible]]"]
+        for name, levels in rule.items():
+            lines.append(f"{toml_key(name)} = [{', '.join(toml_text(one) for one in levels)}]")
+    return "\n".join(lines).lstrip("\n") + "\n"

@@ -1,0 +1,222 @@
+"""Texts become codes, records become rows of a table of distinct combinations.
+
+This is the first of the three ideas that keep the program small: distinct combinations are the
+data. A reader, whatever its file format, ends in a `CodedTable`; from there on cost grows with
+the number of distinct combinations and no longer with the number of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.microdata import kernels
+
+__all__ = ["CodedColumn", "CodedTable", "CombinationStore", "Kind", "LevelStore", "regroup"]
+
+Kind = Literal["text", "integer", "real", "boolean"]
+Codes = NDArray[np.int32]
+PIECE = 1 << 15
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@dataclass(frozen=True, repr=False)
+class CodedColumn:
+    """One column of a source: its distinct values as text, in order of first appearance.
+
+    Attributes
+    ----------
+    name : str
+        As it stands in the source.
+    levels : tuple of (str or None)
+        The distinct values; None stands for a value that is missing in the source.
+    kind : {"text", "integer", "real", "boolean"}
+        How the source stores the column; text tables store text.
+    labels : mapping of str to str
+        Value labels that the source carries, by level.
+    declared : tuple of str, optional
+        All levels that the source declares for the column, observed or not, in its order.
+    """
+
+    name: str
+    levels: tuple[str | None, ...]
+    kind: Kind = "text"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    declared: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class CodedTable:
+    """What every reader returns: distinct combinations with counts, and each record's row."""
+
+    columns: tuple[CodedColumn, ...]
+    codes: Codes  # (combination, column)
+    counts: NDArray[np.int64]  # (combination,)
+    of_record: Codes  # (record,) row in `codes`
+
+
+class LevelStore:
+    """The levels of all columns of a text table, in the arrays that the scanning kernel fills."""
+
+    def __init__(self, n_columns: int) -> None:
+        self.counters = np.zeros(kernels.N_COUNTERS, dtype=np.int64)
+        self.levels = kernels.Levels(
+            slots=np.full(16, -1, dtype=np.int32),
+            hashes=np.zeros(0, dtype=np.uint64),
+            columns=np.zeros(0, dtype=np.int32),
+            codes=np.zeros(0, dtype=np.int32),
+            starts=np.zeros(0, dtype=np.int64),
+            lengths=np.zeros(0, dtype=np.int32),
+            text=np.zeros(0, dtype=np.uint8),
+            per_column=np.zeros(n_columns, dtype=np.int32),
+        )
+
+    def reserve(self, new_levels: int, new_bytes: int) -> None:
+        """Make sure that this many further levels and bytes of text fit without growing."""
+        old = self.levels
+        used_levels = int(self.counters[kernels.USED_LEVELS])
+        used_bytes = int(self.counters[kernels.USED_BYTES])
+        size = _grown(old.hashes.size, used_levels + new_levels)
+        grown = old._replace(
+            hashes=_longer(old.hashes, size),
+            columns=_longer(old.columns, size),
+            codes=_longer(old.codes, size),
+            starts=_longer(old.starts, size),
+            lengths=_longer(old.lengths, size),
+            text=_longer(old.text, _grown(old.text.size, used_bytes + new_bytes)),
+        )
+        n_slots = _slots_for(size)
+        if n_slots > old.slots.size:
+            slots = np.full(n_slots, -1, dtype=np.int32)
+            kernels.place_levels(slots, grown.hashes, grown.columns, used_levels)
+            grown = grown._replace(slots=slots)
+        self.levels = grown
+
+    def texts(self, column: int) -> list[str]:
+        """List the levels of one column in order of their codes."""
+        used = int(self.counters[kernels.USED_LEVELS])
+        mine = np.flatnonzero(self.levels.columns[:used] == column)
+        text = self.levels.text.tobytes()
+        starts, lengths = self.levels.starts[mine], self.levels.lengths[mine]
+        return [
+            text[start : start + length].decode("utf-8")
+            for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
+        ]
+
+
+class CombinationStore:
+    """The distinct rows of codes found so far, and which of them each record is."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._slots = np.full(16, -1, dtype=np.int32)
+        self._codes: Codes = np.zeros((0, n_columns), dtype=np.int32)  # (combination, column)
+        self._counts = np.zeros(0, dtype=np.int64)  # (combination,)
+        self._size = 0
+        self.n_columns = n_columns
+        self._of_record: list[Codes] = []
+
+    def add(self, codes: Codes, n_rows: int) -> None:
+        """Count the first rows of an array of codes with axes (record, column)."""
+        of_row = np.empty(n_rows, dtype=np.int32)
+        # In pieces, because room is made for as many new combinations as there are rows, and a
+        # table that is no larger than it must be stays in the processor's cache.
+        for start in range(0, n_rows, PIECE):
+            piece, of_piece = (
+                codes[start : min(start + PIECE, n_rows)],
+                of_row[start : start + PIECE],
+            )
+            self._reserve(len(piece))
+            self._size = int(
+                kernels.count_rows(
+                    piece, len(piece), self._slots, self._codes, self._counts, self._size, of_piece
+                )
+            )
+        self._of_record.append(of_row)
+
+    def table(self, columns: Sequence[CodedColumn]) -> CodedTable:
+        """Close the count and hand over what was found."""
+        return CodedTable(
+            columns=tuple(columns),
+            codes=self._codes[: self._size].copy(),
+            counts=self._counts[: self._size].copy(),
+            of_record=np.concatenate([np.zeros(0, dtype=np.int32), *self._of_record]),
+        )
+
+    def _reserve(self, new_rows: int) -> None:
+        size = _grown(self._counts.size, self._size + new_rows)
+        if size > self._counts.size:
+            codes = np.zeros((size, self._codes.shape[1]), dtype=np.int32)
+            codes[: self._size] = self._codes[: self._size]
+            self._codes = codes
+            self._counts = _longer(self._counts, size)
+        n_slots = _slots_for(size)
+        if n_slots > self._slots.size:
+            self._slots = np.full(n_slots, -1, dtype=np.int32)
+            kernels.place_rows(self._slots, self._codes, self._size)
+
+
+def _grown(size: int, needed: int) -> int:
+    """Next size of an array that must hold `needed` items, grown by half to stay linear."""
+    return size if needed <= size else max(needed, size + size // 2, 1024)
+
+
+def _longer(array: NDArray[Scalar], size: int) -> NDArray[Scalar]:
+    if size <= array.size:
+        return array
+    longer = np.zeros(size, dtype=array.dtype)
+    longer[: array.size] = array
+    return longer
+
+
+def _slots_for(n_entries: int) -> int:
+    """Number of slots, a power of two, that keeps the table at most half full."""
+    return 1 << max(4, (2 * n_entries - 1).bit_length())
+
+
+def regroup(
+    codes: Codes, counts: NDArray[np.int64], of_record: Codes, n_levels: Sequence[int]
+) -> tuple[Codes, NDArray[np.int64], Codes]:
+    """Merge equal rows of codes and put the distinct ones into lexicographic order.
+
+    Parameters
+    ----------
+    codes : int32 (row, column)
+        Possibly with repeated rows, for instance after levels were binned.
+    counts : int64 (row,)
+        Records in each row.
+    of_record : int32 (record,)
+        Row of each record.
+    n_levels : sequence of int
+        Number of levels of each column, all codes are smaller.
+
+    Returns
+    -------
+    codes, counts, of_record
+        The same records over distinct, sorted rows; rows that no record has are left out.
+    """
+    order = _lexicographic_order(codes, n_levels)
+    ordered = codes[order]
+    starts = np.ones(len(order), dtype=bool)  # (row,) whether a new combination starts here
+    if ordered.shape[0] > 1:
+        starts[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
+    new_row = np.empty(len(order), dtype=np.int32)
+    new_row[order] = np.cumsum(starts) - 1
+    merged = np.bincount(new_row, weights=counts, minlength=int(starts.sum())).astype(np.int64)
+    return ordered[starts], merged, new_row[of_record]
+
+
+def _lexicographic_order(codes: Codes, n_levels: Sequence[int]) -> NDArray[np.intp]:
+    """Sort rows by their first column, then the second, and so on."""
+    product = 1
+    for levels in n_levels:
+        product *= max(1, int(levels))
+    if product < 2**63:
+        key = np.zeros(codes.shape[0], dtype=np.int64)
+        for column, levels in enumerate(n_levels):
+            key = key * max(1, int(levels)) + codes[:, column]
+        return np.argsort(key, kind="stable")
+    return np.lexsort(codes.T[::-1])

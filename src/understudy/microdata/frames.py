@@ -1,0 +1,219 @@
+"""Data frames and Parquet files: their columns become codes batch by batch.
+
+Polars does the hashing of values; what comes out is the same `CodedTable` as from a text file. A
+value becomes the text that a CSV export of it would show: whole numbers without a decimal point,
+``true`` and ``false``. Dates, lists and other things that are no categories are refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from understudy.errors import ColumnError, FormatError, InputError, quoted
+from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStore, Kind
+from understudy.microdata.files import SourceFile
+from understudy.microdata.roles import check_names
+
+__all__ = ["ColumnCoder", "FrameSource", "count_codes", "damaged", "frame_source", "parquet_source"]
+
+BATCH = 1 << 18
+
+
+@dataclass(frozen=True, repr=False)
+class FrameSource:
+    """A lazy frame with what its columns declare beyond their values."""
+
+    frame: pl.LazyFrame
+    names: tuple[str, ...]
+    declared: Mapping[str, tuple[str, ...]]
+    ordered: frozenset[str]
+
+    def read(self, columns: Sequence[str]) -> CodedTable:
+        """Read and code the named columns, batch by batch while Polars reads ahead."""
+        schema = self.frame.collect_schema()
+        known = {name: ColumnCoder.of(name, schema[name]) for name in columns}
+        chosen = self.frame.select([coder.expression for coder in known.values()])
+        batches = chosen.collect_batches(chunk_size=BATCH, maintain_order=True)
+        return count_codes(batches, known, self.declared, labels={})
+
+
+@dataclass(frozen=True)
+class ColumnCoder:
+    """How one column becomes codes: an expression, and the values it has met so far."""
+
+    name: str
+    kind: Kind
+    known: pl.Categories
+
+    @classmethod
+    def of(cls, name: str, dtype: Any) -> ColumnCoder:
+        """Make the coder of a column of this type, or say that it holds no categories."""
+        return cls(name, _kind(dtype, name), pl.Categories.random())
+
+    @property
+    def expression(self) -> pl.Expr:
+        """Code of each value: 0 for a missing one, else one more than its place among the known."""
+        value = pl.col(self.name)
+        if self.kind == "real":
+            value = value.cast(pl.Float64).fill_nan(None)
+        text = value.cast(pl.String).cast(pl.Categorical(self.known))
+        return text.to_physical().cast(pl.Int32).add(1).fill_null(0).alias(self.name)
+
+    @property
+    def levels(self) -> tuple[str | None, ...]:
+        """The values met so far by code, None for code 0, which stands for missing."""
+        return (None, *self.known.to_series().to_list())
+
+
+def parquet_source(source: SourceFile) -> FrameSource:
+    """Open a Parquet file."""
+    try:
+        frame = pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
+        schema = frame.collect_schema()
+    except (pl.exceptions.PolarsError, OSError):
+        raise damaged(source) from None
+    return _with_declared(frame, schema)
+
+
+def damaged(source: SourceFile) -> FormatError:
+    """Say that a file's content does not hold together."""
+    return FormatError(
+        expected=f"a complete {source.kind} file {quoted(source.path.name)}",
+        came="a damaged or cut off file",
+        do="copy or export the file again",
+    )
+
+
+def frame_source(native: object) -> FrameSource:
+    """Take a pandas, Polars or pyarrow frame.
+
+    Parameters
+    ----------
+    native : frame
+        Anything that narwhals knows as an eager frame, or a Polars LazyFrame.
+
+    Returns
+    -------
+    FrameSource
+    """
+    if isinstance(native, pl.LazyFrame):
+        return _with_declared(native, native.collect_schema())
+    try:
+        frame = nw.from_native(native, eager_only=True)  # type: ignore[call-overload]
+    except TypeError:
+        raise InputError(
+            expected="the path of a file, or a pandas, Polars or pyarrow data frame",
+            came=f"an object of type {type(native).__name__}",
+            do="give one of these",
+        ) from None
+    if frame.implementation.is_pandas_like():
+        return _from_pandas(frame)
+    polars = frame.to_polars()
+    return _with_declared(polars.lazy(), polars.schema)
+
+
+def _with_declared(frame: pl.LazyFrame, schema: Mapping[str, Any]) -> FrameSource:
+    declared = {
+        name: tuple(kind.categories.to_list())
+        for name, kind in schema.items()
+        if isinstance(kind, pl.Enum)
+    }
+    return FrameSource(frame, tuple(schema), declared, frozenset())
+
+
+def _from_pandas(frame: Any) -> FrameSource:
+    """Convert column by column: pandas columns of mixed objects fit no other frame as they are."""
+    names = [str(name) for name in frame.to_native().columns]
+    check_names(names)
+    columns, declared, ordered = [], {}, set()
+    for name, column in zip(names, frame.iter_columns(), strict=True):
+        kind = column.dtype
+        if isinstance(kind, nw.Categorical | nw.Enum):
+            categories = [_object_text(value, name) for value in column.cat.get_categories()]
+            declared[name] = tuple(text for text in categories if text is not None)
+            if isinstance(kind, nw.Enum):
+                ordered.add(name)
+        if isinstance(kind, nw.Object | nw.String | nw.Categorical | nw.Enum | nw.Unknown):
+            values = [_object_text(value, name) for value in column.to_list()]
+            columns.append(pl.Series(name, values, dtype=pl.String))
+        else:
+            columns.append(pl.Series(name, column.to_list(), strict=False, nan_to_null=True))
+    return FrameSource(pl.DataFrame(columns).lazy(), tuple(names), declared, frozenset(ordered))
+
+
+def _object_text(value: object, column: str) -> str | None:
+    """Turn one cell of a column of Python objects into its category."""
+    if value is None or value != value or type(value).__name__ in {"NAType", "NaTType"}:  # noqa: PLR0124
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    raise _no_category(column, f"values of type {type(value).__name__} among its cells")
+
+
+def _no_category(column: str, came: str) -> ColumnError:
+    return ColumnError(
+        expected=f"categories (text, whole numbers or true/false) in column {quoted(column)}",
+        came=came,
+        do="turn the column into text or groups first, or leave it out (ignore it)",
+    )
+
+
+def count_codes(
+    batches: Iterable[pl.DataFrame],
+    coders: Mapping[str, ColumnCoder],
+    declared: Mapping[str, tuple[str, ...]],
+    labels: Mapping[str, Mapping[str, str]],
+) -> CodedTable:
+    """Count the combinations in frames of codes that come one after another.
+
+    Parameters
+    ----------
+    batches : iterable of polars.DataFrame
+        Codes, in the order of the records, from the coders' expressions.
+    coders : mapping of str to ColumnCoder
+        By column, in the order of the batches' columns.
+    declared, labels : mapping
+        Levels that a column declares, and labels of its levels, where there are any.
+
+    Returns
+    -------
+    CodedTable
+    """
+    combinations = CombinationStore(len(coders))
+    for batch in batches:
+        codes = np.ascontiguousarray(batch.to_numpy(order="c"), dtype=np.int32)
+        combinations.add(codes, batch.height)
+    return combinations.table(
+        [
+            CodedColumn(name, one.levels, one.kind, labels.get(name, {}), declared.get(name))
+            for name, one in coders.items()
+        ]
+    )
+
+
+def _kind(dtype: Any, column: str) -> Kind:
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_float() or dtype.is_decimal():
+        return "real"
+    if dtype == pl.Boolean:
+        return "boolean"
+    if dtype.is_temporal():
+        raise ColumnError(
+            expected=f"categories in column {quoted(column)}",
+            came="dates or times",
+            do="turn it into groups first (a year, a quarter, an age group), or leave it out",
+        )
+    if dtype == pl.String or dtype == pl.Null or isinstance(dtype, pl.Categorical | pl.Enum):
+        return "text"
+    raise _no_category(column, f"values of type {dtype!s}")

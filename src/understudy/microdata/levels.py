@@ -1,0 +1,212 @@
+"""The levels of one column: which there are, in which order, and which mean missing."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import ColumnError, DataWarning, LevelError, SettingError, quoted
+from understudy.microdata.bins import Bins, apply_bins
+from understudy.microdata.codebook import VariableBook
+from understudy.microdata.coding import CodedColumn
+from understudy.microdata.delimited import LONGEST_LEVEL
+from understudy.microdata.roles import folded
+from understudy.microdata.schema import MISSING
+
+__all__ = ["Settled", "UnusedLevels", "looks_continuous", "near_duplicates", "settle_levels"]
+
+UnusedLevels = Literal["error", "keep", "drop"]
+UNUSED_CHOICES = ("error", "keep", "drop")
+
+# A text column of decimal numbers with more distinct values than this wants bins.
+MOST_DECIMALS = 20
+
+_DECIMAL = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?\s*")
+
+
+@dataclass(frozen=True, repr=False)
+class Settled:
+    """A column whose levels are settled: old codes lead to new ones, -1 for missing."""
+
+    name: str
+    levels: tuple[str, ...]
+    new_code: NDArray[np.int32]  # (old level,)
+    labels: Mapping[str, str]
+    missing_code: str
+    numeric: bool
+
+
+def settle_levels(
+    column: CodedColumn,
+    counts: NDArray[np.int64],
+    bins: Bins | None,
+    book: VariableBook,
+    na: Sequence[str],
+    unused: UnusedLevels,
+    *,
+    ordered: bool,
+) -> Settled:
+    """Decide on the levels of one column.
+
+    Parameters
+    ----------
+    column : CodedColumn
+        As the reader found it.
+    counts : int64 (level,)
+        Records with each of its levels.
+    bins : Bins, optional
+        Groups for its numbers.
+    book : VariableBook
+        What the codebook says of it.
+    na : sequence of str
+        Texts that mean missing in any column.
+    unused : {"error", "keep", "drop"}
+        What to do with levels that the column declares and no record has.
+    ordered : bool
+        Whether the source declares an order of its levels.
+
+    Returns
+    -------
+    Settled
+    """
+    if unused not in UNUSED_CHOICES:
+        raise SettingError(
+            expected='unused_levels as "error", "keep" or "drop"',
+            came=quoted(unused),
+            do="choose one",
+        )
+    missing_codes = (*book.missing, *_texts(na))
+    there = [
+        None if level in missing_codes or counts[place] == 0 else level
+        for place, level in enumerate(column.levels)
+    ]
+    if bins is not None:
+        groups, names = apply_bins(column.name, bins, there, counts)
+        _check_codebook(column.name, names, book)
+        return Settled(column.name, names, groups, {}, _first(missing_codes), numeric=False)
+    observed = [level for level in there if level is not None]
+    _check_values(column, observed, counts, book)
+    levels = _ordered_levels(column, observed, book, unused)
+    if ordered:
+        _note(f"the order of the levels of {quoted(column.name)} is kept for display; the models "
+              "treat its levels as unordered")  # fmt: skip
+    place_of = {level: place for place, level in enumerate(levels)}
+    new_code = np.array([place_of.get(level, -1) for level in there], dtype=np.int32)  # type: ignore[arg-type]
+    numeric = column.kind == "integer"
+    return Settled(column.name, levels, new_code, column.labels, _first(missing_codes), numeric)
+
+
+def _texts(na: Sequence[str]) -> tuple[str, ...]:
+    listed = (na,) if isinstance(na, str) else tuple(na)
+    if not all(isinstance(code, str) for code in listed):
+        raise SettingError(
+            expected="texts that mean missing, for the option na",
+            came="something that is not text",
+            do='write for instance na=["", "NA", "-9"]',
+        )
+    return listed
+
+
+def _first(codes: Sequence[str]) -> str:
+    return codes[0] if codes else ""
+
+
+def _note(text: str) -> None:
+    warnings.warn(text, DataWarning, stacklevel=4)
+
+
+def _check_values(
+    column: CodedColumn, observed: Sequence[str], counts: NDArray[np.int64], book: VariableBook
+) -> None:
+    name = quoted(column.name)
+    if column.kind == "real":
+        infinite = sum(
+            int(number)
+            for level, number in zip(column.levels, counts, strict=True)
+            if level in {"inf", "-inf"}
+        )
+        also = f", {infinite:,} of them infinite" if infinite else ""
+        raise ColumnError(
+            expected=f"categories in column {name}",
+            came=f"numbers with a decimal point ({len(observed):,} different ones{also})",
+            do=f'bin them first, for instance bins={{{name}: "quartiles"}} or a list of cut '
+            "points; if they are codes, store them as text or whole numbers",
+        )
+    if book.levels is None and column.kind == "text" and looks_continuous(observed):
+        raise ColumnError(
+            expected=f"categories in column {name}",
+            came=f"{len(observed):,} different numbers, some with a decimal point",
+            do=f'bin them first, for instance bins={{{name}: "quartiles"}} or a list of cut '
+            "points; ignore the column; or, if they are codes, declare them in a codebook",
+        )
+    if any(len(level.encode("utf-8", "surrogatepass")) > LONGEST_LEVEL for level in observed):
+        raise LevelError(
+            expected=f"levels of at most {LONGEST_LEVEL:,} bytes in column {name}",
+            came="a longer one",
+            do="leave columns of free text out (they are no categories), or shorten the text",
+        )
+    if MISSING in observed:
+        raise LevelError(
+            expected=f"levels other than the word that stands for missing values ({MISSING})",
+            came=f"that very text in column {name}",
+            do="declare it as a missing code (na), or write it differently",
+        )
+
+
+def looks_continuous(levels: Sequence[str]) -> bool:
+    """Tell whether text levels look like measurements: many decimal numbers, some with a point."""
+    if len(levels) <= MOST_DECIMALS:
+        return False
+    return any("." in level for level in levels) and all(map(_DECIMAL.fullmatch, levels))
+
+
+def _check_codebook(name: str, levels: Iterable[str], book: VariableBook) -> None:
+    if book.levels is None:
+        return
+    beyond = sum(level not in set(book.levels) for level in levels)
+    if beyond:
+        raise LevelError(
+            expected=f"only levels of {quoted(name)} that the codebook declares",
+            came=f"{beyond:,} other level{'s' * (beyond != 1)} in the data",
+            do="add them to the codebook, declare them as missing codes, or mend the data",
+        )
+
+
+def _ordered_levels(
+    column: CodedColumn, observed: Sequence[str], book: VariableBook, unused: UnusedLevels
+) -> tuple[str, ...]:
+    if book.levels is not None:
+        _check_codebook(column.name, observed, book)
+        return book.levels
+    if column.declared is None:
+        return tuple(sorted(observed, key=_sort_key if column.kind == "integer" else None))
+    seen = set(observed)
+    idle = sum(level not in seen for level in column.declared)
+    if idle and unused == "error":
+        raise LevelError(
+            expected=f"every level that column {quoted(column.name)} declares in some record",
+            came=f"{idle:,} declared level{'s' * (idle != 1)} that no record has",
+            do='choose with the option unused_levels: "keep" (they can then appear in synthetic '
+            'data) or "drop"; or declare the levels in a codebook',
+        )
+    if unused == "keep":
+        return column.declared
+    return tuple(level for level in column.declared if level in seen)
+
+
+def _sort_key(level: str) -> tuple[int, str]:
+    """Sort whole numbers by their value."""
+    return int(level), level
+
+
+def near_duplicates(levels: Sequence[str]) -> int:
+    """Count levels that differ from another one only in case, spaces or composed characters."""
+    groups = Counter(folded(level) for level in levels)
+    return sum(size for size in groups.values() if size > 1)

@@ -1,0 +1,158 @@
+"""Which column plays which part: synthesized, kept, or ignored."""
+
+from __future__ import annotations
+
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from understudy.errors import ColumnError, DataWarning, SettingError, nearest, quoted, quoted_list
+
+__all__ = ["RESERVED", "Roles", "assign_roles", "check_names", "folded", "warn_of_similar_names"]
+
+# Names that synthetic files and result tables use for themselves.
+RESERVED = ("_row", "_set")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Names of the columns by the part they play, each in the order of the file."""
+
+    synthesized: tuple[str, ...]
+    kept: tuple[str, ...]
+    ignored: tuple[str, ...]
+    used: tuple[str, ...]  # synthesized and kept together
+
+
+def folded(text: str) -> str:
+    """Fold what people do not see: case, spaces around and inside, composed characters."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse columns without a name or with the same name, and point at names nearly the same."""
+    blank = [str(place) for place, name in enumerate(names, start=1) if not name.strip()]
+    if blank:
+        raise ColumnError(
+            expected="a name for every column",
+            came=f"no name, or only spaces, for column number {', '.join(blank[:12])}",
+            do="give every column a name in the header",
+        )
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        raise ColumnError(
+            expected="every column name once",
+            came=f"{quoted_list(twice)} more than once",
+            do="rename the columns so that each has a name of its own",
+        )
+
+
+def warn_of_similar_names(names: Iterable[str]) -> None:
+    """Warn of names that differ only in case or spaces."""
+    by_folded: dict[str, list[str]] = {}
+    for name in names:
+        by_folded.setdefault(folded(name), []).append(name)
+    for similar in by_folded.values():
+        if len(similar) > 1:
+            warnings.warn(
+                f"the columns {quoted_list(similar)} differ only in case or spaces: check that "
+                "you name the one you mean",
+                DataWarning,
+                stacklevel=3,
+            )
+
+
+def assign_roles(
+    names: Sequence[str],
+    synthesize: Sequence[str] | str,
+    keep: Sequence[str] | str | None,
+    ignore: Sequence[str] | str | None,
+) -> Roles:
+    """Give every column its part.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All columns of the source, in order.
+    synthesize : sequence of str
+        Columns to draw anew.
+    keep : sequence of str, optional
+        Columns to keep as they are; all others that are not ignored when left out.
+    ignore : sequence of str, optional
+        Columns to leave out of everything.
+
+    Returns
+    -------
+    Roles
+    """
+    wanted = _listed(synthesize, "synthesize")
+    kept = None if keep is None else _listed(keep, "keep")
+    left_out = [] if ignore is None else _listed(ignore, "ignore")
+    if not wanted:
+        raise SettingError(
+            expected="at least one column to synthesize",
+            came="none",
+            do=f"name one of the columns {quoted_list(names)}",
+        )
+    _check_known(names, [*wanted, *(kept or []), *left_out])
+    _check_apart(wanted, kept or [], left_out)
+    _check_reserved([name for name in names if name not in left_out])
+    chosen = set(wanted)
+    if kept is None:
+        kept = [name for name in names if name not in chosen and name not in set(left_out)]
+    order = {name: place for place, name in enumerate(names)}
+    used = chosen | set(kept)
+    return Roles(
+        synthesized=tuple(sorted(chosen, key=order.__getitem__)),
+        kept=tuple(sorted(set(kept), key=order.__getitem__)),
+        ignored=tuple(name for name in names if name not in used),
+        used=tuple(name for name in names if name in used),
+    )
+
+
+def _listed(given: Sequence[str] | str, option: str) -> list[str]:
+    listed = [given] if isinstance(given, str) else list(given)
+    wrong = [name for name in listed if not isinstance(name, str)]
+    if wrong:
+        raise SettingError(
+            expected=f"names of columns as text for {option}",
+            came=f"a value of type {type(wrong[0]).__name__}",
+            do="give the names as they stand in the header",
+        )
+    return listed
+
+
+def _check_known(names: Sequence[str], asked: Sequence[str]) -> None:
+    unknown = [name for name in asked if name not in set(names)]
+    if not unknown:
+        return
+    hint = "; is the delimiter right? Only one column was found" if len(names) == 1 else ""
+    raise ColumnError(
+        expected=f"one of the columns {quoted_list(names)}",
+        came=f"{quoted(unknown[0])}{nearest(unknown[0], names)}, which is not in the data",
+        do=f"use a name from the list{hint}",
+    )
+
+
+def _check_apart(synthesized: Sequence[str], kept: Sequence[str], ignored: Sequence[str]) -> None:
+    parts = {"synthesized": set(synthesized), "kept": set(kept), "ignored": set(ignored)}
+    for first, second in (("synthesized", "kept"), ("synthesized", "ignored"), ("kept", "ignored")):
+        both = sorted(parts[first] & parts[second])
+        if both:
+            raise SettingError(
+                expected="one part for every column",
+                came=f"{quoted_list(both)} both {first} and {second}",
+                do="name each column in one of the lists only",
+            )
+
+
+def _check_reserved(names: Iterable[str]) -> None:
+    taken = [name for name in names if name in RESERVED]
+    if taken:
+        raise ColumnError(
+            expected=f"names other than {quoted_list(RESERVED)}, which result files use themselves",
+            came=f"a column called {quoted_list(taken)}",
+            do="rename the column, or name it under ignore",
+        )

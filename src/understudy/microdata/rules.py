@@ -1,0 +1,84 @@
+"""Impossible combinations (structural zeros): no record of the data may have one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import LevelError, SettingError, quoted
+from understudy.microdata.table import Microdata
+
+__all__ = ["breaks_rules", "check_impossible"]
+
+
+def breaks_rules(
+    data: Microdata, codes: NDArray[np.int32], rules: Sequence[Mapping[str, tuple[str, ...]]]
+) -> NDArray[np.int32]:
+    """Find which rule each row of codes breaks.
+
+    Parameters
+    ----------
+    data : Microdata
+        For its variables.
+    codes : int32 (row, variable)
+        In the order of the data's variables.
+    rules : sequence of mappings
+        Levels that cannot occur together, by variable.
+
+    Returns
+    -------
+    int32 (row,)
+        Number of the first rule that the row breaks, -1 for none.
+    """
+    broken = np.full(codes.shape[0], -1, dtype=np.int32)
+    for number, rule in reversed(list(enumerate(rules))):
+        hit = np.ones(codes.shape[0], dtype=bool)
+        for name, levels in rule.items():
+            place = data.names.index(name)
+            forbidden = [data.variables[place].levels.index(level) for level in levels]
+            hit &= np.isin(codes[:, place], forbidden)
+        broken[hit] = number
+    return broken
+
+
+def check_impossible(data: Microdata) -> None:
+    """Refuse data with a record that the codebook calls impossible."""
+    if not data.impossible:
+        return
+    _check_rules(data)
+    broken = breaks_rules(data, data.combinations, data.impossible)
+    hit = broken >= 0
+    if hit.all():
+        raise SettingError(
+            expected="rules for impossible combinations that leave some combination possible",
+            came="rules that every record breaks",
+            do="read the rules again: a record is impossible when it has all levels of one rule",
+        )
+    if hit.any():
+        numbers = sorted({int(number) + 1 for number in broken[hit]})
+        raise LevelError(
+            expected="no record with a combination that the codebook calls impossible",
+            came=f"{int(data.counts[hit].sum()):,} records that break rule number "
+            f"{', '.join(map(str, numbers[:12]))} of the codebook",
+            do="mend the records, or the rule",
+        )
+
+
+def _check_rules(data: Microdata) -> None:
+    for number, rule in enumerate(data.impossible, start=1):
+        for name, levels in rule.items():
+            if name not in data.names:
+                raise SettingError(
+                    expected="rules about columns that are kept or synthesized",
+                    came=f"rule number {number} about {quoted(name)}",
+                    do="keep that column, or take the rule out",
+                )
+            unknown = sum(level not in data.variable(name).levels for level in levels)
+            if unknown:
+                raise SettingError(
+                    expected=f"levels of {quoted(name)} in rule number {number}",
+                    came=f"{unknown} that the data and the codebook do not have",
+                    do="correct the spelling, or declare the levels in the codebook",
+                )

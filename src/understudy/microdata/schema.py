@@ -1,0 +1,70 @@
+"""What is known of each variable: its levels, their order and labels, and the part it plays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from understudy.errors import quoted
+
+__all__ = ["MISSING", "Role", "Variable"]
+
+Role = Literal["synthesized", "kept"]
+
+# The level that stands for a missing value where missing is a level. In frames it is null.
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True, repr=False)
+class Variable:
+    """One variable of the data.
+
+    Attributes
+    ----------
+    name : str
+        Name of its column.
+    role : {"synthesized", "kept"}
+        The part it plays.
+    levels : tuple of str
+        Its levels; a code is a place in this tuple.
+    labels : mapping of str to str
+        What a level means, by level, where the source or the codebook says it.
+    description : str
+        What the variable is.
+    declared : bool
+        Whether a codebook declares the levels; otherwise they were found in the data.
+    missing_code : str
+        How a missing value is written in text files.
+    numeric : bool
+        Whether the source stores the levels as whole numbers, so that statistical programs get
+        numbers back.
+    """
+
+    name: str
+    role: Role
+    levels: tuple[str, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    description: str = ""
+    declared: bool = False
+    missing_code: str = ""
+    numeric: bool = False
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels, a missing level included."""
+        return len(self.levels)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the last level stands for missing values."""
+        return bool(self.levels) and self.levels[-1] == MISSING
+
+    @property
+    def present_levels(self) -> tuple[str, ...]:
+        """The levels without the one for missing values."""
+        return self.levels[:-1] if self.has_missing else self.levels
+
+    def __repr__(self) -> str:
+        """Show the shape only, never a level."""
+        return f"Variable({quoted(self.name)}, {self.role}, {self.n_levels} levels)"

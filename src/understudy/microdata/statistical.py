@@ -1,0 +1,167 @@
+"""Files of SAS, Stata and SPSS, with the labels of their values.
+
+These programs store nearly every number as a floating-point number; a column whose numbers are all
+whole is a column of codes, and its levels are written without a decimal point. Values that the file
+itself marks as missing are missing here too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from understudy.errors import FormatError, SettingError, quoted
+from understudy.microdata.coding import CodedColumn, CodedTable
+from understudy.microdata.files import SourceFile, open_source
+from understudy.microdata.frames import ColumnCoder, count_codes, damaged
+
+__all__ = ["StatisticalSource", "statistical_source"]
+
+CHUNK = 1 << 19
+
+
+@dataclass(frozen=True, repr=False)
+class StatisticalSource:
+    """A SAS, Stata or SPSS file whose description has been read, its records not yet."""
+
+    source: SourceFile
+    names: tuple[str, ...]
+    labels: Mapping[str, Mapping[str, str]]
+    descriptions: Mapping[str, str]
+    encoding: str | None
+
+    def read(self, columns: Sequence[str]) -> CodedTable:
+        """Read and code the named columns."""
+        chunks = self._chunks(columns)
+        first = next(chunks)
+        coders = {name: ColumnCoder.of(name, first.schema[name]) for name in columns}
+        coded = (
+            chunk.select([coder.expression for coder in coders.values()])
+            for chunk in itertools.chain([first], chunks)
+        )
+        table = count_codes(coded, coders, declared={}, labels=self.labels)
+        self.source.check_unchanged()
+        return replace(table, columns=tuple(_whole_numbers(column) for column in table.columns))
+
+    def _chunks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        schema: Mapping[str, Any] | None = None
+        offset = 0
+        while True:
+            options = {"usecols": list(columns), "row_offset": offset, "row_limit": CHUNK}
+            frame, _ = _read(self.source, self.encoding, **options)
+            if schema is None:
+                schema = {name: _settled(kind) for name, kind in frame.schema.items()}
+            frame = frame.select(columns)
+            if offset == 0 or frame.height:
+                yield frame.cast(schema)  # type: ignore[arg-type]
+            offset += frame.height
+            if frame.height < CHUNK:
+                return
+
+
+def statistical_source(
+    source: SourceFile, encoding: str | None, catalog: str | os.PathLike[str] | None
+) -> StatisticalSource:
+    """Read the description of a SAS, Stata or SPSS file.
+
+    Parameters
+    ----------
+    source : SourceFile
+        Of kind ``"sas"``, ``"xport"``, ``"stata"`` or ``"spss"``.
+    encoding : str, optional
+        In place of the one that the file names.
+    catalog : path, optional
+        A ``.sas7bcat`` file with the labels of a SAS file's values.
+
+    Returns
+    -------
+    StatisticalSource
+    """
+    _, about = _read(source, encoding, metadataonly=True)
+    value_labels = dict(about.variable_value_labels)
+    if catalog is not None:
+        value_labels |= _catalog_labels(source, about, catalog, encoding)
+    labels = {
+        name: {_level_text(value): str(label) for value, label in mapping.items()}
+        for name, mapping in value_labels.items()
+    }
+    descriptions = {
+        name: text for name, text in about.column_names_to_labels.items() if text is not None
+    }
+    return StatisticalSource(source, tuple(about.column_names), labels, descriptions, encoding)
+
+
+def _read(source: SourceFile, encoding: str | None, **options: Any) -> tuple[pl.DataFrame, Any]:
+    import pyreadstat
+
+    reader = {
+        "sas": pyreadstat.read_sas7bdat,
+        "xport": pyreadstat.read_xport,
+        "stata": pyreadstat.read_dta,
+        "spss": pyreadstat.read_sav,
+    }[source.kind]
+    try:
+        frame, about = reader(
+            str(source.path), encoding=encoding, output_format="polars", **options
+        )
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeError, ValueError):
+        raise damaged(source) from None
+    return frame, about
+
+
+def _catalog_labels(
+    source: SourceFile, about: Any, catalog: str | os.PathLike[str], encoding: str | None
+) -> dict[str, Mapping[Any, str]]:
+    import pyreadstat
+
+    if source.kind != "sas":
+        raise SettingError(
+            expected="a catalog only beside a .sas7bdat file",
+            came=f"one beside a file of kind {source.kind}",
+            do="leave the catalog out",
+        )
+    path = open_source(catalog).path
+    try:
+        _, formats = pyreadstat.read_sas7bcat(str(path), encoding=encoding, output_format="polars")
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeError, ValueError):
+        raise FormatError(
+            expected=f"a SAS catalog of formats in {quoted(path.name)}",
+            came="something else, or a damaged file",
+            do="give the .sas7bcat file that belongs to the data",
+        ) from None
+    return {
+        name: formats.value_labels[label_set]
+        for name, label_set in about.variable_to_label.items()
+        if label_set in formats.value_labels
+    }
+
+
+def _settled(kind: Any) -> Any:
+    """Kind that all chunks can share: an empty or whole first chunk decides nothing."""
+    return pl.Float64 if kind.is_numeric() else kind
+
+
+def _level_text(value: object) -> str:
+    if isinstance(value, int | float) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _whole_numbers(column: CodedColumn) -> CodedColumn:
+    """Write a column of whole numbers as codes without a decimal point."""
+    if column.kind != "real":
+        return column
+    values = [level for level in column.levels if level is not None]
+    try:
+        whole = all(float(level).is_integer() for level in values)
+    except OverflowError:
+        whole = False
+    if not whole:
+        return column
+    levels = tuple(None if level is None else str(int(float(level))) for level in column.levels)
+    return replace(column, levels=levels, kind="integer")

@@ -1,0 +1,350 @@
+"""The data as every other room sees them: codes, combinations, patterns, and the way back.
+
+`Microdata` holds no column that is ignored and no value that was binned away. Its records are in
+the order of the source, always; `Microdata.frame` and `SyntheticSets` put everything back into
+that order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import InputError, SettingError, nearest, quoted, quoted_list
+from understudy.microdata.coding import regroup
+from understudy.microdata.schema import Variable
+
+__all__ = ["Backend", "Cells", "Microdata", "SyntheticSets"]
+
+Backend = Literal["polars", "pandas", "pyarrow"]
+
+
+@dataclass(frozen=True, repr=False)
+class Cells:
+    """Distinct rows of codes over some variables, with their sizes.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables.
+    codes : int32 (cell, variable)
+        In lexicographic order.
+    sizes : int64 (cell,)
+        Records in each cell; none is empty.
+    of_combination : int32 (combination,)
+        The cell that each combination of the data lies in.
+    """
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    of_combination: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        """Count the cells."""
+        return self.sizes.size
+
+    def __repr__(self) -> str:
+        """Show the shape only."""
+        return f"Cells({len(self)} of {quoted_list(self.names)})"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Microdata:
+    """Confidential records as coded, distinct combinations.
+
+    Made by `read_microdata`; printing it shows shapes only.
+
+    Attributes
+    ----------
+    variables : tuple of Variable
+        The synthesized and the kept variables, in the order of the source's columns.
+    combinations : int32 (combination, variable)
+        Codes of the distinct combinations, in lexicographic order.
+    counts : int64 (combination,)
+        Records with each combination.
+    of_record : int32 (record,)
+        Each record's row in `combinations`, in the order of the source.
+    impossible : tuple of dict
+        Rules of the codebook: levels that cannot occur together, by variable.
+    n_dropped : int
+        Records left out because of missing values, where that was asked for.
+    backend : {"polars", "pandas", "pyarrow"}
+        Which kind of frame `frame` gives: the kind that the data came in, Polars for files.
+    """
+
+    variables: tuple[Variable, ...]
+    combinations: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    of_record: NDArray[np.int32]
+    impossible: tuple[dict[str, tuple[str, ...]], ...] = ()
+    n_dropped: int = 0
+    backend: Backend = "polars"
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self.of_record.size
+
+    @property
+    def n_combinations(self) -> int:
+        """Number of distinct combinations of all variables."""
+        return self.counts.size
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables, in the order of the source's columns."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def synthesized(self) -> tuple[str, ...]:
+        """Names of the variables that are drawn anew."""
+        return tuple(one.name for one in self.variables if one.role == "synthesized")
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Names of the variables that stay as they are."""
+        return tuple(one.name for one in self.variables if one.role == "kept")
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """Names of the kept variables that have more than one level and so can tell anything."""
+        return tuple(one.name for one in self.variables if one.role == "kept" and one.n_levels > 1)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of conceivable combinations: the product of all numbers of levels, exactly."""
+        product = 1
+        for variable in self.variables:
+            product *= variable.n_levels
+        return product
+
+    @cached_property
+    def patterns(self) -> Cells:
+        """Combinations of all kept variables that occur; one pattern where nothing is kept."""
+        return self.cells(self.kept)
+
+    @cached_property
+    def labels(self) -> Cells:
+        """Combinations of the synthesized variables that occur."""
+        return self.cells(self.synthesized)
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable of this name."""
+        return self.variables[self._place(name)]
+
+    def codes(self, name: str) -> NDArray[np.int32]:
+        """Return the codes of one variable, with axis (record,), in the order of the source."""
+        return self.combinations[:, self._place(name)][self.of_record]
+
+    def cells(self, names: Sequence[str]) -> Cells:
+        """Group the data by some of the variables.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Variables; none gives one cell with all records.
+
+        Returns
+        -------
+        Cells
+        """
+        places = [self._place(name) for name in names]
+        codes, sizes, of_combination = regroup(
+            self.combinations[:, places],
+            self.counts,
+            np.arange(self.n_combinations, dtype=np.int32),
+            [self.variables[place].n_levels for place in places],
+        )
+        return Cells(tuple(names), codes, sizes, of_combination)
+
+    def known(self, names: Sequence[str] | str) -> tuple[str, ...]:
+        """Check what an intruder is supposed to know: some of the kept variables.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of kept variables, at least one.
+
+        Returns
+        -------
+        tuple of str
+            The same names, each once, in the order of the data.
+        """
+        listed = [names] if isinstance(names, str) else list(names)
+        if not listed:
+            raise SettingError(
+                expected="at least one kept variable that an intruder knows",
+                came="none",
+                do=f"name some of {quoted_list(self.kept)}",
+            )
+        for name in listed:
+            if name in self.synthesized:
+                raise SettingError(
+                    expected="kept variables as what an intruder knows",
+                    came=f"{quoted(name)}, which is synthesized and is known in every attack",
+                    do=f"name some of {quoted_list(self.kept)} only",
+                )
+            if name not in self.kept:
+                raise SettingError(
+                    expected=f"what an intruder knows as some of {quoted_list(self.kept)}",
+                    came=f"{quoted(name)}{nearest(str(name), self.kept)}",
+                    do="use names of kept variables",
+                )
+        return tuple(name for name in self.kept if name in set(listed))
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """Give the records back as a data frame of categories, in the order of the source.
+
+        Parameters
+        ----------
+        backend : {"polars", "pandas", "pyarrow"}, optional
+            Which kind of frame; the kind that the data came in when left out.
+        """
+        return _frame(self, {}, backend or self.backend)
+
+    def fingerprint(self) -> str:
+        """Digest of everything in the data, to notice that a run goes on with other data.
+
+        It is confidential: whoever can guess the data can check the guess against it.
+        """
+        digest = hashlib.blake2b(digest_size=32)
+        for variable in self.variables:
+            described = (variable.name, variable.role, variable.levels)
+            digest.update(repr(described).encode("utf-8", "surrogatepass"))
+        digest.update(repr(self.impossible).encode("utf-8", "surrogatepass"))
+        for array in (self.combinations, self.counts, self.of_record):
+            digest.update(repr(array.shape).encode("ascii"))
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def _place(self, name: str) -> int:
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise SettingError(
+                expected=f"one of the variables {quoted_list(self.names)}",
+                came=f"{quoted(name)}{nearest(str(name), self.names)}",
+                do="use a name from the list",
+            ) from None
+
+    def __repr__(self) -> str:
+        """Show shapes only: nothing confidential."""
+        lines = [f"Microdata: {self.n_records:,} records"]
+        for variable in self.variables:
+            lines.append(
+                f"  {quoted(variable.name)}: {variable.role}, {variable.n_levels:,} levels"
+            )
+        lines.append(f"  {len(self.patterns):,} patterns, {self.n_combinations:,} combinations")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SyntheticSets:
+    """Several synthetic versions of the data, row by row beside the confidential records.
+
+    ``len(sets)`` is their number; ``sets[3]`` and iteration give data frames with the columns of
+    the data, in the order of its records: row i of every set stands in for record i.
+
+    Attributes
+    ----------
+    data : Microdata
+        The confidential data that they stand in for.
+    codes : integer (set, record, synthesized variable)
+        Codes of the synthetic levels.
+    """
+
+    data: Microdata
+    codes: NDArray[np.integer[Any]]
+
+    def __post_init__(self) -> None:
+        """Check the shape and that every code is one of a level."""
+        shape = (self.data.n_records, len(self.data.synthesized))
+        if self.codes.ndim != 3 or self.codes.shape[1:] != shape:
+            raise InputError(
+                expected=f"synthetic codes with axes (set, {shape[0]:,} records, {shape[1]} variables)",
+                came=f"an array of shape {self.codes.shape}",
+                do="give one row for every record of the confidential data",
+            )
+        for place, name in enumerate(self.data.synthesized):
+            codes = self.codes[:, :, place]
+            n_levels = self.data.variable(name).n_levels
+            if codes.size and not (codes.min() >= 0 and codes.max() < n_levels):
+                raise InputError(
+                    expected=f"codes from 0 to {n_levels - 1} for {quoted(name)}",
+                    came="codes outside of that range",
+                    do="use the places of the levels in the variable's list",
+                )
+
+    def __len__(self) -> int:
+        """Count the sets."""
+        return int(self.codes.shape[0])
+
+    def __getitem__(self, index: int) -> Any:
+        """Give one set as a data frame."""
+        return self.frame(index)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Give one data frame after the other."""
+        return (self.frame(index) for index in range(len(self)))
+
+    def frame(self, index: int, backend: Backend | None = None) -> Any:
+        """Give one set as a data frame, in the order of the records.
+
+        Parameters
+        ----------
+        index : int
+            Which set, from 0.
+        backend : {"polars", "pandas", "pyarrow"}, optional
+            Which kind of frame; the kind that the data came in when left out.
+        """
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} sets, numbered from 0")
+        drawn = {
+            name: self.codes[index, :, place] for place, name in enumerate(self.data.synthesized)
+        }
+        return _frame(self.data, drawn, backend or self.data.backend)
+
+    def __repr__(self) -> str:
+        """Show shapes only."""
+        return f"SyntheticSets: {len(self)} sets of {self.data.n_records:,} records"
+
+
+def _frame(data: Microdata, drawn: dict[str, NDArray[Any]], backend: Backend) -> Any:
+    """Build a frame from the data, with some columns in place of its own."""
+    columns = {}
+    for variable in data.variables:
+        codes = drawn.get(variable.name)
+        columns[variable.name] = (variable, data.codes(variable.name) if codes is None else codes)
+    if backend == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                name: pd.Categorical.from_codes(
+                    np.where(codes < len(one.present_levels), codes, -1),
+                    categories=list(one.present_levels),
+                )
+                for name, (one, codes) in columns.items()
+            }
+        )
+    frame = pl.DataFrame({name: enum_column(one, codes) for name, (one, codes) in columns.items()})
+    return frame.to_arrow() if backend == "pyarrow" else frame
+
+
+def enum_column(variable: Variable, codes: NDArray[Any]) -> pl.Series:
+    """Turn codes into a Polars column of categories; missing becomes null."""
+    kind = pl.Enum(list(variable.present_levels))
+    levels = pl.Series(list(variable.present_levels), dtype=kind)
+    places = pl.Series(codes).cast(pl.UInt32)
+    if variable.has_missing:
+        places = pl.Series(np.where(codes < levels.len(), codes, -1)).cast(pl.Int64)
+        places = places.set(places < 0, None).cast(pl.UInt32)
+    return levels.gather(places)

@@ -1,0 +1,113 @@
+"""A look at the data as a whole: what makes no sense is refused, what is odd is said.
+
+These are the things that a careful colleague would point out before any model is run.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted, quoted_list
+from understudy.microdata.levels import near_duplicates
+from understudy.microdata.table import Microdata
+
+__all__ = ["LARGEST_TABLE", "id_like", "look_at_whole", "table_bytes"]
+
+# With fewer records than this, a column in which all values differ says nothing.
+FEWEST_FOR_IDS = 10
+
+# Most bytes that one table of label probabilities, patterns by labels, may take.
+LARGEST_TABLE = 2 * 1024**3
+
+
+def look_at_whole(data: Microdata) -> None:
+    """Refuse or point out what is wrong or odd about data that could be read."""
+    _check_labels(data)
+    _check_ids(data)
+    _check_size(data)
+    _warn_of_constants(data)
+    _warn_of_near_duplicates(data)
+    _warn_of_small_patterns(data)
+    if len(data.variables) > data.n_records:
+        _warn(f"there are more columns ({len(data.variables)}) than records ({data.n_records})")
+
+
+def id_like(data: Microdata, name: str) -> bool:
+    """Tell whether every record has a value of its own in this column."""
+    return data.n_records >= FEWEST_FOR_IDS and len(data.cells([name])) == data.n_records
+
+
+def table_bytes(data: Microdata) -> int:
+    """Compute the bytes of one table of label probabilities, patterns by labels, exactly."""
+    n_labels = 1
+    for name in data.synthesized:
+        n_labels *= data.variable(name).n_levels
+    return len(data.patterns) * n_labels * 8
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, DataWarning, stacklevel=4)
+
+
+def _check_labels(data: Microdata) -> None:
+    for name in data.synthesized:
+        if data.variable(name).n_levels < 2:
+            raise LevelError(
+                expected=f"at least two levels in {quoted(name)}, which is to be synthesized",
+                came="one level: there is nothing to synthesize",
+                do="publish the column as it is, or declare further levels in a codebook",
+            )
+
+
+def _check_ids(data: Microdata) -> None:
+    for name in data.kept:
+        if id_like(data, name):
+            raise ColumnError(
+                expected=f"groups of records in the kept column {quoted(name)}",
+                came=f"{data.n_records:,} different values in {data.n_records:,} records, as in an "
+                "identifier",
+                do=f"ignore the column (ignore=[{quoted(name)}]), or bin it if it holds numbers",
+            )
+    for name in data.synthesized:
+        if id_like(data, name):
+            _warn(f"every record has its own level of {quoted(name)}: no model can learn from that")
+
+
+def _check_size(data: Microdata) -> None:
+    needed = table_bytes(data)
+    if needed > LARGEST_TABLE:
+        raise InputError(
+            expected=f"a table of patterns by labels of at most {LARGEST_TABLE / 1e9:.1f} GB",
+            came=f"{len(data.patterns):,} patterns and "
+            f"{' x '.join(f'{data.variable(name).n_levels:,}' for name in data.synthesized)} "
+            f"labels, which need {needed / 1e9:,.1f} GB for one draw",
+            do="synthesize fewer or coarser variables, or keep fewer variables",
+        )
+
+
+def _warn_of_constants(data: Microdata) -> None:
+    constant = [name for name in data.kept if name not in data.predictors]
+    if constant:
+        _warn(
+            f"{quoted_list(constant)}: a single level, so it is kept in the files and left out of "
+            "the models"
+        )
+
+
+def _warn_of_near_duplicates(data: Microdata) -> None:
+    for variable in data.variables:
+        alike = near_duplicates(variable.present_levels)
+        if alike:
+            _warn(
+                f"{quoted(variable.name)} has {alike:,} levels that differ from another only in "
+                "case, spaces or composed characters: they count as different levels"
+            )
+
+
+def _warn_of_small_patterns(data: Microdata) -> None:
+    alone = int((data.patterns.sizes == 1).sum())
+    if alone:
+        _warn(
+            f"{alone:,} of {len(data.patterns):,} patterns of the kept variables have a single "
+            "record (k-anonymity 1): whoever knows these variables knows which record it is"
+        )

@@ -1,0 +1,76 @@
+"""The only maker of random generators: one seed, many named streams.
+
+A stream is named by a path of words and numbers, such as ``("fit", "chain", 3)``. Its generator
+is a Philox4x64 counter generator whose key is a hash of the seed and the path, so what a stream
+draws depends on neither the order in which streams are made nor the number of threads, and two
+streams with different paths have nothing to do with each other.
+
+Seeds are internal: whoever knows the seed of a release can redraw it. Without a seed, 128 bits come
+from the operating system.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+import numpy as np
+
+from understudy.errors import SettingError
+
+__all__ = ["LARGEST_SEED", "check_seed", "stream"]
+
+LARGEST_SEED = 2**128 - 1
+
+
+def check_seed(seed: object) -> int:
+    """Turn the user's ``seed=`` into a seed, drawing one from the operating system for None.
+
+    Parameters
+    ----------
+    seed : int or None
+        A whole number from 0 to 2**128 - 1; None for a fresh, unpredictable one.
+
+    Returns
+    -------
+    int
+        The seed to derive all streams from.
+    """
+    if seed is None:
+        return secrets.randbits(128)
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not whole or not 0 <= int(seed) <= LARGEST_SEED:  # type: ignore[call-overload]
+        raise SettingError(
+            expected="a seed that is a whole number from 0 to 2**128 - 1, or none",
+            came=_describe(seed),
+            do="give such a number to make the run repeatable, or leave the seed out",
+        )
+    return int(seed)  # type: ignore[call-overload,no-any-return]
+
+
+def _describe(seed: object) -> str:
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+        return "a negative number" if int(seed) < 0 else "a number that is too large"
+    return f"a value of type {type(seed).__name__}"
+
+
+def stream(seed: int, *path: str | int) -> np.random.Generator:
+    """Make the generator of the stream with this name.
+
+    Parameters
+    ----------
+    seed : int
+        From `check_seed`.
+    *path : str or int
+        The stream's name, from the general to the particular.
+
+    Returns
+    -------
+    numpy.random.Generator
+        On a Philox bit generator keyed by the seed and the path, its counter at zero.
+    """
+    if any("\x00" in str(part) for part in path):
+        raise ValueError("the name of a stream holds a NUL character")
+    parts = [f"{'text' if isinstance(part, str) else 'number'} {part!s}" for part in (seed, *path)]
+    digest = hashlib.blake2b("\x00".join(parts).encode("utf-8"), digest_size=16).digest()
+    return np.random.Generator(np.random.Philox(key=np.frombuffer(digest, dtype="<u8")))

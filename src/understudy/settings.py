@@ -1,0 +1,142 @@
+"""Settings files: TOML in, a frozen model out, and all that is wrong with them said at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from understudy.errors import SettingError, nearest, quoted
+
+__all__ = ["Settings", "read_settings", "settings_from", "toml_key", "toml_text"]
+
+MOST_PROBLEMS = 20
+
+
+class Settings(BaseModel):
+    """A frozen group of settings that knows no other key than its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+
+Model = TypeVar("Model", bound=Settings)
+
+
+def read_settings(path: str | os.PathLike[str], model: type[Model], what: str) -> Model:
+    """Read a TOML file into a model.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    model : type
+        A `Settings` class.
+    what : str
+        What the file is called in messages, such as ``"codebook"``.
+
+    Returns
+    -------
+    Settings
+        An instance of `model`.
+    """
+    file = Path(path)
+    if file.suffix.lower() in {".yaml", ".yml", ".json"}:
+        raise SettingError(
+            expected=f"a {what} in TOML",
+            came=f"the file {quoted(file.name)}, whose name says it is something else",
+            do=f"write the {what} as a .toml file; understudy init makes a first one",
+        )
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingError(
+            expected=f"a {what} at {quoted(path)}",
+            came="no such file (not found)",
+            do="check the path, or let understudy init write a first one",
+        ) from None
+    except (OSError, UnicodeDecodeError):
+        raise SettingError(
+            expected=f"a {what} in TOML (UTF-8) at {quoted(path)}",
+            came="something that cannot be read as text",
+            do="check the path and the permissions",
+        ) from None
+    except tomllib.TOMLDecodeError as problem:
+        raise SettingError(
+            expected=f"a {what} in TOML, every key once",
+            came=f"a mistake in {quoted(file.name)}{_place(problem)}",
+            do="mend that line: text in quotation marks, lists in [ ], no key twice in a table",
+        ) from None
+    return settings_from(content, model, what)
+
+
+def settings_from(content: object, model: type[Model], what: str) -> Model:
+    """Check settings that were read or given as a mapping; report all problems at once."""
+    try:
+        # By way of JSON, in which a list may be a tuple while "4" is still no number.
+        return model.model_validate_json(json.dumps(content, default=str))
+    except ValidationError as problem:
+        errors = problem.errors(include_input=False, include_url=False, include_context=False)
+    said = [_problem(error, model) for error in errors[:MOST_PROBLEMS]]
+    more = f" (and {len(errors) - len(said)} more)" if len(errors) > len(said) else ""
+    raise SettingError(
+        expected=f"a {what} without mistakes",
+        came=f"{len(errors)}: " + "; ".join(said) + more,
+        do="mend them; understudy init writes a file in which every key is explained",
+    )
+
+
+def _place(problem: tomllib.TOMLDecodeError) -> str:
+    found = re.search(r"at line (\d+)", str(problem))
+    return f" at line {found.group(1)}" if found else " near its end"
+
+
+def _problem(error: Any, model: type[Settings]) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "the file"
+    if error["type"] == "extra_forbidden":
+        owner = _owner(model, error["loc"][:-1])
+        allowed = owner.model_fields if owner is not None else {}
+        return f"{quoted(where)} is not a key here{nearest(str(error['loc'][-1]), allowed)}"
+    text = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")
+    if error["type"] == "missing":
+        text = "is missing"
+    return f"{quoted(where)} {text}"
+
+
+def _owner(model: type[Settings], path: Iterable[str | int]) -> type[BaseModel] | None:
+    """Find the model that a path of keys leads to."""
+    kinds: list[Any] = [model]
+    for part in path:
+        inside: list[Any] = []
+        for kind in kinds:
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                field = kind.model_fields.get(str(part))
+                inside += _unpacked(field.annotation) if field else []
+            else:
+                inside += _unpacked(kind)
+        kinds = inside
+    models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+    return models[0] if models else None
+
+
+def _unpacked(annotation: Any) -> list[Any]:
+    """Take a type apart into the types that may stand in it."""
+    parts = get_args(annotation)
+    if not parts:
+        return [annotation]
+    return [inner for part in parts for inner in _unpacked(part)]
+
+
+def toml_text(text: str) -> str:
+    """Write a text as a TOML string."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_key(key: str) -> str:
+    """Write a key as TOML wants it: bare where that is possible."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
