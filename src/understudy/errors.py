@@ -9,6 +9,7 @@
     │   ├── ColumnError                   columns: names, roles, kinds of values
     │   ├── LevelError                    levels: the categories inside a column
     │   ├── MissingValuesError            values that are not there
+    │   ├── AlignmentError                synthetic rows that do not stand beside their records
     │   └── SettingError                  an option, a codebook or a plan
     └── OutputError                       something cannot be written where it was asked for
 
@@ -27,6 +28,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 __all__ = [
+    "AlignmentError",
     "ColumnError",
     "DataWarning",
     "ExitCode",
@@ -100,7 +102,20 @@ class FormatError(InputError):
 
 
 class ColumnError(InputError):
-    """A column's name, role or kind of values is wrong."""
+    """A column's name, role or kind of values is wrong.
+
+    Attributes
+    ----------
+    column : str or None
+        Name of the column that cannot be used, where the fault lies with one.
+    """
+
+    column: str | None = None
+
+    def about(self, column: str) -> ColumnError:
+        """Say which column the error is about, and return the error."""
+        self.column = column
+        return self
 
 
 class LevelError(InputError):
@@ -109,6 +124,10 @@ class LevelError(InputError):
 
 class MissingValuesError(InputError):
     """Values are missing where none may be."""
+
+
+class AlignmentError(InputError):
+    """The rows of a synthetic set do not stand beside the records they stand in for."""
 
 
 class SettingError(InputError):

@@ -6,6 +6,7 @@ and on how many records have each, so their cost does not grow with the records.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -49,7 +50,7 @@ class Bins(BaseModel):
         if cuts is not None:
             if not cuts or not all(math.isfinite(cut) for cut in cuts):
                 raise ValueError("cuts must be at least one finite number")
-            if any(later <= earlier for earlier, later in zip(cuts, cuts[1:], strict=False)):
+            if any(later <= earlier for earlier, later in itertools.pairwise(cuts)):
                 raise ValueError("cuts must increase")
         if self.names is not None:
             if len(self.names) != self.n_groups:
@@ -71,7 +72,7 @@ class Bins(BaseModel):
         if self.cuts is None:
             return tuple(f"Q{group}" for group in range(1, self.n_groups + 1))
         ends = [f"{cut:g}" for cut in self.cuts]
-        between = [f"{low}-{high}" for low, high in zip(ends, ends[1:], strict=False)]
+        between = [f"{low}-{high}" for low, high in itertools.pairwise(ends)]
         return (f"<{ends[0]}", *between, f">={ends[-1]}")
 
     def groups(self, numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -142,9 +143,10 @@ def _one(name: str, given: Any) -> Bins:
         first = problem.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         hint = nearest(where, Bins.model_fields) if first["type"] == "extra_forbidden" else ""
+        text = first["msg"].removeprefix("Value error, ")
         raise SettingError(
             expected=f"valid bins for column {quoted(name)}",
-            came=f"{where + ': ' if where else ''}{first['msg'].removeprefix('Value error, ')}{hint}",
+            came=f"{where + ': ' if where else ''}{text}{hint}",
             do="give quantiles (a whole number), or cuts (increasing numbers) and names",
         ) from None
     except TypeError:
@@ -181,7 +183,8 @@ def apply_bins(
     if wrong:
         raise ColumnError(
             expected=f"numbers in column {quoted(name)}, which is to be binned",
-            came=f"{wrong:,} record{'s' * (wrong != 1)} with something else (text, infinity, or a comma as decimal sign)",
+            came=f"{wrong:,} record{'s' * (wrong != 1)} with something else (text, infinity, or a "
+            "comma as decimal sign)",
             do="mend these values, declare their codes as missing (na), or leave the bins out",
         )
     there = np.flatnonzero(~np.isnan(numbers))

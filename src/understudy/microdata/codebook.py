@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from understudy.errors import SettingError, nearest, quoted
 from understudy.settings import Settings, read_settings, settings_from, toml_key, toml_text
@@ -35,7 +35,7 @@ class VariableBook(Settings):
     """
 
     levels: tuple[str, ...] | None = None
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = Field(default_factory=dict)
     missing: tuple[str, ...] = ()
     description: str = ""
 
@@ -67,7 +67,7 @@ class Codebook(Settings):
     """
 
     reviewed: bool = False
-    variables: dict[str, VariableBook] = {}
+    variables: dict[str, VariableBook] = Field(default_factory=dict)
     impossible: tuple[dict[str, tuple[str, ...]], ...] = ()
 
     @field_validator("impossible", mode="before")

@@ -58,6 +58,32 @@ class CodedTable:
     counts: NDArray[np.int64]  # (combination,)
     of_record: Codes  # (record,) row in `codes`
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def level_counts(self) -> list[NDArray[np.int64]]:
+        """Count the records of each level, column by column, from the combinations alone."""
+        return [
+            np.bincount(
+                self.codes[:, place], weights=self.counts, minlength=len(column.levels)
+            ).astype(np.int64)
+            for place, column in enumerate(self.columns)
+        ]
+
+    def select(self, names: Sequence[str]) -> CodedTable:
+        """Leave all columns out but these; rows may then repeat."""
+        places = [self.names.index(name) for name in names]
+        columns = tuple(self.columns[place] for place in places)
+        return CodedTable(columns, self.codes[:, places], self.counts, self.of_record)
+
+    def only(self, chosen: NDArray[np.bool_]) -> CodedTable:
+        """Leave out the records of all combinations but the chosen ones (combination,)."""
+        new_row = (np.cumsum(chosen) - 1).astype(np.int32)
+        of_record = new_row[self.of_record[chosen[self.of_record]]]
+        return CodedTable(self.columns, self.codes[chosen], self.counts[chosen], of_record)
+
 
 class LevelStore:
     """The levels of all columns of a text table, in the arrays that the scanning kernel fills."""

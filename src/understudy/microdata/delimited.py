@@ -318,7 +318,7 @@ def _utf8_blocks(
         done += len(block)
         if progress is not None:
             progress(raw.tell(), source.n_bytes)
-        # UTF-8 may be three times as long as what it came from; the scanner takes a block at a time.
+        # UTF-8 may be longer than what it came from; the scanner takes a block at a time.
         for start in range(0, len(piece), BLOCK):
             yield piece[start : start + BLOCK]
     _decode(decoder, b"", source, encoding, done - len(decoder.getstate()[0]), final=True)
@@ -372,5 +372,5 @@ def _undecodable(
     return FormatError(
         expected=f"text in the encoding {encoding} in {quoted(source.path.name)}",
         came=came,
-        do=f"name the file's encoding with the option encoding (--encoding), for instance {instead}",
+        do=f"name the encoding with the option encoding (--encoding), for instance {instead}",
     )

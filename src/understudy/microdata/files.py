@@ -1,4 +1,4 @@
-"""What kind of file is this, may it be read, and is it still the same at the end?
+"""What kind of file a source is, whether it may be read, and whether it stayed the same.
 
 A file's kind is found from its first bytes, and its name has to agree: an Excel workbook renamed
 to ``.csv`` is refused here with a plain sentence instead of failing later in a parser.
@@ -68,7 +68,7 @@ class SourceFile:
     def check_unchanged(self) -> None:
         """Refuse to go on when the file was changed or replaced since it was opened."""
         try:
-            now = _stamp(os.stat(self.path))
+            now = _stamp(self.path.stat())
         except OSError:
             now = None
         if now != self.stamp:
@@ -124,7 +124,7 @@ def _local_path(source: str | os.PathLike[str]) -> Path:
 
 def _status(path: Path) -> os.stat_result:
     try:
-        status = os.stat(path)
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         raise FileError(
             expected=f"a file at {quoted(path)}",

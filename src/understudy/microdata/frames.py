@@ -7,7 +7,7 @@ value becomes the text that a CSV export of it would show: whole numbers without
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,34 +27,37 @@ BATCH = 1 << 18
 
 @dataclass(frozen=True, repr=False)
 class FrameSource:
-    """A lazy frame with what its columns declare beyond their values."""
+    """A frame whose columns are known and whose values are looked at when they are asked for."""
 
-    frame: pl.LazyFrame
     names: tuple[str, ...]
+    chosen: Callable[[Sequence[str]], pl.LazyFrame]
     declared: Mapping[str, tuple[str, ...]]
     ordered: frozenset[str]
 
     def read(self, columns: Sequence[str]) -> CodedTable:
         """Read and code the named columns, batch by batch while Polars reads ahead."""
-        schema = self.frame.collect_schema()
-        known = {name: ColumnCoder.of(name, schema[name]) for name in columns}
-        chosen = self.frame.select([coder.expression for coder in known.values()])
-        batches = chosen.collect_batches(chunk_size=BATCH, maintain_order=True)
-        return count_codes(batches, known, self.declared, labels={})
+        frame = self.chosen(columns)
+        schema = frame.collect_schema()
+        coders = {name: ColumnCoder.of(name, schema[name]) for name in columns}
+        coded = frame.select([coder.expression for coder in coders.values()])
+        batches = coded.collect_batches(chunk_size=BATCH, maintain_order=True)
+        return count_codes(batches, coders, self.declared, labels={})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class ColumnCoder:
     """How one column becomes codes: an expression, and the values it has met so far."""
 
     name: str
     kind: Kind
     known: pl.Categories
+    anchor: pl.Series  # Polars forgets categories that no column uses
 
     @classmethod
     def of(cls, name: str, dtype: Any) -> ColumnCoder:
         """Make the coder of a column of this type, or say that it holds no categories."""
-        return cls(name, _kind(dtype, name), pl.Categories.random())
+        known = pl.Categories.random()
+        return cls(name, _kind(dtype, name), known, pl.Series(dtype=pl.Categorical(known)))
 
     @property
     def expression(self) -> pl.Expr:
@@ -78,7 +81,7 @@ def parquet_source(source: SourceFile) -> FrameSource:
         schema = frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError):
         raise damaged(source) from None
-    return _with_declared(frame, schema)
+    return _from_polars(frame, schema)
 
 
 def damaged(source: SourceFile) -> FormatError:
@@ -103,7 +106,7 @@ def frame_source(native: object) -> FrameSource:
     FrameSource
     """
     if isinstance(native, pl.LazyFrame):
-        return _with_declared(native, native.collect_schema())
+        return _from_polars(native, native.collect_schema())
     try:
         frame = nw.from_native(native, eager_only=True)  # type: ignore[call-overload]
     except TypeError:
@@ -115,44 +118,53 @@ def frame_source(native: object) -> FrameSource:
     if frame.implementation.is_pandas_like():
         return _from_pandas(frame)
     polars = frame.to_polars()
-    return _with_declared(polars.lazy(), polars.schema)
+    return _from_polars(polars.lazy(), polars.schema)
 
 
-def _with_declared(frame: pl.LazyFrame, schema: Mapping[str, Any]) -> FrameSource:
+def _from_polars(frame: pl.LazyFrame, schema: Mapping[str, Any]) -> FrameSource:
     declared = {
         name: tuple(kind.categories.to_list())
         for name, kind in schema.items()
         if isinstance(kind, pl.Enum)
     }
-    return FrameSource(frame, tuple(schema), declared, frozenset())
+    return FrameSource(tuple(schema), frame.select, declared, frozenset())
 
 
 def _from_pandas(frame: Any) -> FrameSource:
-    """Convert column by column: pandas columns of mixed objects fit no other frame as they are."""
+    """Convert the chosen columns only: columns of mixed objects fit no other frame as they are."""
     names = [str(name) for name in frame.to_native().columns]
     check_names(names)
-    columns, declared, ordered = [], {}, set()
-    for name, column in zip(names, frame.iter_columns(), strict=True):
-        kind = column.dtype
-        if isinstance(kind, nw.Categorical | nw.Enum):
-            categories = [_object_text(value, name) for value in column.cat.get_categories()]
-            declared[name] = tuple(text for text in categories if text is not None)
-            if isinstance(kind, nw.Enum):
-                ordered.add(name)
-        if isinstance(kind, nw.Object | nw.String | nw.Categorical | nw.Enum | nw.Unknown):
-            values = [_object_text(value, name) for value in column.to_list()]
-            columns.append(pl.Series(name, values, dtype=pl.String))
-        else:
-            columns.append(pl.Series(name, column.to_list(), strict=False, nan_to_null=True))
-    return FrameSource(pl.DataFrame(columns).lazy(), tuple(names), declared, frozenset(ordered))
+    columns = dict(zip(names, frame.iter_columns(), strict=True))
+    declared = {
+        name: tuple(_object_text(value, name) or "" for value in column.cat.get_categories())
+        for name, column in columns.items()
+        if isinstance(column.dtype, nw.Categorical | nw.Enum)
+    }
+    ordered = frozenset(name for name, one in columns.items() if isinstance(one.dtype, nw.Enum))
+
+    def chosen(wanted: Sequence[str]) -> pl.LazyFrame:
+        return pl.DataFrame([_polars_column(name, columns[name]) for name in wanted]).lazy()
+
+    return FrameSource(tuple(names), chosen, declared, ordered)
+
+
+def _polars_column(name: str, column: Any) -> pl.Series:
+    if isinstance(column.dtype, nw.Object | nw.String | nw.Categorical | nw.Enum | nw.Unknown):
+        values = [_object_text(value, name) for value in column.to_list()]
+        return pl.Series(name, values, dtype=pl.String)
+    return pl.Series(name, column.to_list(), strict=False, nan_to_null=True)
 
 
 def _object_text(value: object, column: str) -> str | None:
     """Turn one cell of a column of Python objects into its category."""
-    if value is None or value != value or type(value).__name__ in {"NAType", "NaTType"}:  # noqa: PLR0124
+    if (
+        value is None
+        or (isinstance(value, float) and np.isnan(value))
+        or type(value).__name__ in {"NAType", "NaTType"}
+    ):
         return None
     if isinstance(value, str):
-        return value
+        return _checked_text(value, column)
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, int | np.integer):
@@ -160,12 +172,20 @@ def _object_text(value: object, column: str) -> str | None:
     raise _no_category(column, f"values of type {type(value).__name__} among its cells")
 
 
+def _checked_text(value: str, column: str) -> str:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _no_category(column, "text with broken characters (lone surrogates)") from None
+    return value
+
+
 def _no_category(column: str, came: str) -> ColumnError:
     return ColumnError(
         expected=f"categories (text, whole numbers or true/false) in column {quoted(column)}",
         came=came,
         do="turn the column into text or groups first, or leave it out (ignore it)",
-    )
+    ).about(column)
 
 
 def count_codes(
@@ -213,7 +233,7 @@ def _kind(dtype: Any, column: str) -> Kind:
             expected=f"categories in column {quoted(column)}",
             came="dates or times",
             do="turn it into groups first (a year, a quarter, an age group), or leave it out",
-        )
-    if dtype == pl.String or dtype == pl.Null or isinstance(dtype, pl.Categorical | pl.Enum):
+        ).about(column)
+    if isinstance(dtype, pl.String | pl.Null | pl.Categorical | pl.Enum):
         return "text"
     raise _no_category(column, f"values of type {dtype!s}")

@@ -252,12 +252,12 @@ def scan_records(  # type: ignore[no-untyped-def]
                     byte = block[cursor]
                     if byte == 0:
                         return NUL_BYTE
-                    if byte != delimiter and byte != _LF and byte != _CR:
+                    if byte != delimiter and byte not in (_LF, _CR):
                         return BAD_QUOTE
             else:
                 while cursor < n_bytes:
                     byte = block[cursor]
-                    if byte == delimiter or byte == _LF or byte == _CR:
+                    if byte == delimiter or byte in (_LF, _CR):
                         break
                     if byte == 0:
                         return NUL_BYTE

@@ -63,7 +63,10 @@ class LabelTable:
         cumulative = np.cumsum(self.probabilities, axis=1)  # (row, label)
         cumulative /= cumulative[:, -1:]
         uniform = generator.random(data.n_records)  # (record,)
-        return _invert(cumulative, self.row_of_combination, data.of_record, uniform)
+        labels: NDArray[np.int32] = _invert(
+            cumulative, self.row_of_combination, data.of_record, uniform
+        )
+        return labels
 
 
 @njit(cache=True, nogil=True)

@@ -20,7 +20,15 @@ from understudy.microdata.delimited import LONGEST_LEVEL
 from understudy.microdata.roles import folded
 from understudy.microdata.schema import MISSING
 
-__all__ = ["Settled", "UnusedLevels", "looks_continuous", "near_duplicates", "settle_levels"]
+__all__ = [
+    "Settled",
+    "UnusedLevels",
+    "check_values",
+    "looks_continuous",
+    "missing_codes",
+    "near_duplicates",
+    "settle_levels",
+]
 
 UnusedLevels = Literal["error", "keep", "drop"]
 UNUSED_CHOICES = ("error", "keep", "drop")
@@ -82,17 +90,17 @@ def settle_levels(
             came=quoted(unused),
             do="choose one",
         )
-    missing_codes = (*book.missing, *_texts(na))
+    absent = missing_codes(book, na)
     there = [
-        None if level in missing_codes or counts[place] == 0 else level
+        None if level in absent or counts[place] == 0 else level
         for place, level in enumerate(column.levels)
     ]
     if bins is not None:
         groups, names = apply_bins(column.name, bins, there, counts)
         _check_codebook(column.name, names, book)
-        return Settled(column.name, names, groups, {}, _first(missing_codes), numeric=False)
+        return Settled(column.name, names, groups, {}, _first(absent), numeric=False)
     observed = [level for level in there if level is not None]
-    _check_values(column, observed, counts, book)
+    check_values(column, observed, counts, book)
     levels = _ordered_levels(column, observed, book, unused)
     if ordered:
         _note(f"the order of the levels of {quoted(column.name)} is kept for display; the models "
@@ -100,10 +108,11 @@ def settle_levels(
     place_of = {level: place for place, level in enumerate(levels)}
     new_code = np.array([place_of.get(level, -1) for level in there], dtype=np.int32)  # type: ignore[arg-type]
     numeric = column.kind == "integer"
-    return Settled(column.name, levels, new_code, column.labels, _first(missing_codes), numeric)
+    return Settled(column.name, levels, new_code, column.labels, _first(absent), numeric)
 
 
-def _texts(na: Sequence[str]) -> tuple[str, ...]:
+def missing_codes(book: VariableBook, na: Sequence[str]) -> dict[str, None]:
+    """List the texts that mean missing in a column, the codebook's before the general ones."""
     listed = (na,) if isinstance(na, str) else tuple(na)
     if not all(isinstance(code, str) for code in listed):
         raise SettingError(
@@ -111,20 +120,21 @@ def _texts(na: Sequence[str]) -> tuple[str, ...]:
             came="something that is not text",
             do='write for instance na=["", "NA", "-9"]',
         )
-    return listed
+    return dict.fromkeys((*book.missing, *listed))
 
 
-def _first(codes: Sequence[str]) -> str:
-    return codes[0] if codes else ""
+def _first(codes: Iterable[str]) -> str:
+    return next(iter(codes), "")
 
 
 def _note(text: str) -> None:
     warnings.warn(text, DataWarning, stacklevel=4)
 
 
-def _check_values(
+def check_values(
     column: CodedColumn, observed: Sequence[str], counts: NDArray[np.int64], book: VariableBook
 ) -> None:
+    """Refuse values that are no categories."""
     name = quoted(column.name)
     if column.kind == "real":
         infinite = sum(
@@ -138,14 +148,14 @@ def _check_values(
             came=f"numbers with a decimal point ({len(observed):,} different ones{also})",
             do=f'bin them first, for instance bins={{{name}: "quartiles"}} or a list of cut '
             "points; if they are codes, store them as text or whole numbers",
-        )
+        ).about(column.name)
     if book.levels is None and column.kind == "text" and looks_continuous(observed):
         raise ColumnError(
             expected=f"categories in column {name}",
             came=f"{len(observed):,} different numbers, some with a decimal point",
             do=f'bin them first, for instance bins={{{name}: "quartiles"}} or a list of cut '
             "points; ignore the column; or, if they are codes, declare them in a codebook",
-        )
+        ).about(column.name)
     if any(len(level.encode("utf-8", "surrogatepass")) > LONGEST_LEVEL for level in observed):
         raise LevelError(
             expected=f"levels of at most {LONGEST_LEVEL:,} bytes in column {name}",

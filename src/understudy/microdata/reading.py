@@ -24,7 +24,7 @@ from understudy.microdata.coding import CodedTable, regroup
 from understudy.microdata.delimited import Progress, check_encoding, read_delimited, read_header
 from understudy.microdata.files import open_source
 from understudy.microdata.frames import frame_source, parquet_source
-from understudy.microdata.levels import Settled, UnusedLevels, settle_levels
+from understudy.microdata.levels import Settled, UnusedLevels, missing_codes, settle_levels
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.rules import check_impossible
 from understudy.microdata.schema import MISSING, Variable
@@ -32,7 +32,7 @@ from understudy.microdata.statistical import statistical_source
 from understudy.microdata.table import Backend, Microdata
 from understudy.microdata.warning_signs import look_at_whole
 
-__all__ = ["Missing", "OpenTable", "open_table", "read_microdata"]
+__all__ = ["Missing", "OpenTable", "build_microdata", "open_table", "read_microdata"]
 
 Missing = Literal["error", "level", "drop"]
 MISSING_CHOICES = ("error", "level", "drop")
@@ -137,12 +137,16 @@ def read_microdata(
             came="a header and no records" if isinstance(source, str | os.PathLike) else "no rows",
             do="check how the data were exported",
         )
-    per_column = [
-        settle_levels(column, counts, groups.get(column.name), book.of(column.name), na,
-                      unused_levels, ordered=column.name in table.ordered)
-        for column, counts in zip(coded.columns, _level_counts(coded), strict=True)
-    ]  # fmt: skip
-    data = _assemble(coded, per_column, roles, book, table, missing)
+    data = build_microdata(
+        coded,
+        roles,
+        table,
+        bins=groups,
+        codebook=book,
+        na=na,
+        unused=unused_levels,
+        missing=missing,
+    )
     check_impossible(data)
     look_at_whole(data)
     return data
@@ -207,56 +211,74 @@ def _check_bins(bins: Mapping[str, Bins], roles: Roles) -> None:
             )
 
 
-def _level_counts(coded: CodedTable) -> list[NDArray[np.int64]]:
-    """Count the records of each level, column by column, from the combinations alone."""
-    return [
-        np.bincount(
-            coded.codes[:, place], weights=coded.counts, minlength=len(column.levels)
-        ).astype(np.int64)
-        for place, column in enumerate(coded.columns)
-    ]
-
-
-def _assemble(
+def build_microdata(
     coded: CodedTable,
-    settled: Sequence[Settled],
     roles: Roles,
-    book: Codebook,
     table: OpenTable,
+    *,
+    bins: Mapping[str, Bins],
+    codebook: Codebook,
+    na: Sequence[str],
+    unused: UnusedLevels,
     missing: Missing,
 ) -> Microdata:
-    codes = np.empty_like(coded.codes)  # (combination, column), -1 for missing
-    for place, column in enumerate(settled):
-        codes[:, place] = column.new_code[coded.codes[:, place]]
-    counts, of_record, n_dropped = coded.counts, coded.of_record, 0
-    absent = codes < 0  # (combination, column)
+    """Settle the levels of every column and put the combinations together again.
+
+    Parameters
+    ----------
+    coded : CodedTable
+        The used columns, as the reader found them.
+    roles, table, bins, codebook, na, unused, missing
+        What `read_microdata` was told, checked.
+
+    Returns
+    -------
+    Microdata
+    """
+    absent = _absent(coded, codebook, na)  # (combination, column)
+    n_dropped = 0
     if absent.any() and missing != "level":
-        by_column = {
-            column.name: int(counts[absent[:, place]].sum())
-            for place, column in enumerate(settled)
-            if absent[:, place].any()
-        }
-        if missing == "error":
-            raise _missing_values(by_column, coded.of_record.size)
-        complete = ~absent.any(axis=1)
-        n_dropped = int(counts[~complete].sum())
-        _report_dropped(n_dropped, coded.of_record.size, by_column)
-        new_row = np.cumsum(complete) - 1
-        of_record = new_row[of_record[complete[of_record]]].astype(np.int32)
-        codes, counts = codes[complete], counts[complete]
+        complete = np.logical_not(absent.any(axis=1))  # (combination,)
+        _check_missing(coded, absent, missing)
+        n_dropped = int(coded.counts[~complete].sum())
+        coded, absent = coded.only(complete), absent[complete]
+    settled = [
+        settle_levels(
+            column,
+            counts,
+            bins.get(column.name),
+            codebook.of(column.name),
+            na,
+            unused,
+            ordered=column.name in table.ordered,
+        )
+        for column, counts in zip(coded.columns, coded.level_counts(), strict=True)
+    ]
+    codes = np.empty_like(coded.codes)  # (combination, column)
     variables = []
     for place, column in enumerate(settled):
+        codes[:, place] = column.new_code[coded.codes[:, place]]
         levels = column.levels
-        if missing == "level" and absent[:, place].any():
+        if absent[:, place].any():
             levels = (*levels, MISSING)
             codes[absent[:, place], place] = len(levels) - 1
-        variables.append(_variable(column, levels, roles, book, table))
+        variables.append(_variable(column, levels, roles, codebook, table))
     codes, counts, of_record = regroup(
-        codes, counts, of_record, [variable.n_levels for variable in variables]
+        codes, coded.counts, coded.of_record, [variable.n_levels for variable in variables]
     )
     return Microdata(
-        tuple(variables), codes, counts, of_record, book.impossible, n_dropped, table.backend
+        tuple(variables), codes, counts, of_record, codebook.impossible, n_dropped, table.backend
     )
+
+
+def _absent(coded: CodedTable, codebook: Codebook, na: Sequence[str]) -> NDArray[np.bool_]:
+    """Find which value of which combination is missing."""
+    absent = np.zeros(coded.codes.shape, dtype=bool)  # (combination, column)
+    for place, column in enumerate(coded.columns):
+        codes = missing_codes(codebook.of(column.name), na)
+        is_missing = np.array([level is None or level in codes for level in column.levels], bool)
+        absent[:, place] = is_missing[coded.codes[:, place]]
+    return absent
 
 
 def _variable(
@@ -279,21 +301,26 @@ def _shares(by_column: Mapping[str, int]) -> str:
     return ", ".join(f"{quoted(name)} ({number:,})" for name, number in by_column.items())
 
 
-def _missing_values(by_column: Mapping[str, int], n_records: int) -> MissingValuesError:
-    return MissingValuesError(
-        expected="a value in every cell",
-        came=f"missing values among {n_records:,} records in {_shares(by_column)}",
-        do='choose with the option missing: "level" makes missing a level of its own, "drop" '
-        "leaves such records out",
-    )
-
-
-def _report_dropped(n_dropped: int, n_records: int, by_column: Mapping[str, int]) -> None:
+def _check_missing(coded: CodedTable, absent: NDArray[np.bool_], missing: Missing) -> None:
+    """Refuse data with missing values, or say how many records go without."""
+    by_column = {
+        name: int(coded.counts[absent[:, place]].sum())
+        for place, name in enumerate(coded.names)
+        if absent[:, place].any()
+    }
+    n_records, n_dropped = coded.of_record.size, int(coded.counts[absent.any(axis=1)].sum())
+    if missing == "error":
+        raise MissingValuesError(
+            expected="a value in every cell",
+            came=f"missing values among {n_records:,} records in {_shares(by_column)}",
+            do='choose with the option missing: "level" makes missing a level of its own, "drop" '
+            "leaves such records out",
+        )
     if n_dropped == n_records:
         raise MissingValuesError(
             expected="records without missing values",
             came=f"missing values in every one of {n_records:,} records ({_shares(by_column)})",
-            do='ignore the columns with most missing values, or use missing="level"',
+            do='ignore the columns with most missing values, or choose missing="level"',
         )
     warnings.warn(
         f"{n_dropped:,} of {n_records:,} records were left out because of missing values in "

@@ -99,7 +99,7 @@ def statistical_source(
 def _read(source: SourceFile, encoding: str | None, **options: Any) -> tuple[pl.DataFrame, Any]:
     import pyreadstat
 
-    reader = {
+    reader: Any = {
         "sas": pyreadstat.read_sas7bdat,
         "xport": pyreadstat.read_xport,
         "stata": pyreadstat.read_dta,

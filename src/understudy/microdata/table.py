@@ -8,9 +8,11 @@ that order.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -210,6 +212,21 @@ class Microdata:
         """
         return _frame(self, {}, backend or self.backend)
 
+    def write(self, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the records to a file: CSV, Parquet, Stata or SPSS, by the ending of its name.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, ``.dta`` or ``.sav``.
+        **options
+            ``encoding``, ``delimiter`` and ``overwrite``, as in
+            `understudy.microdata.writing.write_table`.
+        """
+        from understudy.microdata.writing import write_table
+
+        return write_table(self, path, **options)
+
     def fingerprint(self) -> str:
         """Digest of everything in the data, to notice that a run goes on with other data.
 
@@ -238,10 +255,9 @@ class Microdata:
     def __repr__(self) -> str:
         """Show shapes only: nothing confidential."""
         lines = [f"Microdata: {self.n_records:,} records"]
-        for variable in self.variables:
-            lines.append(
-                f"  {quoted(variable.name)}: {variable.role}, {variable.n_levels:,} levels"
-            )
+        lines += [
+            f"  {quoted(one.name)}: {one.role}, {one.n_levels:,} levels" for one in self.variables
+        ]
         lines.append(f"  {len(self.patterns):,} patterns, {self.n_combinations:,} combinations")
         return "\n".join(lines)
 
@@ -269,7 +285,8 @@ class SyntheticSets:
         shape = (self.data.n_records, len(self.data.synthesized))
         if self.codes.ndim != 3 or self.codes.shape[1:] != shape:
             raise InputError(
-                expected=f"synthetic codes with axes (set, {shape[0]:,} records, {shape[1]} variables)",
+                expected=f"synthetic codes with axes (set, record, variable) = (any, {shape[0]:,}, "
+                f"{shape[1]})",
                 came=f"an array of shape {self.codes.shape}",
                 do="give one row for every record of the confidential data",
             )
@@ -305,12 +322,45 @@ class SyntheticSets:
         backend : {"polars", "pandas", "pyarrow"}, optional
             Which kind of frame; the kind that the data came in when left out.
         """
+        return _frame(self.data, self._drawn(index), backend or self.data.backend)
+
+    def write(
+        self, directory: str | os.PathLike[str], ending: str = ".csv", **options: Any
+    ) -> list[Path]:
+        """Write every set to a file of its own: ``synthetic-01.csv`` and so on.
+
+        These files are row-aligned with the confidential data and confidential themselves; what
+        may be published is made by a release.
+
+        Parameters
+        ----------
+        directory : str or path
+            A folder that exists.
+        ending : str
+            Decides on the format, as in `Microdata.write`.
+        **options
+            As in `Microdata.write`.
+        """
+        from understudy.microdata.writing import write_table
+
+        width = max(2, len(str(len(self))))
+        return [
+            write_table(
+                self.data,
+                Path(directory) / f"synthetic-{index + 1:0{width}d}{ending}",
+                self._drawn(index),
+                **options,
+            )
+            for index in range(len(self))
+        ]
+
+    def _drawn(self, index: int) -> dict[str, NDArray[Any]]:
+        """Codes (record,) of one set, by synthesized variable."""
         if not -len(self) <= index < len(self):
             raise IndexError(f"there are {len(self)} sets, numbered from 0")
-        drawn = {
+        return {
             name: self.codes[index, :, place] for place, name in enumerate(self.data.synthesized)
         }
-        return _frame(self.data, drawn, backend or self.data.backend)
 
     def __repr__(self) -> str:
         """Show shapes only."""

@@ -1,0 +1,127 @@
+"""The command line: one thin file per command, no statistics.
+
+Commands are loaded when they are called, so that ``understudy --help`` answers at once. Whatever
+goes wrong ends here, in one message on the error stream and one exit code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from cyclopts import App, CycloptsError, UnknownOptionError
+
+import understudy
+from understudy.errors import ExitCode, UnderstudyError, message, nearest, quoted
+
+__all__ = ["app", "main"]
+
+app = App(
+    name="understudy",
+    help="Stand-in data for confidential surveys: synthesize, measure, decide, release.",
+    version=understudy.__version__,
+    help_format="plaintext",
+    result_action="return_value",
+)
+app.command("understudy.cli.check:check", help="Show what is in a file, and what to do about it.")
+app.command("understudy.cli.demo:demo", help="Show the program at work on the bundled data.")
+app.command("understudy.cli.init:init", help="Write a commented plan and a draft codebook.")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and end the program with its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        In place of those of the command line.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    code = _run(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> ExitCode:
+    try:
+        with _plain_warnings():
+            result = app(arguments, exit_on_error=False, print_error=False)
+        return result if isinstance(result, ExitCode) else ExitCode.DONE
+    except UnderstudyError as problem:
+        return _say(str(problem), problem.exit_code)
+    except CycloptsError as problem:
+        return _say(_usage(problem, arguments), ExitCode.WRONG_INPUT)
+    except BrokenPipeError:
+        _drop_output()
+        return ExitCode.DONE
+    except KeyboardInterrupt:
+        return _say("Interrupted. Nothing half-written was left behind.", ExitCode.INTERRUPTED)
+    except Exception as problem:  # noqa: BLE001
+        return _say(_fault(problem), ExitCode.FAULT_IN_PROGRAM)
+
+
+def _say(text: str, code: ExitCode) -> ExitCode:
+    print(f"understudy: {text}", file=sys.stderr)  # noqa: T201
+    return code
+
+
+def _usage(problem: CycloptsError, arguments: Sequence[str]) -> str:
+    """Put the complaint about the command line into our grammar."""
+    command = arguments[0] if arguments and not arguments[0].startswith("-") else ""
+    known = [name for name in app if not name.startswith("-")]
+    if command and command not in known:
+        return message(
+            expected=f"a command: {', '.join(known)}",
+            came=f"{quoted(command)}{nearest(command, known)}",
+            do="see understudy --help",
+        )
+    if isinstance(problem, UnknownOptionError) and problem.token is not None:
+        given = problem.token.keyword or problem.token.value
+        options = [name for one in problem.argument_collection or () for name in one.names]
+        came = f"{quoted(given)}{nearest(given, options)}"
+    else:
+        came = " ".join(str(problem).split()).rstrip(".").replace('Command "', 'that the command "')
+    return message(
+        expected=f"arguments as the command {command} takes them",
+        came=came,
+        do=f"see understudy {command} --help",
+    )
+
+
+def _fault(problem: Exception) -> str:
+    """Describe a fault of ours without its text, which might hold values of the data."""
+    places = traceback.extract_tb(problem.__traceback__)
+    ours = [place for place in places if "understudy" in place.filename] or list(places)
+    where = f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}" if ours else "unknown"
+    return (
+        f"a fault in the program itself ({type(problem).__name__} in {where}). "
+        "Please report it with this line; it shows nothing of your data."
+    )
+
+
+def _drop_output() -> None:
+    """Send the rest of the output nowhere: its reader has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Show warnings as one plain line each."""
+
+    def show(text: Warning | str, *_: object, **__: object) -> None:
+        print(f"note: {text}", file=sys.stderr)  # noqa: T201
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield

@@ -1,0 +1,177 @@
+"""``understudy check``: what is in a file, and what to do before it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from understudy.cli.options import Names, source_options
+from understudy.cli.output import in_bytes, paragraph, reading_progress, say, say_json, table
+from understudy.errors import ExitCode, quoted
+from understudy.microdata.inspecting import (
+    SMALL_PATTERN,
+    ColumnFinding,
+    Inspection,
+    inspect_source,
+    memory_estimates,
+)
+from understudy.microdata.table import Microdata
+
+__all__ = ["check"]
+
+MOST_PATTERNS = 10
+
+
+def check(
+    file: str,
+    /,
+    *,
+    synthesize: Names = (),
+    keep: Names | None = None,
+    ignore: Names = (),
+    known: Names = (),
+    codebook: Path | None = None,
+    na: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    catalog: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> ExitCode:
+    """Show what is in a file: variables, levels, patterns, small patterns, memory, and advice.
+
+    No value of the file is shown, only names of columns and counts.
+
+    Parameters
+    ----------
+    file
+        A CSV, Parquet, SAS, Stata or SPSS file, or a plan (.toml).
+    synthesize
+        Columns that may not be published as they are, separated by commas.
+    keep
+        Columns to publish as they are; all others when left out.
+    ignore
+        Columns to leave out of everything.
+    known
+        Kept columns that an intruder may know: also show how small the groups are that they form.
+    codebook
+        A codebook in TOML.
+    na
+        A text that means missing, in any column; may be given several times.
+    encoding
+        Encoding of a text file, such as latin-1.
+    delimiter
+        Delimiter of a text file.
+    catalog
+        A .sas7bcat file with the labels of a SAS file.
+    as_json
+        Print JSON.
+    """
+    options = source_options(
+        file,
+        synthesize=synthesize,
+        keep=keep,
+        ignore=ignore,
+        codebook=codebook,
+        na=na,
+        encoding=encoding,
+        delimiter=delimiter,
+        catalog=catalog,
+    )
+    with reading_progress() as progress:
+        found = inspect_source(**options, progress=progress)
+    smallest = None
+    if known and found.data is not None:
+        smallest = int(found.data.cells(found.data.known(known)).sizes.min())
+    if as_json:
+        say_json(_as_json(found, smallest))
+    else:
+        _show(Path(file).name, found, known, smallest)
+    return ExitCode.DONE
+
+
+def _show(name: str, found: Inspection, known: Names, smallest: int | None) -> None:
+    say(f"{quoted(name)}: {found.n_records:,} records")
+    say()
+    header = ("variable", "part", "stored as", "levels", "missing", "alike", "")
+    say(table(header, [_row(finding) for finding in found.columns], left=3))
+    if found.ignored:
+        say(paragraph(f"Ignored: {', '.join(map(quoted, found.ignored))}."))
+    if found.data is not None:
+        say()
+        _show_patterns(found.data)
+        if smallest is not None:
+            say(f"Smallest group that {', '.join(map(quoted, known))} form: {smallest:,} records.")
+        if found.data.synthesized:
+            say()
+            _show_memory(found.data)
+    say()
+    say("Advice")
+    for advice in found.advice or ("Nothing stands in the way.",):
+        say(paragraph(advice, "- ", "  "))
+
+
+def _row(finding: ColumnFinding) -> tuple[str, ...]:
+    return (
+        quoted(finding.name),
+        finding.part,
+        finding.stored,
+        f"{finding.n_levels:,}",
+        f"{finding.n_missing:,}" if finding.n_missing else "-",
+        f"{finding.n_near_duplicates:,}" if finding.n_near_duplicates else "-",
+        "set aside, see below" if finding.problem else "",
+    )
+
+
+def _show_patterns(data: Microdata) -> None:
+    sizes = data.patterns.sizes
+    say(
+        paragraph(
+            f"{len(sizes):,} patterns of the kept variables, {data.n_combinations:,} combinations "
+            f"with the others ({data.n_cells:,} conceivable). The smallest pattern has "
+            f"{int(sizes.min()):,} records (k-anonymity of the kept variables)."
+        )
+    )
+    smallest = sorted(sizes.tolist())[:MOST_PATTERNS]
+    say(f"Smallest patterns: {', '.join(f'{size:,}' for size in smallest)} records.")
+
+
+def _show_memory(data: Microdata) -> None:
+    shown = ", ".join(f"{what} {in_bytes(n)}" for what, n in memory_estimates(data).items())
+    say(paragraph(f"Memory at default settings, about: {shown}."))
+
+
+def _as_json(found: Inspection, smallest: int | None) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        "records": found.n_records,
+        "variables": [
+            {
+                "name": finding.name,
+                "part": finding.part,
+                "stored": finding.stored,
+                "levels": finding.n_levels,
+                "missing": finding.n_missing,
+                "near_duplicates": finding.n_near_duplicates,
+                "problem": finding.problem or None,
+                "remarks": list(finding.remarks),
+            }
+            for finding in found.columns
+        ],
+        "ignored": list(found.ignored),
+        "advice": list(found.advice),
+    }
+    data = found.data
+    if data is not None:
+        sizes = data.patterns.sizes
+        content["patterns"] = {
+            "number": len(sizes),
+            "smallest": int(sizes.min()),
+            "below_five": int((sizes < SMALL_PATTERN).sum()),
+        }
+        content["combinations"] = data.n_combinations
+        content["conceivable_combinations"] = data.n_cells
+        content["smallest_known_group"] = smallest
+        if data.synthesized:
+            content["memory_bytes"] = memory_estimates(data)
+    return content

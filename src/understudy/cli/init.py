@@ -1,0 +1,114 @@
+"""``understudy init``: a first plan and a first codebook for a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from understudy.cli.options import Names
+from understudy.cli.output import paragraph, reading_progress, say
+from understudy.errors import ExitCode, quoted
+from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
+from understudy.microdata.inspecting import Inspection, inspect_source
+from understudy.microdata.writing import check_target, new_file
+from understudy.plan import plan_text
+
+__all__ = ["init"]
+
+NOTES = (
+    "A codebook for understudy, drafted from the data. CONFIDENTIAL until it is reviewed:",
+    "a level that stands here tells that somebody in the data has it.",
+    "Before a release, somebody who knows the survey must replace every list of levels by the one",
+    "that the survey declares (levels that nobody has included), and then set reviewed = true.",
+    "",
+    "levels: all that may occur, in the order to show them; missing: codes that mean missing.",
+    "Impossible combinations may be declared like this (a list means: one of these):",
+    "  [[impossible]]",
+    '  age = "<20"',
+    '  occupation = ["judge", "surgeon"]',
+)
+
+
+def init(
+    file: str,
+    /,
+    *,
+    synthesize: Names = (),
+    out: Path = Path(),
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    catalog: Path | None = None,
+    overwrite: Annotated[bool, Parameter(negative="")] = False,
+) -> ExitCode:
+    """Write a commented plan.toml and a draft codebook.toml for a file.
+
+    Parameters
+    ----------
+    file
+        A CSV, Parquet, SAS, Stata or SPSS file.
+    synthesize
+        Columns that may not be published as they are, separated by commas.
+    out
+        Folder to write to, this one when left out.
+    encoding
+        Encoding of a text file, such as latin-1.
+    delimiter
+        Delimiter of a text file.
+    catalog
+        A .sas7bcat file with the labels of a SAS file.
+    overwrite
+        Replace files that are already there.
+    """
+    plan, codebook = (check_target(out / name, overwrite=overwrite)
+                      for name in ("plan.toml", "codebook.toml"))  # fmt: skip
+    with reading_progress() as progress:
+        found = inspect_source(
+            file,
+            synthesize=synthesize,
+            encoding=encoding,
+            delimiter=delimiter,
+            catalog=catalog,
+            progress=progress,
+        )
+    _write(codebook, codebook_text(_draft(found), NOTES))
+    _write(plan, _plan(file, out, found, synthesize))
+    say(f"Wrote {quoted(plan.name)} and {quoted(codebook.name)}, which only you can read.")
+    say(
+        paragraph(
+            "The codebook's levels come from the data: it must be reviewed before anything is "
+            "released, and is confidential until then."
+        )
+    )
+    if not synthesize:
+        say("Next: name the columns to synthesize in the plan.")
+    return ExitCode.DONE
+
+
+def _draft(found: Inspection) -> Codebook:
+    variables = found.data.variables if found.data is not None else ()
+    return Codebook(
+        variables={
+            one.name: VariableBook(
+                description=one.description,
+                levels=one.present_levels or None,
+                labels=dict(one.labels),
+            )
+            for one in variables
+        }
+    )
+
+
+def _plan(file: str, out: Path, found: Inspection, synthesize: Names) -> str:
+    problems = {one.name: one.problem for one in found.columns if one.problem}
+    problems = {name: why for name, why in problems.items() if name not in synthesize}
+    columns = [one.name for one in found.columns]
+    relative = os.path.relpath(Path(file).resolve(), out.resolve())
+    return plan_text(Path(relative).as_posix(), columns, synthesize, problems, "codebook.toml")
+
+
+def _write(target: Path, text: str) -> None:
+    with new_file(target) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,319 @@
+"""Writing: records back into a file, in the order and with the columns of the source.
+
+A file appears whole or not at all: it is written under a temporary name in the same folder, forced
+to the disk, and renamed. No lock is needed for that, so it works on network drives without locks.
+Files can be read and written by their owner only.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import gzip
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import DataWarning, OutputError, quoted
+from understudy.microdata.delimited import check_encoding
+from understudy.microdata.schema import Variable
+from understudy.microdata.table import Microdata, enum_column
+
+__all__ = ["WRITERS", "check_target", "new_file", "write_table"]
+
+CHUNK = 1 << 19
+WINDOWS_NAMES = {"con", "prn", "aux", "nul"} | {
+    f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)
+}
+LONGEST_FILE_NAME = 255
+LARGEST_EXACT = 2**53
+
+Codes = Mapping[str, NDArray[Any]]
+
+
+def write_table(
+    data: Microdata,
+    path: str | os.PathLike[str],
+    drawn: Codes | None = None,
+    *,
+    encoding: str | None = None,
+    delimiter: str = ",",
+    overwrite: bool = False,
+) -> Path:
+    """Write the data, or a synthetic version of them, to a file.
+
+    Parameters
+    ----------
+    data : Microdata
+        What to write.
+    path : str or path
+        The ending decides on the format: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, ``.dta``
+        (Stata) or ``.sav`` (SPSS).
+    drawn : mapping, optional
+        Codes (record,) to write in place of the data's own, by name of the variable.
+    encoding : str, optional
+        Of a text file; UTF-8 when left out.
+    delimiter : str
+        Of a ``.csv`` file.
+    overwrite : bool
+        Whether a file that is already there may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        Where the file lies.
+    """
+    target = check_target(path, overwrite=overwrite)
+    name = target.name.lower()
+    ending = next((ending for ending in WRITERS if name.endswith(ending)), None)
+    if ending is None:
+        raise OutputError(
+            expected=f"a file name that ends in one of {', '.join(WRITERS)}",
+            came=quoted(target.name),
+            do="choose the ending of the format you want",
+        )
+    given = drawn or {}
+    columns: dict[str, tuple[Variable, NDArray[Any]]] = {
+        one.name: (one, given[one.name] if one.name in given else data.codes(one.name))
+        for one in data.variables
+    }
+    with new_file(target) as temporary:
+        WRITERS[ending](columns, temporary, encoding, "\t" if ending == ".tsv" else delimiter)
+    return target
+
+
+def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
+    """Refuse a place where nothing may or can be written.
+
+    Returns
+    -------
+    pathlib.Path
+        The checked path.
+    """
+    target = Path(path)
+    name = target.name
+    if not name or name[-1] in " ." or name.split(".")[0].strip().lower() in WINDOWS_NAMES:
+        raise OutputError(
+            expected="a file name that every system can use",
+            came=quoted(name),
+            do="choose another name (not CON, NUL, COM1 ..., no dot or space at the end)",
+        )
+    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_FILE_NAME:
+        raise OutputError(
+            expected=f"a file name of at most {LONGEST_FILE_NAME} bytes",
+            came=f"one of {len(name)} characters",
+            do="choose a shorter name",
+        )
+    if target.is_symlink():
+        raise OutputError(
+            expected=f"a place of its own for the file {quoted(name)}",
+            came="a symbolic link, which may lead anywhere",
+            do="name the file that the link points to, or remove the link",
+        )
+    if target.is_dir():
+        raise OutputError(
+            expected=f"a file at {quoted(name)}", came="a directory", do="name a file inside it"
+        )
+    if target.exists() and not overwrite:
+        raise OutputError(
+            expected=f"no file at {quoted(name)} yet",
+            came="one that is already there",
+            do="choose another name, or say that it may be overwritten",
+        )
+    if not target.parent.is_dir():
+        raise OutputError(
+            expected="a folder that exists",
+            came=f"a file name in the folder {quoted(target.parent)}, which does not",
+            do="make the folder first",
+        )
+    return target
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Let the body write a temporary file, then make it the target, whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=".understudy-", suffix="".join(target.suffixes[-2:])
+        )
+        os.close(handle)
+    except OSError as problem:
+        raise cannot_write(target, problem) from None
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o600)
+        _to_disk(temporary)
+        temporary.replace(target)
+        _to_disk(target.parent)
+    except OSError as problem:
+        raise cannot_write(target, problem) from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def cannot_write(target: Path, problem: OSError) -> OutputError:
+    """Turn the system's refusal into a message of ours."""
+    reason = os.strerror(problem.errno) if problem.errno else "unknown reason"
+    full = problem.errno in {errno.ENOSPC, errno.EDQUOT}
+    return OutputError(
+        expected=f"to write the file {quoted(target.name)}",
+        came=f"that the system refuses ({reason})",
+        do="make room on the disk and start again; nothing half-written was left behind"
+        if full
+        else "check that you may write to the folder, or choose another one",
+    )
+
+
+Columns = Mapping[str, tuple[Variable, NDArray[Any]]]
+
+
+def _write_text(columns: Columns, path: Path, encoding: str | None, delimiter: str) -> None:
+    codec = check_encoding(encoding) or "utf-8"
+    with path.open("wb") as raw:
+        if path.name.endswith(".gz"):
+            with gzip.GzipFile(
+                filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6
+            ) as out:
+                _write_records(columns, out, codec, delimiter)
+        else:
+            _write_records(columns, raw, codec, delimiter)
+
+
+def _write_records(
+    columns: Columns, out: IO[bytes] | gzip.GzipFile, codec: str, delimiter: str
+) -> None:
+    encoder = codecs.getincrementalencoder(codec)()
+    alone = len(columns) == 1
+    header = delimiter.join(_quoted_field(name, delimiter, alone=alone) for name in columns) + "\n"
+    fields = {name: _text_levels(one, delimiter, alone=alone) for name, (one, _) in columns.items()}
+    n_records = len(next(iter(columns.values()))[1])
+    try:
+        out.write(encoder.encode(header))
+        for start in range(0, n_records, CHUNK):
+            frame = pl.DataFrame(
+                {
+                    name: fields[name].gather(pl.Series(codes[start : start + CHUNK]))
+                    for name, (_, codes) in columns.items()
+                }
+            )
+            text = frame.write_csv(include_header=False, separator=delimiter, quote_style="never")
+            out.write(encoder.encode(text))
+    except UnicodeEncodeError:
+        raise OutputError(
+            expected=f"text that the encoding {codec} can write",
+            came="characters that it does not have",
+            do="write the file in UTF-8",
+        ) from None
+
+
+def _text_levels(variable: Variable, delimiter: str, *, alone: bool) -> pl.Series:
+    """Write every level once as it has to stand in the file; the records only point at it."""
+    fields = [_quoted_field(level, delimiter, alone=True) for level in variable.present_levels]
+    if variable.has_missing:
+        fields.append(_quoted_field(variable.missing_code, delimiter, alone=alone))
+    if any("\x00" in field for field in fields):
+        raise OutputError(
+            expected=f"levels of {quoted(variable.name)} that a text file can hold",
+            came="one with a NUL character",
+            do="write a Parquet file instead",
+        )
+    return pl.Series(fields, dtype=pl.String)
+
+
+def _quoted_field(text: str, delimiter: str, *, alone: bool) -> str:
+    """Put quotation marks around a field where they are needed, and around an empty level."""
+    special = any(character in text for character in (delimiter, '"', "\r", "\n"))
+    if special or text.startswith("\ufeff") or (alone and not text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _write_parquet(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
+    frame = pl.DataFrame({name: enum_column(one, codes) for name, (one, codes) in columns.items()})
+    frame.write_parquet(path)
+
+
+def _write_stata(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
+    import pyreadstat
+
+    unlabelled = [name for name, (one, _) in columns.items() if one.labels and not _numbers(one)]
+    if unlabelled:
+        warnings.warn(
+            f"Stata attaches labels to numbers only: the labels of {quoted(unlabelled[0])} and "
+            f"{len(unlabelled) - 1} further text variables are left out",
+            DataWarning,
+            stacklevel=5,
+        )
+    _write_statistical(columns, path, pyreadstat.write_dta, text_labels=False)
+
+
+def _write_spss(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
+    import pyreadstat
+
+    _write_statistical(columns, path, pyreadstat.write_sav, text_labels=True)
+
+
+def _write_statistical(
+    columns: Columns, path: Path, write: Callable[..., None], *, text_labels: bool
+) -> None:
+    from pyreadstat import PyreadstatError, ReadstatError
+
+    frame = pl.DataFrame({name: _stored(one, codes) for name, (one, codes) in columns.items()})
+    labels = {
+        name: {(int(level) if _numbers(one) else level): text for level, text in one.labels.items()}
+        for name, (one, _) in columns.items()
+        if one.labels and (text_labels or _numbers(one))
+    }
+    descriptions = {name: one.description for name, (one, _) in columns.items() if one.description}
+    try:
+        write(frame, str(path), column_labels=descriptions, variable_value_labels=labels)
+    except (PyreadstatError, ReadstatError, ValueError):
+        raise OutputError(
+            expected="names of columns, labels and levels that the statistical program can store",
+            came="one that it cannot (a name with spaces or signs, or a text that is too long)",
+            do="rename the columns to letters, digits and underscores, or write a CSV file",
+        ) from None
+
+
+def _numbers(variable: Variable) -> bool:
+    """Tell whether a variable is stored as numbers in a statistical program."""
+    whole = (*variable.present_levels, *variable.labels)
+    return variable.numeric and all(
+        level.lstrip("-").isdecimal() and abs(int(level)) <= LARGEST_EXACT for level in whole
+    )
+
+
+def _stored(variable: Variable, codes: NDArray[Any]) -> pl.Series:
+    if not _numbers(variable):
+        return enum_column(variable, codes).cast(pl.String)
+    numbers = np.array([float(level) for level in variable.present_levels] + [np.nan])
+    values = numbers[np.minimum(codes, len(numbers) - 1)]
+    return pl.Series(values, nan_to_null=True)
+
+
+WRITERS: dict[str, Callable[[Columns, Path, str | None, str], None]] = {
+    ".csv": _write_text,
+    ".csv.gz": _write_text,
+    ".tsv": _write_text,
+    ".parquet": _write_parquet,
+    ".dta": _write_stata,
+    ".sav": _write_spss,
+}
