@@ -116,7 +116,8 @@ def _owner(model: type[Settings], path: Iterable[str | int]) -> type[BaseModel] 
         for kind in kinds:
             if isinstance(kind, type) and issubclass(kind, BaseModel):
                 field = kind.model_fields.get(str(part))
-                inside += _unpacked(field.annotation) if field else []
+                # A part that is no field is a key of a mapping to this model.
+                inside += _unpacked(field.annotation) if field else [kind]
             else:
                 inside += _unpacked(kind)
         kinds = inside

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -33,6 +34,8 @@ def check(
     ignore: Names = (),
     known: Names = (),
     codebook: Path | None = None,
+    missing: Literal["error", "level", "drop"] = "error",
+    unused_levels: Literal["error", "keep", "drop"] = "error",
     na: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -41,7 +44,8 @@ def check(
 ) -> ExitCode:
     """Show what is in a file: variables, levels, patterns, small patterns, memory, and advice.
 
-    No value of the file is shown, only names of columns and counts.
+    No value of the file is shown, only names of columns and counts. The exit code is 2 if the data
+    cannot be used as they are.
 
     Parameters
     ----------
@@ -57,6 +61,10 @@ def check(
         Kept columns that an intruder may know: also show how small the groups are that they form.
     codebook
         A codebook in TOML.
+    missing
+        What to do with missing values: refuse, make missing a level of its own, or drop records.
+    unused_levels
+        What to do with declared levels that no record has: refuse, keep or drop.
     na
         A text that means missing, in any column; may be given several times.
     encoding
@@ -74,6 +82,8 @@ def check(
         keep=keep,
         ignore=ignore,
         codebook=codebook,
+        missing=missing,
+        unused_levels=unused_levels,
         na=na,
         encoding=encoding,
         delimiter=delimiter,
@@ -88,7 +98,7 @@ def check(
         say_json(_as_json(found, smallest))
     else:
         _show(Path(file).name, found, known, smallest)
-    return ExitCode.DONE
+    return ExitCode.WRONG_INPUT if found.problems else ExitCode.DONE
 
 
 def _show(name: str, found: Inspection, known: Names, smallest: int | None) -> None:
@@ -106,10 +116,19 @@ def _show(name: str, found: Inspection, known: Names, smallest: int | None) -> N
         if found.data.synthesized:
             say()
             _show_memory(found.data)
-    say()
-    say("Advice")
-    for advice in found.advice or ("Nothing stands in the way.",):
-        say(paragraph(advice, "- ", "  "))
+    _show_list("What stands in the way", found.problems)
+    _show_list("Advice", found.advice)
+    if not found.problems:
+        say()
+        say("Nothing stands in the way of using these data.")
+
+
+def _show_list(title: str, entries: Sequence[str]) -> None:
+    if entries:
+        say()
+        say(title)
+    for entry in entries:
+        say(paragraph(entry, "- ", "  "))
 
 
 def _row(finding: ColumnFinding) -> tuple[str, ...]:
@@ -159,6 +178,7 @@ def _as_json(found: Inspection, smallest: int | None) -> dict[str, Any]:
             for finding in found.columns
         ],
         "ignored": list(found.ignored),
+        "problems": list(found.problems),
         "advice": list(found.advice),
     }
     data = found.data

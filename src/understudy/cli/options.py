@@ -37,7 +37,7 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
     """
     if not file.lower().endswith(".toml"):
         return {"source": file, **given}
-    if any(value for value in given.values()):
+    if any(value for value in given.values() if value != "error"):
         raise SettingError(
             expected="a plan without further options",
             came="both",
@@ -45,7 +45,4 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
         )
     from understudy.plan import read_plan
 
-    options = read_plan(file).data.reading_options(Path(file).parent)
-    for only_reading in ("missing", "unused_levels"):
-        del options[only_reading]
-    return options
+    return read_plan(file).data.reading_options(Path(file).parent)

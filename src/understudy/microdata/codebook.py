@@ -75,12 +75,12 @@ class Codebook(Settings):
     def _one_or_several(cls, rules: Any) -> Any:
         if not isinstance(rules, Sequence) or isinstance(rules, str):
             return rules
-        return tuple(
-            {name: (given,) if isinstance(given, str) else given for name, given in rule.items()}
+        return [
+            {name: [given] if isinstance(given, str) else given for name, given in rule.items()}
             if isinstance(rule, Mapping)
             else rule
             for rule in rules
-        )
+        ]
 
     @model_validator(mode="after")
     def _check(self) -> Codebook:

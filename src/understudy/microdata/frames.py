@@ -109,6 +109,9 @@ def frame_source(native: object) -> FrameSource:
         return _from_polars(native, native.collect_schema())
     try:
         frame = nw.from_native(native, eager_only=True)  # type: ignore[call-overload]
+    except nw.exceptions.DuplicateError:
+        check_names([str(name) for name in native.columns])  # type: ignore[attr-defined]
+        raise
     except TypeError:
         raise InputError(
             expected="the path of a file, or a pandas, Polars or pyarrow data frame",

@@ -16,17 +16,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted, quoted_list
+from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
 from understudy.microdata.coding import CodedColumn, CodedTable
 from understudy.microdata.delimited import Progress
-from understudy.microdata.levels import check_values, missing_codes, near_duplicates
-from understudy.microdata.reading import OpenTable, build_microdata, open_table
+from understudy.microdata.levels import (
+    UnusedLevels,
+    check_codebook,
+    check_values,
+    missing_codes,
+    near_duplicates,
+)
+from understudy.microdata.reading import Missing, OpenTable, build_microdata, open_table
 from understudy.microdata.roles import Roles, assign_roles, check_names
 from understudy.microdata.rules import check_impossible
 from understudy.microdata.table import Cells, Microdata
-from understudy.microdata.warning_signs import look_at_whole, table_bytes
+from understudy.microdata.warning_signs import FEWEST_FOR_IDS, look_at_whole, table_bytes
 
 __all__ = ["ColumnFinding", "Inspection", "inspect_source", "memory_estimates"]
 
@@ -79,14 +85,18 @@ class Inspection:
     data : Microdata or None
         The data over all columns that can be used, missing as a level; None if no column that is to
         be synthesized can be.
+    problems : tuple of str
+        Why `understudy.read_microdata` would refuse the data as they are asked for, and what to do;
+        empty if it would not.
     advice : tuple of str
-        What to do, in plain words, the most urgent first.
+        What else is worth doing, in plain words.
     """
 
     n_records: int
     columns: tuple[ColumnFinding, ...]
     ignored: tuple[str, ...]
     data: Microdata | None
+    problems: tuple[str, ...]
     advice: tuple[str, ...]
 
 
@@ -96,9 +106,11 @@ def inspect_source(
     keep: Sequence[str] | str | None = None,
     bins: Mapping[str, Any] | None = None,
     codebook: Codebook | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    missing: Missing = "error",
     *,
     ignore: Sequence[str] | str | None = None,
     na: Sequence[str] = (),
+    unused_levels: UnusedLevels = "error",
     encoding: str | None = None,
     delimiter: str | None = None,
     catalog: str | os.PathLike[str] | None = None,
@@ -108,7 +120,8 @@ def inspect_source(
 
     Parameters
     ----------
-    source, synthesize, keep, bins, codebook, ignore, na, encoding, delimiter, catalog, progress
+    source, synthesize, keep, bins, codebook, missing, ignore, na, unused_levels, encoding, \
+    delimiter, catalog, progress
         As for `understudy.read_microdata`; `synthesize` may be left out for a look at the columns.
 
     Returns
@@ -131,9 +144,17 @@ def inspect_source(
     ]
     findings += [_refused(name, reason, roles) for name, reason in refused.items()]
     findings.sort(key=lambda finding: table.names.index(finding.name))
-    data, said = _data(coded, findings, roles, table, groups, book, na)
-    advice = _advice(findings, data, said, bool(book.variables))
-    return Inspection(coded.of_record.size, tuple(findings), roles.ignored, data, tuple(advice))
+    data, refusals, noted = _data(coded, findings, roles, table, groups, book, na)
+    problems = [
+        *(f"{quoted(one.name)}: {one.problem}" for one in findings if one.problem),
+        *_missing_problem(findings, missing),
+        *_unused_problem(coded, book, unused_levels),
+        *refusals,
+    ]
+    advice = _advice(findings, data, noted, bool(book.variables))
+    return Inspection(
+        coded.of_record.size, tuple(findings), roles.ignored, data, tuple(problems), tuple(advice)
+    )
 
 
 def memory_estimates(data: Microdata, chains: int = 4, kept_draws: int = 1000) -> dict[str, int]:
@@ -246,8 +267,12 @@ def _problem(
         check_values(column, observed, counts, book.of(column.name))
     except (ColumnError, LevelError) as problem:
         return f"{problem.came}: {problem.do}"
-    if part == "kept" and len(observed) == n_records >= 10:
+    if part == "kept" and len(observed) == n_records >= FEWEST_FOR_IDS:
         return "every record has its own value, as in an identifier: ignore it, or bin its numbers"
+    try:
+        check_codebook(column.name, observed, book.of(column.name))
+    except LevelError as problem:
+        return f"{problem.came}: {problem.do}"
     return ""
 
 
@@ -262,11 +287,32 @@ def _remarks(
         remarks.append("many whole numbers: if it is a quantity, such as an age, bin it")
     elif part == "kept" and len(observed) > MANY_LEVELS and not binned and not problem:
         remarks.append("very many levels for a kept variable: group them, or ignore it")
-    if len(observed) == 1 and not binned:
-        remarks.append("a single level: it tells nothing")
     if column.labels:
         remarks.append(f"{len(column.labels)} value labels come with the file")
     return remarks
+
+
+def _missing_problem(findings: Sequence[ColumnFinding], missing: Missing) -> list[str]:
+    absent = [one for one in findings if one.n_missing]
+    if not absent or missing != "error":
+        return []
+    shares = ", ".join(f"{quoted(one.name)} ({one.n_missing:,})" for one in absent)
+    return [f'missing values in {shares}: choose missing = "level" or "drop"']
+
+
+def _unused_problem(coded: CodedTable, book: Codebook, unused: UnusedLevels) -> list[str]:
+    problems = []
+    for column, counts in zip(coded.columns, coded.level_counts(), strict=True):
+        if column.declared is None or book.of(column.name).levels is not None or unused != "error":
+            continue
+        seen = {level for level, n in zip(column.levels, counts.tolist(), strict=True) if n}
+        idle = sum(level not in seen for level in column.declared)
+        if idle:
+            problems.append(
+                f"{quoted(column.name)}: {idle:,} declared levels that no record has: choose "
+                'unused_levels = "keep" or "drop", or declare the levels in a codebook'
+            )
+    return problems
 
 
 def _data(
@@ -277,11 +323,11 @@ def _data(
     bins: Mapping[str, Bins],
     book: Codebook,
     na: Sequence[str],
-) -> tuple[Microdata | None, list[str]]:
-    """Put the usable columns together; also what reading them would warn of or refuse."""
+) -> tuple[Microdata | None, list[str], list[str]]:
+    """Put the usable columns together; also what reading them would refuse or warn of."""
     usable = [finding.name for finding in findings if not finding.problem]
     if not usable or not all(name in usable for name in roles.synthesized):
-        return None, []
+        return None, [], []
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", DataWarning)
         data = build_microdata(
@@ -300,27 +346,18 @@ def _data(
                 check_impossible(data)
                 look_at_whole(data)
             except InputError as problem:
-                refusals.append(str(problem))
+                refusals.append(f"{problem.came}: {problem.do}")
     noted = [str(one.message) for one in said if issubclass(one.category, DataWarning)]
-    return data, refusals + noted
+    return data, refusals, noted
 
 
 def _advice(
-    findings: Sequence[ColumnFinding], data: Microdata | None, said: Sequence[str], has_book: bool
+    findings: Sequence[ColumnFinding], data: Microdata | None, noted: Sequence[str], has_book: bool
 ) -> list[str]:
-    advice = [
-        f"{quoted(finding.name)} cannot be used as it is: {finding.problem}."
-        for finding in findings
-        if finding.problem
-    ]
-    absent = [finding.name for finding in findings if finding.n_missing]
-    if absent:
-        advice.append(
-            f'{quoted_list(absent)}: values are missing; choose missing = "level" or "drop".'
-        )
+    advice = []
     for finding in findings:
         advice += [f"{quoted(finding.name)}: {remark}." for remark in finding.remarks]
-    advice += [f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" for text in said]
+    advice += [f"{text[0].upper()}{text[1:]}." for text in noted]
     if data is not None and data.synthesized:
         advice += _pattern_advice(data.patterns)
     if not has_book:

@@ -23,6 +23,7 @@ from understudy.microdata.schema import MISSING
 __all__ = [
     "Settled",
     "UnusedLevels",
+    "check_codebook",
     "check_values",
     "looks_continuous",
     "missing_codes",
@@ -97,7 +98,7 @@ def settle_levels(
     ]
     if bins is not None:
         groups, names = apply_bins(column.name, bins, there, counts)
-        _check_codebook(column.name, names, book)
+        check_codebook(column.name, names, book)
         return Settled(column.name, names, groups, {}, _first(absent), numeric=False)
     observed = [level for level in there if level is not None]
     check_values(column, observed, counts, book)
@@ -177,7 +178,8 @@ def looks_continuous(levels: Sequence[str]) -> bool:
     return any("." in level for level in levels) and all(map(_DECIMAL.fullmatch, levels))
 
 
-def _check_codebook(name: str, levels: Iterable[str], book: VariableBook) -> None:
+def check_codebook(name: str, levels: Iterable[str], book: VariableBook) -> None:
+    """Refuse levels that the codebook does not declare, if it declares any."""
     if book.levels is None:
         return
     beyond = sum(level not in set(book.levels) for level in levels)
@@ -193,7 +195,7 @@ def _ordered_levels(
     column: CodedColumn, observed: Sequence[str], book: VariableBook, unused: UnusedLevels
 ) -> tuple[str, ...]:
     if book.levels is not None:
-        _check_codebook(column.name, observed, book)
+        check_codebook(column.name, observed, book)
         return book.levels
     if column.declared is None:
         return tuple(sorted(observed, key=_sort_key if column.kind == "integer" else None))

@@ -1,0 +1,62 @@
+# Every target makes its own virtual environment from pinned versions; nothing else has to be typed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
+CORES  ?= 2
+
+.PHONY: demo test lint types unit docs bench lock clean help
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/run.stamp  ## the main job on the bundled data
+	$(BIN)/understudy demo
+
+test: lint types unit  ## everything that must hold
+
+lint: $(VENV)/test.stamp  ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/test.stamp  ## static types
+	$(BIN)/mypy
+
+unit: $(VENV)/test.stamp  ## tests in parallel, with the coverage gate
+	rm -f .coverage .coverage.*
+	$(BIN)/python -m pytest -n $(CORES) --cov --cov-report=term
+
+docs: $(VENV)/test.stamp  ## the site, in docs/_build/html; needs no network
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+bench: $(VENV)/test.stamp  ## speed, as ratios measured in one run
+	$(BIN)/python -m benchmarks
+
+lock:  ## renew the pinned versions (the only target that asks for newer ones)
+	$(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/python -m pip install --quiet uv
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+	  pyproject.toml requirements/build.in --output-file requirements/run.txt
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+	  --extra test --extra docs --constraint requirements/run.txt \
+	  pyproject.toml requirements/build.in --output-file requirements/test.txt
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) docs/_build .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "understudy needs Python 3.11 or newer: make PYTHON=/path/to/python3.12 ..."; exit 2; }
+	@$(PYTHON) -m venv $(VENV) \
+	  || { echo "no venv module here: install it (Debian: python3-venv), then try again"; exit 2; }
+
+$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --quiet --require-hashes --requirement requirements/run.txt
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/test.stamp: requirements/test.txt $(VENV)/run.stamp
+	$(PIP) install --quiet --require-hashes --requirement requirements/test.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""Tests of what people throw at the program, row by row."""

@@ -1,0 +1,102 @@
+"""Rows 21 to 30: columns."""
+
+from __future__ import annotations
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from tests.bad_inputs.cases import SECRET, accepted, covers, refused, warned
+from tests.conftest import Command, MakeFile
+from understudy.errors import ColumnError, SettingError
+
+GOOD = f"gender,county\nf,{SECRET}\nm,south\nf,south\n"
+
+
+@covers(21)
+def test_duplicate_names(command: Command, make_file: MakeFile) -> None:
+    refused(command, ColumnError, '"a" more than once', make_file("a,a,county\n1,2,x\n1,2,y\n"))
+    frame = pd.DataFrame([[1, 2, "x"]], columns=["a", "a", "county"])
+    refused(None, ColumnError, '"a" more than once', frame)
+
+
+@covers(22)
+def test_names_of_spaces(command: Command, make_file: MakeFile) -> None:
+    refused(command, ColumnError, "column number 1", make_file(" ,county\n1,x\n1,y\n"))
+    refused(command, ColumnError, "column number 1, 3", make_file(",county,\n1,x,2\n1,y,2\n"))
+
+
+@covers(23)
+def test_names_nearly_the_same(make_file: MakeFile) -> None:
+    path = make_file("Age,age ,county\n1,2,x\n2,1,y\n1,2,x\n2,1,y\n")
+    assert warned("case or spaces", path).names == ("Age", "age ", "county")
+
+
+@covers(24)
+def test_column_that_is_not_there(command: Command, make_file: MakeFile) -> None:
+    text = refused(command, ColumnError, "not in the data", make_file(GOOD), synthesize="conty")
+    assert '"gender", "county"' in text
+    assert 'nearest: "county"' in text
+    refused(None, ColumnError, "not in the data", make_file(GOOD), keep=["sex"])
+
+
+@covers(25)
+def test_column_with_two_parts(command: Command, make_file: MakeFile) -> None:
+    path = make_file(GOOD)
+    says = "both synthesized and kept"
+    refused(command, SettingError, says, path, "--keep", "gender,county", keep=["gender", "county"])
+    refused(None, SettingError, "both synthesized and ignored", path, ignore="county")
+    refused(None, SettingError, "both kept and ignored", path, keep="gender", ignore="gender")
+    refused(None, SettingError, "at least one column", path, synthesize=[])  # type: ignore[arg-type]
+    refused(None, SettingError, "as text", path, keep=[1])
+
+
+@covers(26)
+def test_nothing_kept(make_file: MakeFile) -> None:
+    data = accepted(make_file("county\nx\ny\nx\n"))
+    assert data.kept == ()
+    assert len(data.patterns) == 1
+    assert data.patterns.sizes.tolist() == [3]
+
+
+@covers(27)
+@pytest.mark.parametrize("name", ["a=b", "<script>", "../../etc", "a\nb", "a\x1b[31mb", "[bold]x"])
+def test_odd_names(command: Command, make_file: MakeFile, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    path = make_file(f"{quoted},county\n1,x\n2,y\n1,y\n")
+    assert accepted(path).names == (name, "county")
+    answer = command("check", path, "--synthesize", "county")
+    assert answer.code == 0
+    assert "\x1b" not in answer.out + answer.err
+    shown = name.replace("\n", "\\n").replace("\x1b", "\\x1b")
+    assert f'"{shown}"' in answer.out
+    refused(command, ColumnError, "not in the data", path, synthesize="nothing")
+
+
+@covers(28)
+def test_identifier(command: Command, make_file: MakeFile) -> None:
+    rows = "".join(f"{SECRET}{number},{'xy'[number % 2]}\n" for number in range(30))
+    path = make_file("id,county\n" + rows)
+    refused(command, ColumnError, "identifier", path)
+    assert accepted(path, ignore="id").kept == ()
+
+
+@covers(28)
+def test_identifier_to_synthesize() -> None:
+    frame = pl.DataFrame({"county": [f"c{n}" for n in range(20)], "a": ["x", "y"] * 10})
+    assert warned("every record has its own level", frame).n_records == 20
+
+
+@covers(29)
+def test_more_columns_than_rows(make_file: MakeFile) -> None:
+    path = make_file("a,b,c,county\n1,1,1,x\n2,2,2,y\n")
+    assert warned("more columns", path).n_records == 2
+
+
+@covers(30)
+def test_reserved_names(command: Command, make_file: MakeFile) -> None:
+    path = make_file("_row,county\n1,x\n2,y\n1,x\n2,y\n")
+    refused(command, ColumnError, '"_row"', path)
+    assert accepted(path, ignore=["_row"]).kept == ()
+    z = make_file("z,county\n1,x\n2,y\n1,x\n2,y\n")
+    assert accepted(z).names == ("z", "county")

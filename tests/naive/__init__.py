@@ -1,0 +1,1 @@
+"""Tests of slow, obvious twins of compiled routines."""
