@@ -17,9 +17,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from understudy.microdata.bundled import load_ce_like
     from understudy.microdata.reading import read_microdata
+    from understudy.microdata.synthetic import read_synthetic
     from understudy.microdata.table import Microdata, SyntheticSets
 
-__all__ = ["Microdata", "SyntheticSets", "load_ce_like", "read_microdata"]
+__all__ = [
+    "Microdata",
+    "SyntheticSets",
+    "load_ce_like",
+    "read_microdata",
+    "read_synthetic",
+]
 
 __version__ = "0.1.0"
 
@@ -28,6 +35,7 @@ _HOME = {
     "SyntheticSets": "understudy.microdata.table",
     "load_ce_like": "understudy.microdata.bundled",
     "read_microdata": "understudy.microdata.reading",
+    "read_synthetic": "understudy.microdata.synthetic",
 }
 
 

@@ -45,6 +45,7 @@ __all__ = [
     "nearest",
     "quoted",
     "quoted_list",
+    "visible",
 ]
 
 LONGEST_NAME = 60
@@ -152,13 +153,14 @@ def quoted(name: object) -> str:
     Control characters, line breaks and marks that turn the reading direction are written as
     escapes, so that a name cannot forge a line of a log or move the cursor of a terminal.
     """
-    shown = "".join(_visible(character) for character in str(name))
+    shown = "".join(visible(character) for character in str(name))
     if len(shown) > LONGEST_NAME:
         shown = shown[: LONGEST_NAME - 1] + "…"
     return f'"{shown}"'
 
 
-def _visible(character: str) -> str:
+def visible(character: str) -> str:
+    """Write a character that cannot be seen, or that moves others, as its escape."""
     if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
         return character.encode("unicode_escape").decode("ascii")
     return character

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from understudy.errors import quoted_list
+from understudy.errors import quoted_list, visible
 from understudy.microdata.bins import Bins
 from understudy.settings import Settings, read_settings, toml_key, toml_text
 
@@ -24,7 +24,7 @@ class DataPlan(Settings):
     """Which data, and how to read them; see `understudy.read_microdata` for each key."""
 
     file: str
-    synthesize: tuple[str, ...]
+    synthesize: tuple[str, ...] = Field(min_length=1)
     keep: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     codebook: str | None = None
@@ -114,7 +114,8 @@ def _comment(name: str, reason: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Fold a comment into one line that holds nothing a comment may not hold."""
+    return " ".join("".join(visible(character) for character in text).split())
 
 
 def _list(names: Sequence[str] | Mapping[str, str]) -> str:

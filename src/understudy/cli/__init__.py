@@ -27,6 +27,7 @@ app = App(
     version=understudy.__version__,
     help_format="plaintext",
     result_action="return_value",
+    suppress_keyboard_interrupt=False,
 )
 app.command("understudy.cli.check:check", help="Show what is in a file, and what to do about it.")
 app.command("understudy.cli.demo:demo", help="Show the program at work on the bundled data.")

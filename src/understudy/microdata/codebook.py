@@ -75,12 +75,12 @@ class Codebook(Settings):
     def _one_or_several(cls, rules: Any) -> Any:
         if not isinstance(rules, Sequence) or isinstance(rules, str):
             return rules
-        return [
-            {name: [given] if isinstance(given, str) else given for name, given in rule.items()}
+        return tuple(
+            {name: _as_tuple(given) for name, given in rule.items()}
             if isinstance(rule, Mapping)
             else rule
             for rule in rules
-        ]
+        )
 
     @model_validator(mode="after")
     def _check(self) -> Codebook:
@@ -91,6 +91,12 @@ class Codebook(Settings):
     def of(self, name: str) -> VariableBook:
         """Return what is said of a variable, an empty entry if nothing is."""
         return self.variables.get(name, VariableBook())
+
+
+def _as_tuple(given: Any) -> Any:
+    if isinstance(given, str):
+        return (given,)
+    return tuple(given) if isinstance(given, list) else given
 
 
 def codebook_from(given: Codebook | Mapping[str, Any] | str | os.PathLike[str] | None) -> Codebook:

@@ -113,9 +113,12 @@ def read_microdata(
     --------
     >>> import polars as pl
     >>> import understudy as us
-    >>> frame = pl.DataFrame({"sex": ["f", "m", "f"], "town": ["north", "north", "south"]})
-    >>> us.read_microdata(frame, synthesize="town", missing="error").n_combinations
-    3
+    >>> frame = pl.DataFrame({"sex": ["f", "m"] * 3, "town": ["north", "north", "south"] * 2})
+    >>> us.read_microdata(frame, synthesize="town")
+    Microdata: 6 records
+      "sex": kept, 2 levels
+      "town": synthesized, 2 levels
+      2 patterns, 4 combinations
     """
     if missing not in MISSING_CHOICES:
         raise SettingError(

@@ -33,7 +33,7 @@ __all__ = ["read_synthetic"]
 
 def read_synthetic(
     data: Microdata,
-    sources: Iterable[Any],
+    sources: Iterable[Any] | str | os.PathLike[str],
     *,
     na: Sequence[str] = (),
     encoding: str | None = None,

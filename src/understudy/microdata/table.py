@@ -139,11 +139,27 @@ class Microdata:
         return self.cells(self.synthesized)
 
     def variable(self, name: str) -> Variable:
-        """Return the variable of this name."""
+        """Return the variable of this name.
+
+        Parameters
+        ----------
+        name : str
+            Name of its column.
+        """
         return self.variables[self._place(name)]
 
     def codes(self, name: str) -> NDArray[np.int32]:
-        """Return the codes of one variable, with axis (record,), in the order of the source."""
+        """Return the codes of one variable, in the order of the source.
+
+        Parameters
+        ----------
+        name : str
+            The variable.
+
+        Returns
+        -------
+        int32 (record,)
+        """
         return self.combinations[:, self._place(name)][self.of_record]
 
     def cells(self, names: Sequence[str]) -> Cells:

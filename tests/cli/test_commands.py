@@ -1,0 +1,184 @@
+"""The commands: what they print, what they write, how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+import understudy
+from tests.bad_inputs.cases import SECRET
+from tests.conftest import Command, MakeFile
+from understudy import cli, load_ce_like
+from understudy.errors import ExitCode
+from understudy.microdata.codebook import codebook_from
+from understudy.plan import read_plan
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    return load_ce_like().write(tmp_path / "survey.csv")
+
+
+def test_help_and_version(command: Command) -> None:
+    answer = command("--help")
+    assert answer.code == 0
+    for word in ("check", "demo", "init"):
+        assert word in answer.out
+    assert command("--version").out.strip() == understudy.__version__
+    assert "--synthesize" in command("check", "--help").out
+
+
+def test_check(command: Command, survey: Path) -> None:
+    answer = command("check", survey, "--synthesize", "county", "--known", "gender,age")
+    assert answer.code == 0
+    assert answer.err == ""
+    words = " ".join(answer.out.split())
+    for part in ("6,208 records", "40 patterns", "2,234 combinations", "5,320 conceivable",
+                 "smallest pattern has 3 records", "form: 37 records", "DPMPM", "DP-areal",
+                 "5 of 40 patterns have fewer than 5", "No codebook was given"):  # fmt: skip
+        assert part in words, part
+    assert "C001" not in answer.out
+
+
+def test_check_as_json(command: Command, survey: Path) -> None:
+    answer = command("check", survey, "--synthesize", "county", "--known", "gender", "--json")
+    told = json.loads(answer.out)
+    assert told["records"] == 6208
+    assert told["patterns"] == {"number": 40, "smallest": 3, "below_five": 5}
+    assert told["combinations"] == 2234
+    assert told["smallest_known_group"] == 2946
+    assert [one["levels"] for one in told["variables"]] == [2, 4, 5, 133]
+    assert told["problems"] == []
+    assert set(told["memory_bytes"]) == {"DPMPM", "DP-areal", "20 synthetic sets"}
+
+
+def test_check_without_a_column_to_synthesize(command: Command, survey: Path) -> None:
+    answer = command("check", survey, "--ignore", "age")
+    assert answer.code == 0
+    assert 'Ignored: "age"' in answer.out
+    assert "Memory" not in answer.out
+
+
+def test_check_when_nothing_can_be_used(command: Command, make_file: MakeFile) -> None:
+    rows = "".join(f"{number / 3:.4f},{'ab'[number % 2]}\n" for number in range(40))
+    answer = command("check", make_file("county,a\n" + rows), "--synthesize", "county", "--json")
+    assert answer.code == 2
+    assert "patterns" not in json.loads(answer.out)
+
+
+def test_check_sets_columns_aside(command: Command, make_file: MakeFile) -> None:
+    rows = "".join(f"{SECRET}{n},{n / 7:.5f},{n},{'xy'[n % 2]}\n" for n in [*range(30), 29])
+    path = make_file("id,income,age,county\n" + rows)
+    answer = command("check", path, "--synthesize", "county")
+    words = " ".join(answer.out.split())
+    assert answer.code == 2
+    assert '"income": 30 different numbers' in words
+    assert '"age": many whole numbers' in words
+    assert "set aside, see below" in words
+    assert SECRET not in answer.out
+    assert command("check", path, "--synthesize", "county", "--ignore", "id,income,age").code == 0
+
+
+def test_init_and_check_of_the_plan(command: Command, survey: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    answer = command("init", survey, "--synthesize", "county", "--out", folder)
+    assert answer.code == 0
+    assert "must be reviewed" in " ".join(answer.out.split())
+    plan, book = folder / "plan.toml", folder / "codebook.toml"
+    assert read_plan(plan).data.file == "../survey.csv"
+    drafted = codebook_from(book)
+    assert drafted.reviewed is False
+    assert len(drafted.variables["county"].levels or ()) == 133
+    assert stat.S_IMODE(book.stat().st_mode) == 0o600
+    assert command("check", plan).code == 0
+    assert command("check", plan, "--synthesize", "age").code == 2
+    again = command("init", survey, "--out", folder)
+    assert again.code == 2
+    assert "already there" in again.err
+    assert command("init", survey, "--out", folder, "--overwrite").code == 0
+    unfinished = command("check", plan)
+    assert unfinished.code == 2
+    assert "synthesize" in unfinished.err
+
+
+def test_init_says_why_columns_are_ignored(
+    command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    rows = "".join(f"p{n},{n / 7:.5f},{'xy'[n % 2]}\n" for n in range(30))
+    path = make_file("id,income,county\n" + rows)
+    assert command("init", path, "--synthesize", "county", "--out", tmp_path).code == 0
+    assert read_plan(tmp_path / "plan.toml").data.ignore == ("id", "income")
+    assert "identifier" in (tmp_path / "plan.toml").read_text()
+    assert command("check", tmp_path / "plan.toml").code == 0
+    open_choice = tmp_path / "open"
+    open_choice.mkdir()
+    answer = command("init", path, "--out", open_choice)
+    assert "name the columns to synthesize" in answer.out
+
+
+def test_init_into_a_folder_that_may_not_be_written(
+    command: Command, survey: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    answer = command("init", survey, "--out", tmp_path)
+    assert answer.code == 2
+    assert "Permission denied" in answer.err
+
+
+def test_demo(command: Command) -> None:
+    answer = command("demo")
+    assert answer.code == 0
+    assert "6,208" in answer.out
+
+
+def test_interruption(command: Command, survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("understudy.cli.check.inspect_source", stop)
+    answer = command("check", survey)
+    assert answer.code == ExitCode.INTERRUPTED
+    assert "Interrupted" in answer.err
+
+
+def test_a_fault_of_ours_shows_no_values(
+    command: Command, survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError(SECRET)
+
+    monkeypatch.setattr("understudy.cli.check.inspect_source", fail)
+    answer = command("check", survey)
+    assert answer.code == ExitCode.FAULT_IN_PROGRAM
+    assert "KeyError" in answer.err
+    assert SECRET not in answer.err
+
+
+def test_warnings_are_single_lines(command: Command, make_file: MakeFile) -> None:
+    path = make_file("Age,age,county\n" + "1,2,x\n2,1,y\n" * 10)
+    answer = command("check", path, "--synthesize", "county")
+    assert answer.code == 0
+
+
+def test_closed_output_while_a_command_prints(
+    capsys: pytest.CaptureFixture[str], survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dropped = []
+
+    def broken(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("understudy.cli.check.say", broken)
+    monkeypatch.setattr(cli, "_drop_output", lambda: dropped.append(True))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["check", os.fspath(survey)])
+    assert ended.value.code == 0
+    assert dropped

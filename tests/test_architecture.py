@@ -1,0 +1,173 @@
+"""The plan of the house: who may import whom, and what the public names promise."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import understudy
+
+SOURCE = Path(understudy.__file__).parent
+ROOT = SOURCE.parent.parent
+
+# Who may import whom. What is not listed may not.
+ALLOWED = {
+    "errors": set(),
+    "randomness": {"errors"},
+    "settings": {"errors"},
+    "microdata": {"errors", "randomness", "settings"},
+    "risk": {"errors", "randomness", "microdata"},
+    "utility": {"errors", "randomness", "microdata"},
+    "synthesis": {"errors", "randomness", "settings", "microdata"},
+    "plan": {"errors", "settings", "microdata"},
+    "cli": {"errors", "plan", "microdata", "risk", "utility", "synthesis", ""},
+    "__main__": {"cli"},
+    "__init__": {"microdata", "risk", "utility", "synthesis"},
+}
+
+# Libraries that only one room may use.
+ONLY_IN = {"cyclopts": {"cli"}, "rich": {"cli"}, "pyreadstat": {"microdata"}}
+
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    """Name the room that a file lies in."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[0]
+
+
+def imports(path: Path) -> set[str]:
+    """Walk the syntax tree for everything a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: relative import"
+            found.add(node.module or "")
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_who_imports_whom(path: Path) -> None:
+    mine = room(path)
+    assert mine in ALLOWED, f"a room that is not in the plan: {mine}"
+    for name in imports(path):
+        library, *rest = name.split(".")
+        if library == "understudy":
+            other = rest[0] if rest else ""
+            assert other == mine or other in ALLOWED[mine], f"{mine} may not import {name}"
+        elif library in ONLY_IN:
+            assert mine in ONLY_IN[library], f"{mine} may not import {library}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_module_says_why_it_exists(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree)
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
+
+
+PUBLIC = [
+    "Microdata",
+    "SyntheticSets",
+    "load_ce_like",
+    "read_microdata",
+    "read_synthetic",
+]
+
+
+def test_public_names() -> None:
+    assert understudy.__all__ == sorted(understudy.__all__) == PUBLIC
+    assert set(PUBLIC) <= set(dir(understudy))
+    for name in PUBLIC:
+        assert getattr(understudy, name).__name__ == name
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = understudy.no_such_name
+
+
+def documented() -> list[tuple[str, object]]:
+    """List everything public: names of the package, and public methods of its classes."""
+    found = []
+    for name in PUBLIC:
+        thing = getattr(understudy, name)
+        found.append((name, thing))
+        if inspect.isclass(thing):
+            members = inspect.getmembers(
+                thing, lambda one: inspect.isfunction(one) or isinstance(one, property)
+            )
+            found += [(f"{name}.{key}", one) for key, one in members if not key.startswith("_")]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "thing"), documented(), ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_public_things_have_docstrings_and_full_types(name: str, thing: object) -> None:
+    assert inspect.getdoc(thing), name
+    function = thing.fget if isinstance(thing, property) else thing
+    if inspect.isclass(function):
+        return
+    signature = inspect.signature(function)  # type: ignore[arg-type]
+    assert signature.return_annotation is not inspect.Signature.empty, name
+    for parameter in signature.parameters.values():
+        if parameter.name != "self":
+            assert parameter.annotation is not inspect.Parameter.empty, f"{name}({parameter.name})"
+            assert parameter.name in (inspect.getdoc(function) or ""), f"{name}({parameter.name})"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_listed_names_exist(path: Path) -> None:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    if parts[-1] == "__main__":
+        return
+    module = importlib.import_module(".".join(part for part in parts if part != "__init__"))
+    listed = getattr(module, "__all__", [])
+    assert all(hasattr(module, name) for name in listed)
+    if module is not understudy:
+        assert listed == sorted(listed, key=_all_order), path.name
+
+
+def _all_order(name: str) -> tuple[int, str]:
+    """Sort as the linter does: CONSTANTS, Classes, functions."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """Time is not asserted; what takes the time is."""
+    code = (
+        "import sys, json\n"
+        "from understudy.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print('\\n' + json.dumps(sorted(sys.modules)))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=60
+    )
+    loaded = set(json.loads(ended.stdout.decode().splitlines()[-1]))
+    assert not loaded & {"numba", "polars", "scipy", "matplotlib", "pyreadstat", "numpy", "pandas"}
+
+
+def test_no_file_names_this_machine() -> None:
+    """Nothing that is tracked may name a package index or a folder of a machine."""
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, check=False, text=True
+    )
+    if tracked.returncode:
+        paths = [path for path in ROOT.rglob("*.toml") if ".venv" not in path.parts]
+    else:
+        paths = [ROOT / name for name in tracked.stdout.splitlines()]
+    banned = ["index" + "-url", "pypi" + ".org", "python" + "hosted", "/ro" + "ot/", "/ho" + "me/"]
+    for path in paths:
+        if path.suffix in {".gz", ".png"} or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8").replace("--no-emit-index" + "-url", "")
+        assert not [word for word in banned if word in text], path.name
