@@ -6,7 +6,6 @@ rates say how likely a correct program was to fail when the seed was chosen.
 
 import gzip
 import itertools
-import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -66,14 +65,12 @@ def test_shipped_text_is_what_the_program_makes() -> None:
     assert gzip.decompress(SHIPPED.read_bytes()) == gzip.decompress(made)
 
 
-@pytest.mark.skipif(
-    "ng" in zlib.ZLIB_RUNTIME_VERSION, reason="zlib-ng packs the same text into other bytes"
-)
-def test_shipped_bytes_are_what_the_program_makes(
+def test_the_program_writes_the_shipped_records(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     maker.main(["--to", str(tmp_path / "again.csv.gz")])
-    assert (tmp_path / "again.csv.gz").read_bytes() == SHIPPED.read_bytes()
+    again = (tmp_path / "again.csv.gz").read_bytes()
+    assert gzip.decompress(again) == gzip.decompress(SHIPPED.read_bytes())
     assert "133 counties" in capsys.readouterr().out
 
 
