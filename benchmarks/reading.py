@@ -52,6 +52,7 @@ import duckdb
 path = sys.argv[1]
 start = time.perf_counter()
 connection = duckdb.connect(config={"memory_limit": "2GB"})
+connection.execute("set enable_progress_bar = false")
 table = f"read_csv('{path}', all_varchar=true)" if path.endswith("csv") else f"'{path}'"
 query = f"select sum(n), count(*) from (select *, count(*) as n from {table} group by all)"
 records, combinations = connection.execute(query).fetchone()
@@ -81,6 +82,13 @@ def make_records() -> pl.DataFrame:
     )
 
 
+def make_files(folder: str) -> None:
+    """Write the records as CSV and as Parquet."""
+    frame = make_records()
+    frame.write_csv(Path(folder) / "records.csv")
+    frame.write_parquet(Path(folder) / "records.parquet")
+
+
 def measure(program: str, path: Path) -> list[float]:
     """Run one program on one file: seconds, peak bytes, records, combinations."""
     ended = subprocess.run(
@@ -94,14 +102,12 @@ def measure(program: str, path: Path) -> list[float]:
 def main() -> None:
     """Print seconds, peak memory and the ratio for CSV and Parquet."""
     with tempfile.TemporaryDirectory() as folder:
-        frame = make_records()
-        csv, parquet = Path(folder) / "records.csv", Path(folder) / "records.parquet"
-        frame.write_csv(csv)
-        frame.write_parquet(parquet)
-        del frame
+        # In another process: a child's peak memory starts at that of its parent.
+        making = "import sys, benchmarks.reading as it; it.make_files(sys.argv[1])"
+        subprocess.run([sys.executable, "-c", making, folder], check=True)
         print(f"reading {N_RECORDS:,} records, 8 columns, {N_COMBINATIONS:,} combinations")
         print(f"{'file':8} {'understudy':>12} {'DuckDB':>9} {'ratio':>6} {'peak memory':>12}")
-        for path in (csv, parquet):
+        for path in sorted(Path(folder).iterdir()):
             ours, theirs = [], []
             for _ in range(REPEATS):
                 ours.append(measure(OURS, path))
