@@ -32,13 +32,15 @@ def tables(draw: st.DrawFn, field: st.SearchStrategy[str] = FIELD) -> list[list[
         st.lists(field.filter(lambda name: name.strip() and name not in {"_row", "_set"}),
                  min_size=width, max_size=width, unique=True)
     )  # fmt: skip
-    rows = draw(st.lists(st.lists(field, min_size=width, max_size=width), min_size=2, max_size=12))
+    rows = draw(st.lists(st.lists(field, min_size=width, max_size=width), min_size=2, max_size=9))
     assume(len({row[0] for row in rows}) > 1)
     return [names, *rows]
 
 
 def as_csv(table: list[list[str]], delimiter: str = ",", quoting: int = csv.QUOTE_MINIMAL) -> str:
-    """Write a table with Python's own writer."""
+    """Write a table with Python's own writer, which leaves a lone carriage return unquoted."""
+    if any("\r" in field for row in table for field in row):
+        quoting = csv.QUOTE_ALL
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator="\n").writerows(table)  # type: ignore[arg-type]
     return out.getvalue()

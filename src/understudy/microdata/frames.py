@@ -8,6 +8,7 @@ value becomes the text that a CSV export of it would show: whole numbers without
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures.thread import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from understudy.microdata.roles import check_names
 __all__ = ["ColumnCoder", "FrameSource", "count_codes", "damaged", "frame_source", "parquet_source"]
 
 BATCH = 1 << 18
+NO_VALUE = 2**32 - 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,17 +63,17 @@ class ColumnCoder:
 
     @property
     def expression(self) -> pl.Expr:
-        """Code of each value: 0 for a missing one, else one more than its place among the known."""
+        """Code of each value: its place among the known, the largest number for a missing one."""
         value = pl.col(self.name)
         if self.kind == "real":
             value = value.cast(pl.Float64).fill_nan(None)
         text = value.cast(pl.String).cast(pl.Categorical(self.known))
-        return text.to_physical().cast(pl.Int32).add(1).fill_null(0).alias(self.name)
+        return text.to_physical().fill_null(pl.lit(NO_VALUE, dtype=pl.UInt32)).alias(self.name)
 
     @property
     def levels(self) -> tuple[str | None, ...]:
-        """The values met so far by code, None for code 0, which stands for missing."""
-        return (None, *self.known.to_series().to_list())
+        """The values met so far by code, and None last, which stands for missing."""
+        return (*self.known.to_series().to_list(), None)
 
 
 def parquet_source(source: SourceFile) -> FrameSource:
@@ -213,15 +215,25 @@ def count_codes(
     CodedTable
     """
     combinations = CombinationStore(len(coders))
-    for batch in batches:
-        codes = np.ascontiguousarray(batch.to_numpy(order="c"), dtype=np.int32)
-        combinations.add(codes, batch.height)
-    return combinations.table(
+    with ThreadPoolExecutor(1) as counting:  # one batch is counted while the next is read
+        counted = None
+        for batch in batches:
+            codes = np.ascontiguousarray(batch.to_numpy(order="c"), dtype=np.uint32)
+            if counted is not None:
+                counted.result()
+            counted = counting.submit(combinations.add, codes.view(np.int32), batch.height)
+        if counted is not None:
+            counted.result()
+    table = combinations.table(
         [
             CodedColumn(name, one.levels, one.kind, labels.get(name, {}), declared.get(name))
             for name, one in coders.items()
         ]
     )
+    for place, column in enumerate(table.columns):
+        own = table.codes[:, place]
+        own[own < 0] = len(column.levels) - 1
+    return table
 
 
 def _kind(dtype: Any, column: str) -> Kind:
