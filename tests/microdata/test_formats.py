@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import stat
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -30,6 +30,7 @@ from understudy.microdata.synthetic import read_synthetic
 FRAME = pl.DataFrame(
     {"sex": [1, 2, 2, 1, 9], "county": ["01", "02", "é", "01", "02"], "age": [3, 1, 2, 3, 1]}
 )
+SAS = Path(__file__).parent / "sas"
 LABELS: dict[str, Any] = {"sex": {1: "man", 2: "woman", 3: "never seen"}}
 
 
@@ -94,37 +95,33 @@ def test_sas_transport(tmp_path: Path) -> None:
 
 
 def sas_file(tmp_path: Path) -> Path:
-    """Make a file that begins like a .sas7bdat file; what follows is read by a stand-in."""
+    """Make a file that begins like a .sas7bdat file and ends soon after."""
     path = tmp_path / "in.sas7bdat"
     path.write_bytes(bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011"))
     return path
 
 
-def test_sas_with_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No library writes .sas7bdat files: the reading library is replaced, our handling is not."""
-    catalog = tmp_path / "formats.sas7bcat"
-    catalog.write_bytes(b"catalog")
-    about = SimpleNamespace(
-        column_names=["sex", "county", "age"],
-        column_names_to_labels={"sex": "Sex", "county": None, "age": None},
-        variable_value_labels={},
-        variable_to_label={"sex": "SEXFMT", "age": "AGEFMT"},
-    )
+def unpacked(name: str, tmp_path: Path) -> Path:
+    """Unpack one of the SAS files beside this test."""
+    path = tmp_path / name
+    path.write_bytes(gzip.decompress((SAS / f"{name}.gz").read_bytes()))
+    return path
 
-    def read(path: str, row_offset: int = 0, metadataonly: bool = False, **_: Any) -> Any:
-        return (
-            FRAME.clear() if metadataonly else FRAME[row_offset:].cast({"sex": pl.Float64})
-        ), about
 
-    def read_catalog(path: str, **_: Any) -> Any:
-        return pl.DataFrame(), SimpleNamespace(value_labels={"SEXFMT": {1.0: "man", 2.0: "woman"}})
-
-    monkeypatch.setattr(pyreadstat, "read_sas7bdat", read)
-    monkeypatch.setattr(pyreadstat, "read_sas7bcat", read_catalog)
-    data = accepted(sas_file(tmp_path), catalog=catalog)
-    assert data.variable("sex").levels == ("1", "2", "9")
+def test_sas_with_and_without_its_catalog(tmp_path: Path) -> None:
+    people, catalog = (unpacked(name, tmp_path) for name in ("people.sas7bdat", "formats.sas7bcat"))
+    bins = {"income": [10]}
+    data = accepted(people, catalog=catalog, bins=bins, missing="level")
+    assert data.frame()["county"].to_list() == ["01001", "1001", "Kent", "01001", "Kent", "1001"]
+    assert data.frame()["sex"].to_list() == ["1", "2", "2", "1", "1", None]
+    assert data.frame()["income"].to_list() == ["<10"] * 2 + [">=10"] * 4
     assert dict(data.variable("sex").labels) == {"1": "man", "2": "woman"}
-    assert accepted(sas_file(tmp_path)).variable("sex").labels == {}
+    assert data.variable("sex").description == "Sex of the head"
+    plain = accepted(people, bins=bins, missing="level")
+    assert plain.variable("sex").labels == {}
+    back, about = pyreadstat.read_sav(data.write(tmp_path / "out.sav"), output_format="polars")
+    assert about.variable_value_labels == {"sex": {1: "man", 2: "woman"}}
+    assert back["sex"].to_list() == [1, 2, 2, 1, 1, None]
 
 
 def test_damaged_statistical_files(tmp_path: Path) -> None:
@@ -145,15 +142,11 @@ def test_damaged_statistical_files(tmp_path: Path) -> None:
     assert SECRET not in str(caught.value)
 
 
-def test_wrong_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_catalog(tmp_path: Path) -> None:
     wrong = tmp_path / "formats.txt"
     wrong.write_text("x")
-    about = SimpleNamespace(
-        column_names=[], column_names_to_labels={}, variable_value_labels={}, variable_to_label={}
-    )
-    monkeypatch.setattr(pyreadstat, "read_sas7bdat", lambda *_, **__: (FRAME, about))
     with pytest.raises(FormatError, match="SAS catalog"):
-        accepted(sas_file(tmp_path), catalog=wrong)
+        accepted(unpacked("people.sas7bdat", tmp_path), catalog=wrong)
 
 
 def test_statistical_files_are_read_in_chunks(
