@@ -151,9 +151,8 @@ def judge_alignment(labels: Labels) -> Alignment:
     observed, deviation = true_labels / n_sets, variance**0.5
     informed = _other_of_pattern(patterns, everywhere)
     chance = _pairs(everywhere.sizes, data.n_records)
-    return Alignment(
-        observed, random, deviation, informed, _verdict(observed - random, informed - chance, deviation)
-    )  # fmt: skip
+    verdict = _verdict(observed - random, informed - chance, deviation)
+    return Alignment(observed, random, deviation, informed, verdict)
 
 
 def _verdict(
@@ -173,7 +172,7 @@ def _pairing_variance(
         return 0.0
     whole = float(sizes @ rate)
     centred = squares - float(sizes @ rate**2) / n - row_squares / n + (whole / n) ** 2
-    return max(0.0, centred / (n - 1))
+    return centred / (n - 1) if centred > 1e-9 * squares else 0.0  # what rounding leaves is zero
 
 
 def _pairs(sizes: NDArray[np.int64], total: int) -> float:

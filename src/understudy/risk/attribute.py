@@ -1,4 +1,4 @@
-"""Attribute: can an intruder learn the true label of a person whose row she knows?
+"""Attribute: whether an intruder can learn the true label of a person whose row she knows.
 
 The story. The intruder knows all kept variables of a person and with them, in the worst case, which
 row is the person's. She takes the row's synthetic label for the true one. She succeeds if it is.

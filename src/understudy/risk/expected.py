@@ -203,8 +203,8 @@ class PosteriorRisk:
             )
         if not 0 < probability < 1:
             raise SettingError(
-                expected="a probability between 0 and 1", came="one outside", do="give for example 0.9"
-            )  # fmt: skip
+                expected="a probability between 0 and 1", came="another number", do="give 0.9, say"
+            )
         values = self.draws[measure].drop_nulls().to_numpy()
         if values.size == 0:
             return None
@@ -256,4 +256,5 @@ def posterior_risk(
             expected="at least one posterior draw", came="none", do="give tables of a fit's draws"
         )
     draws = pl.DataFrame(found, schema=dict.fromkeys(found[0], pl.Float64))
-    return PosteriorRisk(names, draws, {name: spread_of(draws[name].to_list()) for name in draws.columns})  # fmt: skip
+    spreads = {name: spread_of(draws[name].to_list()) for name in draws.columns}
+    return PosteriorRisk(names, draws, spreads)

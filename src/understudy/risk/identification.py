@@ -1,4 +1,4 @@
-"""Identification: can an intruder find out which row is the person she is looking for?
+"""Identification: whether an intruder can find the row of the person she is looking for.
 
 The story. The intruder knows, from elsewhere, some kept variables of a person (her knowledge) and
 the person's true label, and knows that the person is in the data. She looks for rows of a

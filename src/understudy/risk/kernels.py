@@ -185,7 +185,7 @@ def pairing_sums(placed, sizes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def expected_sums(
+def expected_sums(  # type: ignore[no-untyped-def]
     probabilities,
     target_cell,
     target_label,
@@ -198,7 +198,7 @@ def expected_sums(
     points,
     weights,
     reach,
-):  # type: ignore[no-untyped-def]
+):
     """Add up exact expectations over all targets of a draw from a table of label probabilities.
 
     The rows of the table that the records of a cell draw from are listed, with the numbers of such

@@ -60,13 +60,15 @@ class Labels:
     @property
     def of_record(self) -> NDArray[np.int64]:
         """True labels, (record,)."""
-        return self.of_combination[self.sets.data.of_record]
+        of_record: NDArray[np.int64] = self.of_combination[self.sets.data.of_record]
+        return of_record
 
     def of_set(self, index: int) -> NDArray[np.int64]:
         """Labels of one synthetic set, (record,)."""
-        if self.coded is not None:
-            return self.coded[index]
-        return combined_labels(self.sets.data, self.sets.codes[index])
+        if self.coded is None:
+            return combined_labels(self.sets.data, self.sets.codes[index])
+        coded: NDArray[np.int64] = self.coded[index]
+        return coded
 
     def of_rows(self, rows: slice) -> NDArray[np.int64]:
         """Labels of some rows in all synthetic sets, (set, row)."""
