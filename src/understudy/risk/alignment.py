@@ -15,7 +15,8 @@ The reasoning, with N_g records of true label g and M_g rows of synthetic label 
   number is about the sum over patterns of n_bg (n_bg - 1) / (n_b - 1): two different records of a
   pattern having the same label.
 - If the second is `CLEAR` standard deviations above what chance gives and the file is not even
-  `NEAR` above it, the rows look paired at random.
+  `NEAR` above it, the rows look paired at random. With fewer than `FEWEST` records, or where the
+  kept variables say little about the label, nobody can tell.
 
 References
 ----------
@@ -44,6 +45,7 @@ __all__ = ["Alignment", "IfUnaligned", "aligned_sets", "as_sets", "guard", "judg
 IfUnaligned = Literal["warn", "error"]
 CLEAR = 6.0
 NEAR = 3.0
+FEWEST = 30  # records; with fewer the number of true labels is too coarse to speak
 ROWS = 1 << 16  # rows looked at together
 
 
@@ -105,7 +107,8 @@ class Alignment:
     informed : float
         What it would be if every label were that of another record of the same pattern.
     verdict : {"aligned", "looks random", "cannot tell"}
-        "cannot tell" where the kept variables say too little about the label.
+        "cannot tell" where the kept variables say too little about the label, or where there are
+        too few records.
     """
 
     observed: float
@@ -152,6 +155,8 @@ def judge_alignment(labels: Labels) -> Alignment:
     informed = _other_of_pattern(patterns, everywhere)
     chance = _pairs(everywhere.sizes, data.n_records)
     verdict = _verdict(observed - random, informed - chance, deviation)
+    if verdict == "looks random" and data.n_records < FEWEST:
+        verdict = "cannot tell"
     return Alignment(observed, random, deviation, informed, verdict)
 
 

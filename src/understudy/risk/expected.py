@@ -141,7 +141,8 @@ def _expected(
     aim = _grouped(of_combination, len(targets), table.row_of_combination, data.counts)
     points, weights = np.polynomial.legendre.leggauss(NODES)  # (node,), on [-1, 1]
     risk, matches, variance, true_unique, unique, reachable = kernels.expected_sums(
-        np.ascontiguousarray(table.probabilities), targets.cell, targets.label, *source, *aim,
+        table.probabilities / table.probabilities.sum(axis=1, keepdims=True),
+        targets.cell, targets.label, *source, *aim,
         (points + 1) / 2, weights / 2, REACH,
     )  # fmt: skip
     return ExpectedRisk(
