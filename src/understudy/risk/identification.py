@@ -231,7 +231,6 @@ def identification_risk(
     ----------
     .. [1] Reiter, J. P. and Mitra, R. (2009). Estimating risks of identification disclosure in
        partially synthetic data. Journal of Privacy and Confidentiality, 1(1), 99-110.
-       doi:10.29012/jpc.v1i1.567
 
     Examples
     --------
