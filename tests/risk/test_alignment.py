@@ -154,7 +154,8 @@ def test_frames_and_paths_go_through_the_reader(monkeypatch: pytest.MonkeyPatch)
     reader.read_synthetic = read_synthetic  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "understudy.microdata.synthetic", reader)
     assert us.attribute_risk(data, ["a.csv", "b.csv"]).n_sets == 2
-    assert seen == [(True, ["a.csv", "b.csv"])]
+    assert us.attribute_risk(data, "one.csv").n_sets == 2
+    assert seen == [(True, ["a.csv", "b.csv"]), (True, ["one.csv"])]
 
 
 def test_the_verdict_prints_its_figures() -> None:

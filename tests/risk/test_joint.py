@@ -1,6 +1,7 @@
 """The intruder who holds all files: averaged probabilities and the vote, against slow twins."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from tests.naive import risk as naive
 from tests.risk.making import EXAMPLES, Survey, close, known_sets, microdata, surveys
@@ -33,24 +34,31 @@ def test_one_set_jointly_is_one_set(survey: Survey) -> None:
     assert found.joint.unique_matches == found.unique_matches
 
 
-def test_sums_that_are_equal_in_fractions_are_ties() -> None:
-    """1/2 + 1/6 and 1/3 + 1/3 are the same probability, whatever order they are added in.
+@pytest.mark.parametrize(
+    ("first", "second"), [((1,), (2, 3, 6)), ((2, 12), (3, 4)), ((2, 6), (3, 3))]
+)
+def test_sums_that_are_equal_in_fractions_are_ties(
+    first: tuple[int, ...], second: tuple[int, ...]
+) -> None:
+    """Probabilities that are equal in fractions need not be so in floating point.
 
-    Two rows of one cell have label 0: the first in sets with 2 and 6 such rows, the second in two
-    sets with 3. Both are best for the record with label 0, so c = 2.
+    Row 0 has the wanted label in sets with as many such rows as `first` says, row 1 in the sets of
+    `second`; each set fills up with rows of its own. Rows 0 and 1 tie.
     """
-    n, target = 8, 0
-    made = np.ones((4, n), dtype=int)  # (set, record); label 1 matches nobody here
-    made[0, [0, 2]] = target
-    made[1, [0, 2, 3, 4, 5, 6]] = target
-    made[2, [1, 3, 4]] = target
-    made[3, [1, 5, 6]] = target
-    true = [0] + [2] * (n - 1)
-    data = microdata({"sex": [0] * n}, {"town": true}, {"sex": 1, "town": 3})
+    sizes = [*first, *second]
+    n = 2 + sum(sizes)
+    made = np.ones((len(sizes), n), dtype=int)  # (set, record); label 1 is nobody's
+    fill = 2
+    for one, size in enumerate(sizes):
+        made[one, 0 if one < len(first) else 1] = 0
+        made[one, fill : fill + size - 1] = 0
+        fill += size - 1
+    data = microdata({"sex": [0] * n}, {"town": [0] + [2] * (n - 1)}, {"sex": 1, "town": 3})
     survey = Survey(data, SyntheticSets(data, made[:, :, None]))
     slow = naive.joint_match(survey.values(["sex"]), survey.true, survey.made)
     found = us.identification_risk(data, survey.sets, "sex").joint
-    assert slow.candidates[0] == 3  # rows 0 and 2 have 1/2 + 1/6, row 1 has 1/3 + 1/3
+    assert slow.candidates[0] == 2
+    assert slow.truth[0] == 1
     assert close(found.expected_match_risk, naive.expected_match_risk(slow))
 
 

@@ -118,3 +118,10 @@ def test_a_crowded_table_finds_every_key() -> None:
     missing, none = targets.place(np.full(n, size - 1))
     assert (missing == -1).all()
     assert none.sum() == 0
+
+
+def test_codes_may_be_unsigned() -> None:
+    """Unsigned codes of 64 bits added to signed ones would turn into rounded numbers."""
+    survey = wide_survey(2, 2)
+    unsigned = SyntheticSets(survey.data, survey.sets.codes.astype(np.uint64))
+    check(Survey(survey.data, unsigned))

@@ -71,7 +71,8 @@ def as_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> Synthe
     else:
         from understudy.microdata.synthetic import read_synthetic
 
-        sets = read_synthetic(data, synthetic)
+        several = isinstance(synthetic, list | tuple)
+        sets = read_synthetic(data, list(synthetic) if several else [synthetic])
     if len(sets) == 0:
         raise InputError(
             expected="at least one synthetic set", came="none", do="give one or more sets or files"

@@ -76,10 +76,12 @@ class RiskLattice:
     def __repr__(self) -> str:
         """Show the most dangerous sets as a readable table."""
         rows = [
-            (row["known"], f"{row['cells']:,}", figure(row["expected_match_risk"]),
+            (quoted_list(subset), f"{row['cells']:,}", figure(row["expected_match_risk"]),
              figure(row["true_match_rate"]), figure(row["false_match_rate"]),
              figure(row["unique_matches"]))
-            for row in self.ranking.head(SHOWN).iter_rows(named=True)
+            for subset, row in zip(
+                self.subsets, self.ranking.head(SHOWN).iter_rows(named=True), strict=False
+            )
         ]  # fmt: skip
         header = ("known, with the true label", "cells", "expected match risk", "true match rate",
                   "false match rate", "unique matches")  # fmt: skip

@@ -66,7 +66,7 @@ class Labels:
     def of_set(self, index: int) -> NDArray[np.int64]:
         """Labels of one synthetic set, (record,)."""
         if self.coded is None:
-            return combined_labels(self.sets.data, self.sets.codes[index])
+            return combined_labels(self.sets.data, self.sets.codes[index].astype(np.int64))
         coded: NDArray[np.int64] = self.coded[index]
         return coded
 
@@ -74,7 +74,7 @@ class Labels:
         """Labels of some rows in all synthetic sets, (set, row)."""
         if self.coded is not None:
             return np.ascontiguousarray(self.coded[:, rows])
-        return combined_labels(self.sets.data, self.sets.codes[:, rows])
+        return combined_labels(self.sets.data, self.sets.codes[:, rows].astype(np.int64))
 
 
 def labels_of(sets: SyntheticSets) -> Labels:
@@ -130,7 +130,7 @@ def fold_keys(
         if size * n_levels >= KEYS:  # number the keys so far by their order: at most one a row
             distinct, place = np.unique(keys, return_inverse=True)
             keys, size = place.astype(np.int64), distinct.size
-        keys = keys * n_levels + codes
+        keys = keys * n_levels + codes.astype(np.int64)
         size *= n_levels
     return keys, size
 
