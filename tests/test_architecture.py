@@ -79,9 +79,16 @@ def test_every_module_says_why_it_exists(path: Path) -> None:
 PUBLIC = [
     "Microdata",
     "SyntheticSets",
+    "attribute_risk",
+    "attribution_risk",
+    "expected_risk",
+    "identification_risk",
+    "inherent_risk",
     "load_ce_like",
+    "posterior_risk",
     "read_microdata",
     "read_synthetic",
+    "risk_lattice",
 ]
 
 

@@ -5,6 +5,9 @@ A study goes one way::
     file → microdata → synthesis → m synthetic sets → risk, utility → report → release
 
 `read_microdata` takes the confidential file in, or `load_ce_like` the bundled sample.
+`identification_risk` and `attribute_risk` say what an intruder learns from synthetic sets,
+`inherent_risk` what the data's own levels are, `risk_lattice` which knowledge is dangerous,
+`attribution_risk` what can be learned without rows; `expected_risk` and `posterior_risk` are exact.
 
 Names are loaded when they are first used, so that importing the package takes no time.
 """
@@ -19,13 +22,26 @@ if TYPE_CHECKING:
     from understudy.microdata.reading import read_microdata
     from understudy.microdata.synthetic import read_synthetic
     from understudy.microdata.table import Microdata, SyntheticSets
+    from understudy.risk.attribute import attribute_risk
+    from understudy.risk.expected import expected_risk, posterior_risk
+    from understudy.risk.identification import identification_risk
+    from understudy.risk.lattice import risk_lattice
+    from understudy.risk.levels import inherent_risk
+    from understudy.risk.without_rows import attribution_risk
 
 __all__ = [
     "Microdata",
     "SyntheticSets",
+    "attribute_risk",
+    "attribution_risk",
+    "expected_risk",
+    "identification_risk",
+    "inherent_risk",
     "load_ce_like",
+    "posterior_risk",
     "read_microdata",
     "read_synthetic",
+    "risk_lattice",
 ]
 
 __version__ = "0.1.0"
@@ -33,9 +49,16 @@ __version__ = "0.1.0"
 _HOME = {
     "Microdata": "understudy.microdata.table",
     "SyntheticSets": "understudy.microdata.table",
+    "attribute_risk": "understudy.risk.attribute",
+    "attribution_risk": "understudy.risk.without_rows",
+    "expected_risk": "understudy.risk.expected",
+    "identification_risk": "understudy.risk.identification",
+    "inherent_risk": "understudy.risk.levels",
     "load_ce_like": "understudy.microdata.bundled",
+    "posterior_risk": "understudy.risk.expected",
     "read_microdata": "understudy.microdata.reading",
     "read_synthetic": "understudy.microdata.synthetic",
+    "risk_lattice": "understudy.risk.lattice",
 }
 
 

@@ -291,10 +291,14 @@ class SyntheticSets:
         The confidential data that they stand in for.
     codes : integer (set, record, synthesized variable)
         Codes of the synthetic levels.
+    fully_synthetic : bool
+        Whether the rows are new people rather than stand-ins for the records: then row i has
+        nothing to do with record i, and matching by rows is refused.
     """
 
     data: Microdata
     codes: NDArray[np.integer[Any]]
+    fully_synthetic: bool = False
 
     def __post_init__(self) -> None:
         """Check the shape and that every code is one of a level."""

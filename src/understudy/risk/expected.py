@@ -1,0 +1,261 @@
+"""The exact expected risk of a draw, without drawing.
+
+A synthesizer is a table of label probabilities (`LabelTable`). If every record's label is drawn
+from its row of the table, independently, most of what the other files of this room count has an
+expectation that can be written down. Let record i have known cell a and true label g, let it draw
+g with probability q_i, and let X be the number of *other* records of the cell that draw g: a sum
+of independent coin throws with their own q_j.
+
+- Attribute matches: the sum of q_i, with variance the sum of q_i (1 - q_i).
+- Expected match risk: the sum of q_i E[1 / (1 + X)]. Since 1 / (1 + X) is the integral of t^X over
+  [0, 1], this is the integral of the product over the others of (1 - q_j + q_j t).
+- True unique matches: the sum of q_i P(X = 0).
+- Unique matches: the sum of P(c_i = 1), with c_i the number of all records of the cell that draw g.
+- Random linkage: the sum of P(c_i > 0), over n.
+
+The integral is taken by Gauss-Legendre over the part near t = 1 where the product is not negligible
+(with m others expected to draw g it is below exp(-m (1 - t))); 64 nodes give 12 digits or more.
+
+If all records of a cell draw from the same probabilities the second line is the familiar
+(n_ag / n_a)(1 - (1 - q_ag)^n_a), summed over cells and labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import InputError, SettingError, quoted_list
+from understudy.microdata.label_table import LabelTable, n_labels
+from understudy.microdata.table import Microdata
+from understudy.risk import kernels
+from understudy.risk.matching import Targets, find_targets, true_labels
+from understudy.risk.spread import Spread, figure, spread_of, text_table
+
+__all__ = ["ExpectedRisk", "PosteriorRisk", "expected_risk", "posterior_risk"]
+
+NODES = 64
+REACH = 50.0  # the integrand is below exp(-REACH) outside of what is integrated over
+
+
+@dataclass(frozen=True, repr=False)
+class ExpectedRisk:
+    """Expectations over draws from one table of label probabilities, exact.
+
+    Attributes
+    ----------
+    known : tuple of str
+        Kept variables that the intruder knows, besides the true label.
+    expected_match_risk : float
+        Mean of the sum of T/c.
+    true_match_rate : float
+        Mean share of records with c = 1 and T = 1.
+    unique_matches, true_matches : float
+        Mean numbers of records with c = 1, and with c = 1 and T = 1.
+    false_match_ratio : float or None
+        One less the ratio of the two means. The mean of the false match rate itself, a mean of
+        ratios, has no closed form. None where no unique match can occur.
+    attribute_matches : float
+        Mean number of records that draw their true label.
+    attribute_deviation : float
+        Its standard deviation over draws.
+    random_linkage : float
+        Mean share of records with any candidate.
+    """
+
+    known: tuple[str, ...]
+    expected_match_risk: float
+    true_match_rate: float
+    unique_matches: float
+    true_matches: float
+    false_match_ratio: float | None
+    attribute_matches: float
+    attribute_deviation: float
+    random_linkage: float
+
+    def measures(self) -> dict[str, float | None]:
+        """All figures by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "known"}
+
+    def __repr__(self) -> str:
+        """Show a readable table."""
+        rows = [(name.replace("_", " "), figure(value)) for name, value in self.measures().items()]
+        title = f"Exact expected risk of a draw, known: {quoted_list(self.known)}"
+        return text_table(title, ("measure", "expectation"), rows)
+
+
+def expected_risk(data: Microdata, table: LabelTable, known: Sequence[str] | str) -> ExpectedRisk:
+    """Compute the expected risk of a draw from a table of label probabilities, exactly.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    table : LabelTable
+        Probabilities of labels, with a row per pattern, per combination, or one row.
+    known : sequence of str
+        Kept variables that the intruder knows besides the true label.
+
+    Returns
+    -------
+    ExpectedRisk
+
+    Examples
+    --------
+    >>> import understudy as us
+    >>> from understudy.microdata.label_table import uniform_labels
+    >>> data = us.load_ce_like()
+    >>> round(us.expected_risk(data, uniform_labels(data), known="gender").expected_match_risk, 2)
+    2.0
+    """
+    names = data.known(known)
+    _check_table(data, table)
+    targets = find_targets(data, names, true_labels(data), n_labels(data))
+    return _expected(data, table, names, targets)
+
+
+def _check_table(data: Microdata, table: LabelTable) -> None:
+    n_rows, n_columns = table.probabilities.shape
+    rows = table.row_of_combination
+    right = n_columns == n_labels(data) and rows.shape == (data.n_combinations,)
+    if not right or rows.min() < 0 or rows.max() >= n_rows:
+        raise InputError(
+            expected=f"probabilities of {n_labels(data):,} labels, and a row of them for each of "
+            f"{data.n_combinations:,} combinations",
+            came=f"a table of shape {table.probabilities.shape} for {rows.size:,} combinations",
+            do="give a table that was made from these data",
+        )
+
+
+def _expected(
+    data: Microdata, table: LabelTable, names: tuple[str, ...], targets: Targets
+) -> ExpectedRisk:
+    of_combination = np.zeros(data.n_combinations, dtype=np.int64)  # target of each combination
+    of_combination[data.of_record] = targets.of_record
+    cells = targets.cell[of_combination]  # (combination,)
+    source = _grouped(cells, targets.cell_sizes.size, table.row_of_combination, data.counts)
+    aim = _grouped(of_combination, len(targets), table.row_of_combination, data.counts)
+    points, weights = np.polynomial.legendre.leggauss(NODES)  # (node,), on [-1, 1]
+    risk, matches, variance, true_unique, unique, reachable = kernels.expected_sums(
+        table.probabilities / table.probabilities.sum(axis=1, keepdims=True),
+        targets.cell, targets.label, *source, *aim,
+        (points + 1) / 2, weights / 2, REACH,
+    )  # fmt: skip
+    return ExpectedRisk(
+        known=names,
+        expected_match_risk=float(risk),
+        true_match_rate=float(true_unique) / data.n_records,
+        unique_matches=float(unique),
+        true_matches=float(true_unique),
+        false_match_ratio=1.0 - float(true_unique / unique) if unique > 0 else None,
+        attribute_matches=float(matches),
+        attribute_deviation=max(0.0, float(variance)) ** 0.5,
+        random_linkage=float(reachable) / data.n_records,
+    )
+
+
+def _grouped(
+    groups: NDArray[np.int64], n_groups: int, rows: NDArray[np.int32], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """List, group by group, the table rows that its records draw from, and how many do.
+
+    Returns
+    -------
+    starts : int64 (group + 1,)
+        Where each group's list begins.
+    rows, records : int64 (entry,)
+        Table rows, and records that draw from them.
+    """
+    n_rows = int(rows.max()) + 1
+    keys, place = np.unique(groups * n_rows + rows, return_inverse=True)
+    records = np.bincount(place, weights=counts).astype(np.int64)
+    starts = np.searchsorted(keys, np.arange(n_groups + 1) * n_rows).astype(np.int64)
+    return starts, keys % n_rows, records
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PosteriorRisk:
+    """The expected risk as a posterior quantity: one exact figure per posterior draw.
+
+    Attributes
+    ----------
+    known : tuple of str
+        Kept variables that the intruder knows, besides the true label.
+    draws : polars.DataFrame
+        One row per draw, a column per measure of `ExpectedRisk`.
+    spreads : mapping of str to Spread
+        Mean, minimum and maximum over draws. The standard error is that of independent draws: too
+        small where draws are autocorrelated.
+    """
+
+    known: tuple[str, ...]
+    draws: pl.DataFrame
+    spreads: Mapping[str, Spread]
+
+    def interval(self, measure: str, probability: float = 0.9) -> tuple[float, float] | None:
+        """Give the equal-tailed posterior interval of a measure; None where it is undefined."""
+        if measure not in self.spreads:
+            raise SettingError(
+                expected=f"one of {quoted_list(self.spreads)}", came="another name", do="choose one"
+            )
+        if not 0 < probability < 1:
+            raise SettingError(
+                expected="a probability between 0 and 1", came="another number", do="give 0.9, say"
+            )
+        values = self.draws[measure].drop_nulls().to_numpy()
+        if values.size == 0:
+            return None
+        low, high = np.quantile(values, [(1 - probability) / 2, (1 + probability) / 2])
+        return float(low), float(high)
+
+    def __repr__(self) -> str:
+        """Show a readable table."""
+        rows = []
+        for name, one in self.spreads.items():
+            ends = self.interval(name)
+            low, high = ends if ends is not None else (None, None)
+            rows.append(
+                (name.replace("_", " "), figure(one.mean), figure(low, "-"), figure(high, "-"))
+            )
+        title = f"Posterior of the expected risk, known: {quoted_list(self.known)}"
+        table = text_table(title, ("measure", "mean", "5 %", "95 %"), rows)
+        return f"{table}\n  over {self.draws.height} posterior draws, each exact"
+
+
+def posterior_risk(
+    data: Microdata, tables: Iterable[LabelTable], known: Sequence[str] | str
+) -> PosteriorRisk:
+    """Compute the exact expected risk of every posterior draw.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    tables : iterable of LabelTable
+        One per posterior draw, from any synthesizer.
+    known : sequence of str
+        Kept variables that the intruder knows besides the true label.
+
+    Returns
+    -------
+    PosteriorRisk
+        How sure a fit is of the risk it would cause. What a single drawn file adds to that by
+        chance is not in it; `identification_risk` over many files shows both.
+    """
+    names = data.known(known)
+    targets = find_targets(data, names, true_labels(data), n_labels(data))
+    found = []
+    for table in tables:
+        _check_table(data, table)
+        found.append(_expected(data, table, names, targets).measures())
+    if not found:
+        raise InputError(
+            expected="at least one posterior draw", came="none", do="give tables of a fit's draws"
+        )
+    draws = pl.DataFrame(found, schema=dict.fromkeys(found[0], pl.Float64))
+    spreads = {name: spread_of(draws[name].to_list()) for name in draws.columns}
+    return PosteriorRisk(names, draws, spreads)

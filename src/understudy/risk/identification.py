@@ -1,0 +1,328 @@
+"""Identification: whether an intruder can find the row of the person she is looking for.
+
+The story. The intruder knows, from elsewhere, some kept variables of a person (her knowledge) and
+the person's true label, and knows that the person is in the data. She looks for rows of a
+published file that have these values. If c rows match she picks one of them at random. She
+succeeds if it is the person's own row, and she is convinced of having succeeded if c = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import SettingError, quoted, quoted_list
+from understudy.microdata.table import Microdata, SyntheticSets, enum_column
+from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, guard
+from understudy.risk.joint import JointIdentification, joint_identification
+from understudy.risk.matching import (
+    CountIn,
+    Labels,
+    MatchCounts,
+    PerRecord,
+    Targets,
+    count_matches,
+    find_targets,
+    labels_of,
+)
+from understudy.risk.spread import Spread, figure, spread_frame, spread_of, text_table
+
+__all__ = ["IdentificationRisk", "SetMatches", "identification_risk", "match_sets", "pattern_frame"]
+
+Quantity = Literal["match_probability", "unique_match", "true_match"]
+MEASURES = {
+    "expected_match_risk": "expected match risk",
+    "true_match_rate": "true match rate",
+    "false_match_rate": "false match rate",
+    "unique_matches": "unique matches",
+}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class IdentificationRisk:
+    """What an intruder with this knowledge can do, over all synthetic sets.
+
+    Attributes
+    ----------
+    known : tuple of str
+        Kept variables that the intruder knows, besides the true label.
+    count_in : {"synthetic", "original"}
+        Where c was counted.
+    n_records, n_sets : int
+        Targets of the attack, and files attacked one by one.
+    per_set : polars.DataFrame
+        One row per set: ``expected_match_risk``, ``true_match_rate``, ``false_match_rate`` (null
+        where there are no unique matches), ``unique_matches``, ``true_matches``,
+        ``random_linkage``, ``random_within_cells``.
+    spreads : mapping of str to Spread
+        Mean, minimum, maximum and standard error over sets, by measure, and how many sets each is
+        taken over.
+    joint : JointIdentification
+        The intruder who holds all sets at once.
+    random_linkage : float
+        The expected match risk if rows were paired with records at random: the share of records
+        with any candidate, so at most 1 whatever the data. Mean over sets.
+    random_within_cells : float
+        The same if rows were paired at random within the cells of the known variables: what the
+        file's tables alone give away, and at most the number of known cells.
+    alignment : Alignment
+        Whether the rows look paired with their records at all.
+    """
+
+    known: tuple[str, ...]
+    count_in: CountIn
+    n_records: int
+    n_sets: int
+    per_set: pl.DataFrame
+    spreads: Mapping[str, Spread]
+    joint: JointIdentification
+    random_linkage: float
+    random_within_cells: float
+    alignment: Alignment
+    _data: Microdata
+    _sums: PerRecord
+
+    @property
+    def expected_match_risk(self) -> float:
+        """Sum over records of T/c, mean over sets."""
+        return _defined(self.spreads["expected_match_risk"])
+
+    @property
+    def true_match_rate(self) -> float:
+        """Share of records with c = 1 and T = 1, mean over sets."""
+        return _defined(self.spreads["true_match_rate"])
+
+    @property
+    def false_match_rate(self) -> float | None:
+        """Share of unique matches that are wrong, mean over sets that have any; else None."""
+        return self.spreads["false_match_rate"].mean
+
+    @property
+    def unique_matches(self) -> float:
+        """Records with c = 1, mean over sets."""
+        return _defined(self.spreads["unique_matches"])
+
+    @property
+    def assumption(self) -> str:
+        """What the figures take for granted."""
+        return (
+            "the intruder knows the person is in the data, knows the true label and "
+            f"{quoted_list(self.known)}, and matches one file at a time"
+        )
+
+    def over_sets(self) -> pl.DataFrame:
+        """Mean, minimum, maximum and standard error over sets, one row per measure."""
+        return spread_frame(self.spreads)
+
+    def per_record(self, quantity: Quantity = "match_probability") -> NDArray[np.float64]:
+        """Give each record's own risk. Confidential.
+
+        Parameters
+        ----------
+        quantity : {"match_probability", "unique_match", "true_match"}
+            T/c, whether c = 1, or whether c = 1 and T = 1, each as a mean over sets.
+
+        Returns
+        -------
+        float64 (record,)
+            In the order of the records.
+        """
+        sums = {
+            "match_probability": self._sums.probability,
+            "unique_match": self._sums.unique,
+            "true_match": self._sums.true_unique,
+        }
+        if quantity not in sums:
+            raise SettingError(
+                expected=f"one of {quoted_list(sums)}", came=quoted(quantity), do="choose one"
+            )
+        return np.asarray(sums[quantity] / self.n_sets)
+
+    def per_pattern(self) -> pl.DataFrame:
+        """Add up the records' risks by pattern of the kept variables. Confidential.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per pattern: the kept variables, ``records``, and means over sets of
+            ``expected_match_risk``, ``unique_matches`` and ``true_matches``.
+        """
+        return pattern_frame(
+            self._data,
+            {
+                "expected_match_risk": self.per_record(),
+                "unique_matches": self.per_record("unique_match"),
+                "true_matches": self.per_record("true_match"),
+            },
+        )
+
+    def __repr__(self) -> str:
+        """Show a readable table, without any value of the data."""
+        rows = []
+        for name, words in MEASURES.items():
+            one = self.spreads[name]
+            together: float | None = getattr(self.joint, name)
+            rows.append(
+                (words, figure(one.mean), figure(one.minimum, "-"), figure(one.maximum, "-"),
+                 figure(one.standard_error, "-"), f"{one.files}", figure(together))
+            )  # fmt: skip
+        title = (
+            f"Identification risk of {self.n_records:,} records, known: {quoted_list(self.known)}"
+            " and the true label"
+        )
+        header = ("over sets", "mean", "minimum", "maximum", "std. error", "sets", "all sets joint")
+        return "\n".join(
+            [
+                text_table(title, header, rows),
+                f"  rows paired at random: {figure(self.random_linkage)} (at most 1); at random "
+                f"within known cells: {figure(self.random_within_cells)}",
+                f"  {self.alignment}",
+                f"  c counted in the {self.count_in} data; assumes that {self.assumption}",
+            ]
+        )
+
+
+def _defined(spread: Spread) -> float:
+    if spread.mean is None:  # pragma: no cover - measures that are defined in every set
+        raise AssertionError("a measure that is always defined has no mean")
+    return spread.mean
+
+
+def identification_risk(
+    data: Microdata,
+    synthetic: SyntheticSets | Sequence[Any],
+    known: Sequence[str] | str,
+    count_in: CountIn = "synthetic",
+    *,
+    if_unaligned: IfUnaligned = "warn",
+) -> IdentificationRisk:
+    """Measure how well an intruder can find the rows of people she knows something about.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    synthetic : SyntheticSets, or sequence of frames or paths
+        Synthetic sets whose row i stands in for record i, made by any tool.
+    known : sequence of str
+        Kept variables that the intruder knows besides the true label.
+    count_in : {"synthetic", "original"}
+        Where the c rows with the person's values are counted. The synthetic set is what an
+        intruder has; the original is how the paper's words can also be read.
+    if_unaligned : {"warn", "error"}
+        What to do if rows look paired with the records at random.
+
+    Returns
+    -------
+    IdentificationRisk
+
+    Notes
+    -----
+    With c_i rows of the synthetic set equal to record i's true values and T_i = 1 if row i is one
+    of them: expected match risk sum T_i/c_i, true match rate #{c_i T_i = 1}/n, false match rate
+    #{c_i (1 - T_i) = 1}/s with s = #{c_i = 1} [1]_. Exact, with one look-up per row and set.
+
+    References
+    ----------
+    .. [1] Reiter, J. P. and Mitra, R. (2009). Estimating risks of identification disclosure in
+       partially synthetic data. Journal of Privacy and Confidentiality, 1(1), 99-110.
+
+    Examples
+    --------
+    >>> import understudy as us
+    >>> data = us.load_ce_like()
+    >>> copy = us.SyntheticSets(data, data.codes("county")[None, :, None])
+    >>> round(us.identification_risk(data, copy, known=["gender"]).expected_match_risk)
+    266
+    """
+    if count_in not in ("synthetic", "original"):
+        raise SettingError(
+            expected='count_in as "synthetic" or "original"', came=quoted(count_in), do="choose one"
+        )
+    sets = aligned_sets(data, synthetic)
+    names = data.known(known)
+    labels = labels_of(sets)
+    alignment = guard(labels, if_unaligned)
+    targets = find_targets(data, names, labels.of_combination, labels.size)
+    found = match_sets(targets, labels, count_in)
+    per_set = _per_set(found.matches, data.n_records)
+    return IdentificationRisk(
+        known=names,
+        count_in=count_in,
+        n_records=data.n_records,
+        n_sets=len(sets),
+        per_set=per_set,
+        spreads={name: spread_of(per_set[name].to_list()) for name in MEASURES},
+        joint=joint_identification(targets, found.placed, found.counts),
+        random_linkage=_defined(spread_of(per_set["random_linkage"].to_list())),
+        random_within_cells=_defined(spread_of(per_set["random_within_cells"].to_list())),
+        alignment=alignment,
+        _data=data,
+        _sums=found.sums,
+    )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SetMatches:
+    """All sets matched with the same targets."""
+
+    matches: list[MatchCounts]  # one per set
+    placed: NDArray[np.int32]  # (set, record)
+    counts: NDArray[np.int64]  # (set, target)
+    sums: PerRecord
+
+
+def match_sets(targets: Targets, labels: Labels, count_in: CountIn = "synthetic") -> SetMatches:
+    """Match every set, one by one."""
+    n_sets, n_records = len(labels.sets), targets.of_record.size
+    placed = np.empty((n_sets, n_records), dtype=np.int32)  # (set, record)
+    counts = np.empty((n_sets, len(targets)), dtype=np.int64)  # (set, target)
+    sums, matches = PerRecord.zeros(n_records), []
+    for one in range(n_sets):
+        placed[one], counts[one] = targets.place(labels.of_set(one))
+        candidates = counts[one] if count_in == "synthetic" else targets.sizes
+        matches.append(count_matches(targets, candidates, placed[one] == targets.of_record, sums))
+    return SetMatches(matches, placed, counts, sums)
+
+
+def _per_set(matches: Sequence[MatchCounts], n_records: int) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "set": list(range(len(matches))),
+            "expected_match_risk": [one.expected_match_risk for one in matches],
+            "true_match_rate": [one.true_matches / n_records for one in matches],
+            "false_match_rate": [one.false_match_rate for one in matches],
+            "unique_matches": [one.unique_matches for one in matches],
+            "true_matches": [one.true_matches for one in matches],
+            "random_linkage": [one.reachable / n_records for one in matches],
+            "random_within_cells": [one.within_cells for one in matches],
+        },
+        schema_overrides={"false_match_rate": pl.Float64},
+    )
+
+
+def pattern_frame(data: Microdata, sums: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
+    """Add up quantities of records by pattern, with the patterns' levels. Confidential.
+
+    Parameters
+    ----------
+    data : Microdata
+        For its patterns.
+    sums : mapping of str to (record,) arrays
+        Quantities to add up.
+    """
+    patterns = data.patterns
+    of_record = patterns.of_combination[data.of_record]  # (record,)
+    columns: dict[str, Any] = {
+        name: enum_column(data.variable(name), patterns.codes[:, place])
+        for place, name in enumerate(patterns.names)
+    }
+    columns["records"] = patterns.sizes
+    for name, values in sums.items():
+        columns[name] = np.bincount(of_record, weights=values, minlength=len(patterns))
+    return pl.DataFrame(columns)

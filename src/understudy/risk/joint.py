@@ -1,0 +1,139 @@
+"""The intruder who holds all m files at once, and knows that their rows belong together.
+
+Two attacks. In the *vote* she takes, for a record, the label that is most frequent over its m rows.
+In the *joint match* she gives every row of a known cell the match probability of each file (1/c for
+the c rows that match, 0 for the others), averages these over the files, and only then looks for
+the rows with the highest one: their number is c, and T says whether the record's own row is among
+them [1]_. Where no file has any match there is no candidate: c = 0.
+
+A synthesizer that draws a record's labels anew and independently for every file gives the joint
+intruder little more than one file does. One that lets a record's own label shine through gives her
+a clearer picture with every further file, and a figure for one file alone then reassures wrongly.
+
+References
+----------
+.. [1] Reiter, J. P. and Mitra, R. (2009). Estimating risks of identification disclosure in
+   partially synthetic data. Journal of Privacy and Confidentiality, 1(1), 99-110.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.risk import kernels
+from understudy.risk.matching import Labels, MatchCounts, PerRecord, Targets, count_matches
+from understudy.risk.spread import figure, text_table
+
+__all__ = ["JointAttribute", "JointIdentification", "joint_identification", "vote_right"]
+
+ROWS = 1 << 16  # rows looked at together
+
+
+@dataclass(frozen=True, repr=False)
+class JointIdentification:
+    """Identification by an intruder who averages match probabilities over all files.
+
+    Attributes
+    ----------
+    expected_match_risk, true_match_rate : float
+        As for one file, after averaging.
+    false_match_rate : float or None
+        None where there are no unique matches.
+    unique_matches, true_matches : int
+        Records with one best row, and those where it is their own.
+    n_sets : int
+        Files that the intruder holds.
+    """
+
+    expected_match_risk: float
+    true_match_rate: float
+    false_match_rate: float | None
+    unique_matches: int
+    true_matches: int
+    n_sets: int
+
+    def __repr__(self) -> str:
+        """Show a readable table."""
+        return text_table(
+            f"Match probabilities averaged over {self.n_sets} sets",
+            ("measure", "figure"),
+            [
+                ("expected match risk", figure(self.expected_match_risk)),
+                ("true match rate", figure(self.true_match_rate)),
+                ("false match rate", figure(self.false_match_rate)),
+                ("unique matches", f"{self.unique_matches:,}"),
+            ],
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class JointAttribute:
+    """Labels guessed by vote over all files.
+
+    Attributes
+    ----------
+    matches : float
+        Expected number of records whose most frequent label is the true one, ties broken at
+        random.
+    share : float
+        The same, as a share of all records.
+    n_sets : int
+        Files that vote.
+    """
+
+    matches: float
+    share: float
+    n_sets: int
+
+    def __repr__(self) -> str:
+        """Show a readable table."""
+        rows = [("true labels", figure(self.matches)), ("share of records", figure(self.share))]
+        return text_table(f"Vote over {self.n_sets} sets", ("measure", "figure"), rows)
+
+
+def joint_identification(
+    targets: Targets, placed: NDArray[np.int32], counts: NDArray[np.int64]
+) -> JointIdentification:
+    """Match records with all files at once.
+
+    Parameters
+    ----------
+    targets : Targets
+        What is looked for.
+    placed : int32 (set, record)
+        The target that each row equals, -1 for none.
+    counts : int64 (set, target)
+        Rows that equal each target.
+    """
+    matches = match_jointly(targets, placed, counts)
+    return JointIdentification(
+        expected_match_risk=matches.expected_match_risk,
+        true_match_rate=matches.true_matches / targets.of_record.size,
+        false_match_rate=matches.false_match_rate,
+        unique_matches=matches.unique_matches,
+        true_matches=matches.true_matches,
+        n_sets=placed.shape[0],
+    )
+
+
+def match_jointly(
+    targets: Targets, placed: NDArray[np.int32], counts: NDArray[np.int64]
+) -> MatchCounts:
+    """Form c and T from averaged match probabilities and add them up."""
+    candidates = np.zeros(len(targets), dtype=np.int64)  # (target,)
+    hit = np.zeros(targets.of_record.size, dtype=np.bool_)  # (record,)
+    kernels.joint_matches(targets.of_record, placed, counts, candidates, hit)
+    return count_matches(targets, candidates, hit, PerRecord.zeros(hit.size))
+
+
+def vote_right(labels: Labels) -> NDArray[np.float64]:
+    """Chance that the vote over all sets finds a record's true label, (record,)."""
+    true = labels.of_record
+    right = np.zeros(true.size)  # (record,)
+    for start in range(0, true.size, ROWS):
+        rows = slice(start, start + ROWS)
+        kernels.vote(true[rows], labels.of_rows(rows), right[rows])
+    return right

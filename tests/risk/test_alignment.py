@@ -1,0 +1,164 @@
+"""Misaligned or differently coded files never look safe.
+
+The guard's figures are exact; whether it speaks is tested at fixed seeds. A right program would
+have failed when a seed was chosen with probability below 1e-6: the limits are many standard
+deviations away from what the sets give.
+"""
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.typing import NDArray
+from tests.naive import risk as naive
+from tests.risk.making import EXAMPLES, Survey, close, microdata, surveys
+
+import understudy as us
+from understudy.errors import DataWarning, InputError
+from understudy.microdata.label_table import empirical_labels, uniform_labels
+from understudy.microdata.table import SyntheticSets
+from understudy.randomness import stream
+from understudy.risk.alignment import Alignment, judge_alignment
+from understudy.risk.matching import labels_of
+
+
+@EXAMPLES
+@given(survey=surveys(most_records=6, most_sets=3))
+def test_figures_of_random_pairing_are_exact(survey: Survey) -> None:
+    mean, variance = naive.shuffled_labels(survey.true, survey.made)
+    found = judge_alignment(labels_of(survey.sets))
+    assert close(found.random, mean)
+    assert np.isclose(found.standard_deviation**2, float(variance), atol=1e-12)
+
+
+@EXAMPLES
+@given(survey=surveys(most_records=6, most_sets=1))
+def test_informed_level_takes_the_label_of_another_record(survey: Survey) -> None:
+    true, pattern = survey.true, survey.values(survey.data.kept)
+    n, expected = len(true), 0.0
+    for i in range(n):
+        others = [j for j in range(n) if j != i and pattern[j] == pattern[i]]
+        others = others or [j for j in range(n) if j != i]
+        if others:
+            expected += sum(true[j] == true[i] for j in others) / len(others)
+    assert close(judge_alignment(labels_of(survey.sets)).informed, expected)
+
+
+def perfect_codes(seed: int, m: int = 20) -> tuple[us.Microdata, NDArray[np.int32]]:
+    """Redraw the bundled sample's labels: (set, record, variable)."""
+    data = us.load_ce_like()
+    table = empirical_labels(data)
+    codes = np.stack([table.draw(stream(seed, "perfect", one), data) for one in range(m)])
+    return data, codes[:, :, None]
+
+
+@pytest.mark.parametrize("m", [1, 5, 20])
+def test_aligned_sets_pass(m: int) -> None:
+    data, codes = perfect_codes(1, m)
+    found = us.identification_risk(data, SyntheticSets(data, codes), "gender")
+    assert found.alignment.verdict == "aligned"
+    assert us.attribute_risk(data, SyntheticSets(data, codes)).alignment.verdict == "aligned"
+
+
+@pytest.mark.parametrize("per_set", [False, True])
+def test_shuffled_label_columns_are_caught(per_set: bool) -> None:
+    """One shuffle for all sets, or one for each: the rows look random, and it is said."""
+    data, codes = perfect_codes(2)
+    order = stream(2, "shuffle").permutation(data.n_records)
+    shuffled = codes[:, order].copy()
+    if per_set:
+        for one in range(len(codes)):
+            shuffled[one] = codes[one, stream(2, "shuffle", one).permutation(data.n_records)]
+    sets = SyntheticSets(data, shuffled)
+    with pytest.warns(DataWarning, match="randomly paired rows"):
+        found = us.identification_risk(data, sets, ["gender", "age"])
+    assert found.alignment.verdict == "looks random"
+    assert "looks random" in str(found)
+    with pytest.raises(InputError, match="check that row i"):
+        us.identification_risk(data, sets, "gender", if_unaligned="error")
+    with pytest.raises(InputError, match="check that row i"):
+        us.attribute_risk(data, sets, if_unaligned="error")
+    with pytest.raises(InputError, match="check that row i"):
+        us.risk_lattice(data, sets, if_unaligned="error")
+
+
+def test_labels_sorted_by_pattern_are_caught() -> None:
+    """The likely accident: labels drawn pattern by pattern, written without going back to rows."""
+    data, codes = perfect_codes(3)
+    order = np.argsort(data.patterns.of_combination[data.of_record], kind="stable")
+    with pytest.warns(DataWarning, match="randomly paired rows"):
+        us.attribute_risk(data, SyntheticSets(data, codes[:, order]))
+
+
+def test_labels_in_another_coding_are_caught() -> None:
+    """The same levels under other codes: every label is replaced by another one."""
+    data, codes = perfect_codes(4)
+    other = (codes + 57) % 133
+    with pytest.warns(DataWarning, match="coded"):
+        found = us.identification_risk(data, SyntheticSets(data, other), "gender")
+    assert found.alignment.verdict == "looks random"
+
+
+def test_labels_that_ignore_the_kept_variables_are_mentioned() -> None:
+    """Uniform labels look the same as shuffled ones; the message gives both reasons."""
+    data = us.load_ce_like()
+    codes = np.stack([uniform_labels(data).draw(stream(6, one), data) for one in range(5)])
+    with pytest.warns(DataWarning, match="nothing to do with the kept variables"):
+        us.attribute_risk(data, SyntheticSets(data, codes[:, :, None]))
+
+
+def test_the_guard_keeps_quiet_where_nobody_can_tell() -> None:
+    """Labels without any relation to the kept variables: shuffling them changes nothing."""
+    generator = stream(7, "unrelated")
+    sex, town, made = (generator.integers(0, size, 2000) for size in (2, 20, 20))
+    data = microdata({"sex": sex.tolist()}, {"town": town.tolist()}, {"sex": 2, "town": 20})
+    found = us.attribute_risk(data, SyntheticSets(data, made[None, :, None]))
+    assert found.alignment.verdict == "cannot tell"
+
+
+def test_few_records_are_too_few_to_tell() -> None:
+    data = microdata({"sex": [0, 0, 1, 1] * 3}, {"town": [0, 0, 1, 1] * 3}, {"sex": 2, "town": 2})
+    found = judge_alignment(labels_of(SyntheticSets(data, np.zeros((1, 12, 1), dtype=int))))
+    assert found.verdict == "cannot tell"
+    assert found.standard_deviation == 0
+
+
+def test_sets_of_other_data_are_refused() -> None:
+    data, codes = perfect_codes(5, 1)
+    other = microdata({"sex": [0, 1]}, {"town": [0, 1]}, {"sex": 2, "town": 2})
+    sets = SyntheticSets(other, np.array([[[0], [1]]]))
+    with pytest.raises(InputError, match="other data"):
+        us.identification_risk(data, sets, "gender")
+    again = us.load_ce_like()  # the same data read once more are the same data
+    assert us.attribute_risk(again, SyntheticSets(data, codes)).n_sets == 1
+
+
+def test_no_set_is_refused() -> None:
+    data = us.load_ce_like()
+    with pytest.raises(InputError, match="at least one"):
+        us.attribute_risk(data, SyntheticSets(data, np.zeros((0, data.n_records, 1), dtype=int)))
+
+
+def test_frames_and_paths_go_through_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is not a SyntheticSets is handed to `read_synthetic`, with the data."""
+    data, codes = perfect_codes(6, 2)
+    reader = ModuleType("understudy.microdata.synthetic")
+    seen: list[object] = []
+
+    def read_synthetic(given_data: us.Microdata, sources: object) -> us.SyntheticSets:
+        seen.append((given_data is data, sources))
+        return SyntheticSets(data, codes)
+
+    reader.read_synthetic = read_synthetic  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "understudy.microdata.synthetic", reader)
+    assert us.attribute_risk(data, ["a.csv", "b.csv"]).n_sets == 2
+    assert us.attribute_risk(data, "one.csv").n_sets == 2
+    assert seen == [(True, ["a.csv", "b.csv"]), (True, ["one.csv"])]
+
+
+def test_the_verdict_prints_its_figures() -> None:
+    shown = str(Alignment(10.0, 9.5, 2.0, 30.0, "looks random"))
+    assert "looks random" in shown
+    assert "9.500 ± 2.000" in shown

@@ -1,0 +1,214 @@
+"""Identification risk is what its definitions say, on any table, and prints no level."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from tests.naive import risk as naive
+from tests.risk.making import EXAMPLES, Survey, close, known_sets, microdata, surveys
+
+import understudy as us
+from understudy.errors import InputError, SettingError
+from understudy.microdata.label_table import empirical_labels
+from understudy.microdata.table import SyntheticSets
+from understudy.randomness import stream
+from understudy.risk.spread import UNDEFINED
+
+
+def mean(values: list[object]) -> float | None:
+    """Average what is defined."""
+    defined = [float(value) for value in values if value is not None]  # type: ignore[arg-type]
+    return sum(defined) / len(defined) if defined else None
+
+
+@EXAMPLES
+@given(survey=surveys())
+@pytest.mark.parametrize("count_in", ["synthetic", "original"])
+def test_agrees_with_the_slow_twin(survey: Survey, count_in: str) -> None:
+    for known in known_sets(survey.data):
+        found = us.identification_risk(survey.data, survey.sets, known, count_in)  # type: ignore[arg-type]
+        slow = [
+            naive.match(survey.values(known), survey.true, made, count_in) for made in survey.made
+        ]
+        n = survey.data.n_records
+        rates = [naive.false_match_rate(one) for one in slow]
+        assert close(found.expected_match_risk, mean([naive.expected_match_risk(o) for o in slow]))
+        assert close(found.true_match_rate, mean([naive.true_matches(one) / n for one in slow]))
+        assert close(found.false_match_rate, mean([*rates]))
+        assert close(found.unique_matches, mean([naive.unique_matches(one) for one in slow]))
+        assert found.spreads["false_match_rate"].files == sum(rate is not None for rate in rates)
+        for row, one, rate in zip(found.per_set.iter_rows(named=True), slow, rates, strict=True):
+            assert close(row["expected_match_risk"], naive.expected_match_risk(one))
+            assert close(row["false_match_rate"], rate)
+            assert row["unique_matches"] == naive.unique_matches(one)
+            assert row["true_matches"] == naive.true_matches(one)
+        per_record = [
+            mean([one.truth[i] / one.candidates[i] if one.truth[i] else 0.0 for one in slow])
+            for i in range(n)
+        ]
+        assert np.allclose(found.per_record(), np.array(per_record, dtype=float))
+
+
+@EXAMPLES
+@given(survey=surveys())
+def test_records_and_patterns_add_up_to_the_file(survey: Survey) -> None:
+    found = us.identification_risk(survey.data, survey.sets, survey.data.kept[:1])
+    patterns = found.per_pattern()
+    assert patterns.columns[: len(survey.data.kept)] == list(survey.data.kept)
+    assert patterns["records"].sum() == survey.data.n_records
+    assert close(found.per_record().sum(), found.expected_match_risk)
+    assert close(float(patterns["expected_match_risk"].sum()), found.expected_match_risk)
+    assert close(float(patterns["unique_matches"].sum()), found.unique_matches)
+    assert close(found.per_record("true_match").mean(), found.true_match_rate)
+    assert (found.per_record() <= 1).all()
+
+
+@EXAMPLES
+@given(survey=surveys(most_records=6, most_sets=1))
+def test_random_pairings_average_to_the_random_linkage_value(survey: Survey) -> None:
+    known = survey.data.kept
+    found = us.identification_risk(survey.data, survey.sets, known)
+    average = naive.random_pairings(survey.values(known), survey.true, survey.made[0])
+    assert close(found.random_linkage, average)
+    assert found.random_linkage <= 1
+    assert found.random_within_cells <= len(survey.data.cells(known)) + 1e-12
+
+
+@EXAMPLES
+@given(survey=surveys())
+def test_the_original_itself_gives_the_number_of_occupied_cells(survey: Survey) -> None:
+    data = survey.data
+    own = np.stack([data.codes(name) for name in data.synthesized], axis=1)[None]
+    for known in known_sets(data):
+        found = us.identification_risk(data, SyntheticSets(data, own), known)
+        occupied = len(data.cells((*known, *data.synthesized)))
+        assert close(found.expected_match_risk, occupied)
+        assert found.false_match_rate in (None, 0.0)
+
+
+@EXAMPLES
+@given(survey=surveys())
+def test_more_knowledge_never_lowers_the_risk(survey: Survey) -> None:
+    less = us.identification_risk(survey.data, survey.sets, survey.data.kept[:1])
+    more = us.identification_risk(survey.data, survey.sets, survey.data.kept)
+    assert (more.per_record() >= less.per_record() - 1e-12).all()
+
+
+def test_permuted_rows_give_at_most_one_in_expectation() -> None:
+    """Shuffle the rows, knowledge included: no chance to fail, the bound holds for the mean.
+
+    Over 400 shuffles the mean has a standard error of about 0.05; the limit allows five of them,
+    so a right program fails with probability below 1e-6, at this seed never.
+    """
+    data = us.load_ce_like()
+    known = data.cells(["gender", "age"]).of_combination[data.of_record]
+    made = empirical_labels(data).draw(stream(5, "set"), data)
+    true = data.codes("county")
+    key, own = known * 133 + made, known * 133 + true
+    counts = np.bincount(key, minlength=133 * 10)
+    risks = []
+    for repeat in range(400):
+        order = stream(5, "shuffle", repeat).permutation(data.n_records)
+        hit = key[order] == own
+        risks.append(float((1 / counts[own[hit]]).sum()))
+    found = us.identification_risk(
+        data, SyntheticSets(data, made[None, :, None]), ["gender", "age"]
+    )
+    assert np.mean(risks) <= 1 + 5 * np.std(risks) / 20
+    assert abs(np.mean(risks) - found.random_linkage) <= 5 * np.std(risks) / 20
+
+
+def one_cell(true: list[int], made: list[list[int]]) -> Survey:
+    """Everybody in one cell."""
+    data = microdata({"sex": [0] * len(true)}, {"town": true}, {"sex": 1, "town": 5})
+    return Survey(data, SyntheticSets(data, np.array(made)[:, :, None]))
+
+
+def test_without_unique_matches_the_rate_is_undefined() -> None:
+    survey = one_cell([0, 0, 1, 1], [[0, 0, 1, 1], [4, 4, 4, 4]])
+    found = us.identification_risk(survey.data, survey.sets, "sex")
+    assert found.unique_matches == 0
+    assert found.false_match_rate is None
+    assert found.spreads["false_match_rate"].files == 0
+    assert found.per_set["false_match_rate"].to_list() == [None, None]
+    assert UNDEFINED in str(found)
+    assert "nan" not in str(found).lower()
+
+
+def test_the_mean_counts_only_sets_with_unique_matches() -> None:
+    survey = one_cell([0, 0, 1, 2], [[0, 0, 2, 1], [4, 4, 4, 4], [0, 0, 1, 1]])
+    found = us.identification_risk(survey.data, survey.sets, "sex")
+    assert found.per_set["false_match_rate"].to_list() == [1.0, None, None]
+    assert found.false_match_rate == 1.0
+    assert found.spreads["false_match_rate"].files == 1
+    assert found.over_sets().filter(pl.col("measure") == "false_match_rate")["files"].item() == 1
+
+
+def test_nobody_has_a_candidate() -> None:
+    survey = one_cell([0, 1], [[2, 3]])
+    found = us.identification_risk(survey.data, survey.sets, "sex")
+    assert found.expected_match_risk == 0
+    assert found.random_linkage == 0
+    assert found.joint.unique_matches == 0
+    assert found.joint.false_match_rate is None
+
+
+def test_printing_shows_no_level() -> None:
+    survey = one_cell([0, 0, 1, 2], [[0, 0, 2, 1]])
+    found = us.identification_risk(survey.data, survey.sets, "sex")
+    for shown in (
+        str(found),
+        repr(found),
+        str(found.joint),
+        found.assumption,
+        str(found.alignment),
+    ):
+        assert "secret" not in shown
+    assert '"sex"' in str(found)
+    assert "at random" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [([], "at least one"), (["town"], "synthesized"), (["sez"], "nearest"), ("other", "kept")],
+)
+def test_knowledge_is_checked(known: list[str], words: str) -> None:
+    survey = one_cell([0, 1], [[0, 1]])
+    with pytest.raises(SettingError, match=words):
+        us.identification_risk(survey.data, survey.sets, known)
+
+
+def test_options_are_checked() -> None:
+    survey = one_cell([0, 1], [[0, 1]])
+    with pytest.raises(SettingError, match="count_in"):
+        us.identification_risk(survey.data, survey.sets, "sex", "both")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="if_unaligned"):
+        us.identification_risk(survey.data, survey.sets, "sex", if_unaligned="no")  # type: ignore[arg-type]
+    found = us.identification_risk(survey.data, survey.sets, "sex")
+    with pytest.raises(SettingError, match="match_probability"):
+        found.per_record("something")  # type: ignore[arg-type]
+
+
+def test_fully_synthetic_sets_are_refused_with_the_reason() -> None:
+    survey = one_cell([0, 1], [[0, 1]])
+    fully = SyntheticSets(survey.data, survey.sets.codes, fully_synthetic=True)
+    nothing_kept = microdata({}, {"town": [0, 1]}, {"town": 2})
+    same = SyntheticSets(nothing_kept, np.array([[[0], [1]]]))
+    with pytest.raises(InputError, match="attribution_risk"):
+        us.identification_risk(survey.data, fully, "sex")
+    with pytest.raises(InputError, match="no kept variable"):
+        us.identification_risk(nothing_kept, same, "sex")
+    with pytest.raises(InputError, match="attribution_risk"):
+        us.attribute_risk(survey.data, fully)
+
+
+def test_ce_like_figures_stand_still() -> None:
+    """One set, figures found once with the slow twin (which takes seconds here)."""
+    data = us.load_ce_like()
+    made = empirical_labels(data).draw(stream(1, "stand still"), data)
+    survey = Survey(data, SyntheticSets(data, made[None, :, None]))
+    found = us.identification_risk(data, survey.sets, ["gender", "age"])
+    slow = naive.match(survey.values(["gender", "age"]), survey.true, survey.made[0])
+    assert close(found.expected_match_risk, naive.expected_match_risk(slow))
+    assert found.unique_matches == naive.unique_matches(slow)
+    assert found.alignment.verdict == "aligned"
