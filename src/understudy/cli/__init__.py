@@ -31,6 +31,9 @@ app = App(
 )
 app.command("understudy.cli.check:check", help="Show what is in a file, and what to do about it.")
 app.command("understudy.cli.demo:demo", help="Show the program at work on the bundled data.")
+app.command(
+    "understudy.cli.evaluate:evaluate", help="Measure what synthetic files of any tool give away."
+)
 app.command("understudy.cli.init:init", help="Write a commented plan and a draft codebook.")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from understudy.cli.levels import level_rows, risk_levels
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import in_bytes, paragraph, reading_progress, say, say_json, table
 from understudy.errors import ExitCode, quoted
@@ -95,7 +96,7 @@ def check(
     if known and found.data is not None:
         smallest = int(found.data.cells(found.data.known(known)).sizes.min())
     if as_json:
-        say_json(_as_json(found, smallest))
+        say_json(_as_json(found, known, smallest))
     else:
         _show(Path(file).name, found, known, smallest)
     return ExitCode.WRONG_INPUT if found.problems else ExitCode.DONE
@@ -115,6 +116,7 @@ def _show(name: str, found: Inspection, known: Names, smallest: int | None) -> N
             say(f"Smallest group that {', '.join(map(quoted, known))} form: {smallest:,} records.")
         if found.data.synthesized:
             say()
+            _show_levels(risk_levels(found.data, known))
             _show_memory(found.data)
     _show_list("What stands in the way", found.problems)
     _show_list("Advice", found.advice)
@@ -156,12 +158,19 @@ def _show_patterns(data: Microdata) -> None:
     say(f"Smallest patterns: {', '.join(f'{size:,}' for size in smallest)} records.")
 
 
+def _show_levels(levels: Mapping[str, tuple[float, float]]) -> None:
+    if levels:
+        say("Risk levels of the data themselves, whatever the synthesizer (exact)")
+        say(table(("", "Min", "Max"), level_rows(levels)))
+        say()
+
+
 def _show_memory(data: Microdata) -> None:
     shown = ", ".join(f"{what} {in_bytes(n)}" for what, n in memory_estimates(data).items())
     say(paragraph(f"Memory at default settings, about: {shown}."))
 
 
-def _as_json(found: Inspection, smallest: int | None) -> dict[str, Any]:
+def _as_json(found: Inspection, known: Names, smallest: int | None) -> dict[str, Any]:
     content: dict[str, Any] = {
         "records": found.n_records,
         "variables": [
@@ -194,4 +203,8 @@ def _as_json(found: Inspection, smallest: int | None) -> dict[str, Any]:
         content["smallest_known_group"] = smallest
         if data.synthesized:
             content["memory_bytes"] = memory_estimates(data)
+            content["risk_levels"] = {
+                name: {"minimum": low, "maximum": high}
+                for name, (low, high) in risk_levels(data, known).items()
+            }
     return content

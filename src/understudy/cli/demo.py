@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from understudy.cli.levels import level_rows, risk_levels
 from understudy.cli.output import paragraph, say, table
 from understudy.errors import ExitCode
 
@@ -31,4 +32,8 @@ def demo() -> ExitCode:
             f"{int(sizes.min())} records."
         )
     )
+    say()
+    say("Risk levels of the data themselves, whatever the synthesizer (exact)")
+    levels = {**risk_levels(data, ("gender",)), **risk_levels(data, ("gender", "age"))}
+    say(table(("", "Min", "Max"), level_rows(levels)))
     return ExitCode.DONE

@@ -28,7 +28,7 @@ from understudy.microdata.roles import check_names
 from understudy.microdata.schema import MISSING, Variable
 from understudy.microdata.table import Microdata, SyntheticSets
 
-__all__ = ["read_synthetic"]
+__all__ = ["as_sets", "read_synthetic"]
 
 
 def read_synthetic(
@@ -78,6 +78,35 @@ def read_synthetic(
         for place, name in enumerate(data.synthesized):
             codes[number, :, place] = own[data.names.index(name)][_rows(table, data, name)]
     return SyntheticSets(data, codes)
+
+
+def as_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> SyntheticSets:
+    """Turn what the user gave as synthetic data into sets of codes.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    synthetic : SyntheticSets, or sequence of frames or paths
+        Files and frames are read against the levels of `data`; rows whose kept variables differ
+        from the records' are refused.
+    """
+    if isinstance(synthetic, SyntheticSets):
+        if synthetic.data is not data and synthetic.data.fingerprint() != data.fingerprint():
+            raise InputError(
+                expected="synthetic sets that stand in for the data given",
+                came="sets that were made from other data",
+                do="give the data that the sets were made from",
+            )
+        sets = synthetic
+    else:
+        several = isinstance(synthetic, list | tuple)
+        sets = read_synthetic(data, list(synthetic) if several else [synthetic])
+    if len(sets) == 0:
+        raise InputError(
+            expected="at least one synthetic set", came="none", do="give one or more sets or files"
+        )
+    return sets
 
 
 def _read_one(

@@ -35,49 +35,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, InputError, SettingError, quoted
+from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk import kernels
 from understudy.risk.matching import Labels, Targets, find_targets
 from understudy.risk.spread import figure
 
-__all__ = ["Alignment", "IfUnaligned", "aligned_sets", "as_sets", "guard", "judge_alignment"]
+__all__ = ["Alignment", "IfUnaligned", "aligned_sets", "guard", "judge_alignment"]
 
 IfUnaligned = Literal["warn", "error"]
 CLEAR = 6.0
 NEAR = 3.0
 FEWEST = 30  # records; with fewer the number of true labels is too coarse to speak
 ROWS = 1 << 16  # rows looked at together
-
-
-def as_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> SyntheticSets:
-    """Turn what the user gave as synthetic data into sets of codes.
-
-    Parameters
-    ----------
-    data : Microdata
-        The confidential records.
-    synthetic : SyntheticSets, or sequence of frames or paths
-        Files and frames are read against the levels of `data`; rows whose kept variables differ
-        from the records' are refused.
-    """
-    if isinstance(synthetic, SyntheticSets):
-        if synthetic.data is not data and synthetic.data.fingerprint() != data.fingerprint():
-            raise InputError(
-                expected="synthetic sets that stand in for the data given",
-                came="sets that were made from other data",
-                do="give the data that the sets were made from",
-            )
-        sets = synthetic
-    else:
-        from understudy.microdata.synthetic import read_synthetic
-
-        several = isinstance(synthetic, list | tuple)
-        sets = read_synthetic(data, list(synthetic) if several else [synthetic])
-    if len(sets) == 0:
-        raise InputError(
-            expected="at least one synthetic set", came="none", do="give one or more sets or files"
-        )
-    return sets
 
 
 def aligned_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> SyntheticSets:

@@ -43,8 +43,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import SettingError, quoted, quoted_list
+from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.risk.alignment import as_sets
 from understudy.risk.matching import fold_keys
 from understudy.risk.spread import Spread, figure, spread_frame, spread_of, text_table
 

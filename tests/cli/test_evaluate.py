@@ -1,0 +1,111 @@
+"""``understudy evaluate``: judging files of any origin."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.conftest import Command
+from understudy import (
+    Microdata,
+    SyntheticSets,
+    attribute_risk,
+    identification_risk,
+    load_ce_like,
+)
+from understudy.microdata.label_table import empirical_labels, split_labels
+from understudy.randomness import stream
+
+
+@pytest.fixture(scope="module")
+def data() -> Microdata:
+    return load_ce_like()
+
+
+@pytest.fixture(scope="module")
+def sets(data: Microdata) -> SyntheticSets:
+    table = empirical_labels(data)
+    drawn = [split_labels(data, table.draw(stream(1, "evaluate", k), data)) for k in range(3)]
+    return SyntheticSets(data, np.stack(drawn))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".dta", ".sav"])
+def test_figures_are_those_of_the_measures(
+    command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets, ending: str
+) -> None:
+    original = data.write(tmp_path / f"original{ending}")
+    files = sets.write(tmp_path, ending)
+    answer = command(
+        "evaluate", original, *files, "--synthesize", "county", "--known", "gender", "--known",
+        "gender,age", "--seed", 1, "--repeats", 5, "--json",
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert (told["records"], told["files"], told["rows"]) == (6208, 3, "aligned")
+    for shown, known in zip(told["identification"], (["gender"], ["gender", "age"]), strict=True):
+        risk = identification_risk(data, sets, known=known)
+        assert shown["known"] == known
+        assert shown["expected_match_risk"]["mean"] == pytest.approx(risk.expected_match_risk)
+        assert shown["unique_matches"]["all_files_together"] == risk.joint.unique_matches
+        assert shown["random_linkage"] == pytest.approx(risk.random_linkage)
+    assert told["attribute"]["matches"]["mean"] == attribute_risk(data, sets).matches
+    level = told["attribute"]["matches"]
+    assert level["minimum_level"] == pytest.approx(6208 / 133)
+    assert level["maximum_level"] == pytest.approx(172.552, rel=1e-5)
+
+
+def test_the_readable_table(
+    command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
+) -> None:
+    original, files = data.write(tmp_path / "original.csv"), sets.write(tmp_path)
+    answer = command("evaluate", original, files[0], "--synthesize", "county", "--repeats", 3)
+    assert answer.code == 0
+    words = " ".join(answer.out.split())
+    for part in ("1 synthetic file of 6,208 records", "expected match risk", "Min", "Max",
+                 "paired at random", "reference levels", "most frequent label"):  # fmt: skip
+        assert part in words
+    assert "C001" not in answer.out
+
+
+def test_files_that_would_look_safe_are_refused(
+    command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
+) -> None:
+    original = data.write(tmp_path / "original.csv")
+    shuffled = sets[0].sample(fraction=1.0, shuffle=True, seed=1)
+    shuffled.write_csv(tmp_path / "shuffled.csv")
+    recoded = sets[0].with_columns(pl.col("county").to_physical().cast(pl.String))
+    recoded.write_csv(tmp_path / "recoded.csv")
+    for name, says in (("shuffled", "in another order"), ("recoded", "coded differently")):
+        answer = command("evaluate", original, tmp_path / f"{name}.csv", "--synthesize", "county")
+        assert answer.code == 2
+        assert says in answer.err
+    only_labels = sets[0].with_columns(pl.Series("county", shuffled["county"]))
+    only_labels.write_csv(tmp_path / "labels.csv")
+    answer = command(
+        "evaluate", original, tmp_path / "labels.csv", "--synthesize", "county", "--repeats", 3
+    )
+    assert "note: " in answer.err
+    assert "look" in answer.err
+
+
+def test_without_kept_columns(command: Command, tmp_path: Path, data: Microdata) -> None:
+    original = data.write(tmp_path / "original.csv")
+    answer = command(
+        "evaluate", original, original, "--synthesize", "county", "--ignore", "gender,income,age"
+    )
+    assert answer.code == 2
+    assert "at least one kept column" in answer.err
+
+
+def test_a_plan_in_place_of_options(
+    command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
+) -> None:
+    original, files = data.write(tmp_path / "original.csv"), sets.write(tmp_path)
+    assert command("init", original, "--synthesize", "county", "--out", tmp_path).code == 0
+    answer = command("evaluate", tmp_path / "plan.toml", files[0], "--repeats", 2, "--json")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["identification"][0]["known"] == ["gender", "income", "age"]
