@@ -22,10 +22,11 @@ ALLOWED = {
     "errors": set(),
     "randomness": {"errors"},
     "settings": {"errors"},
-    "microdata": {"errors", "randomness", "settings"},
-    "risk": {"errors", "randomness", "microdata"},
-    "utility": {"errors", "randomness", "microdata"},
-    "synthesis": {"errors", "randomness", "settings", "microdata"},
+    "compiling": set(),
+    "microdata": {"errors", "randomness", "settings", "compiling"},
+    "risk": {"errors", "randomness", "microdata", "compiling"},
+    "utility": {"errors", "randomness", "microdata", "compiling"},
+    "synthesis": {"errors", "randomness", "settings", "microdata", "compiling"},
     "plan": {"errors", "settings", "microdata"},
     "cli": {"errors", "plan", "microdata", "risk", "utility", "synthesis", ""},
     "__main__": {"cli"},
@@ -33,7 +34,12 @@ ALLOWED = {
 }
 
 # Libraries that only one room may use.
-ONLY_IN = {"cyclopts": {"cli"}, "rich": {"cli"}, "pyreadstat": {"microdata"}}
+ONLY_IN = {
+    "cyclopts": {"cli"},
+    "rich": {"cli"},
+    "pyreadstat": {"microdata"},
+    "numba": {"compiling", "synthesis"},
+}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 

@@ -85,6 +85,11 @@ class UnderstudyError(Exception):
         self.came = came
         self.do = do
 
+    @property
+    def advice(self) -> str:
+        """What came and what to do, for a list in which it is clear what was expected."""
+        return f"{self.came}: {self.do}"
+
     def __reduce__(self) -> tuple[type[UnderstudyError], tuple[str, str, str]]:
         """Keep the three parts when the error travels between processes."""
         return type(self), (self.expected, self.came, self.do)

@@ -73,6 +73,7 @@ def plan_text(
     synthesize: Sequence[str],
     ignore: Mapping[str, str],
     codebook: str | None,
+    reading: Mapping[str, str] | None = None,
 ) -> str:
     """Write a first plan, with every key explained.
 
@@ -88,6 +89,8 @@ def plan_text(
         Columns that cannot be used as they are, with the reason.
     codebook : str, optional
         File of the codebook, relative to the plan's folder.
+    reading : mapping of str to str, optional
+        How the file was read: ``encoding``, ``delimiter``, ``catalog``, where given.
 
     Returns
     -------
@@ -105,8 +108,17 @@ def plan_text(
         codebook=f"codebook = {toml_text(codebook)}"
         if codebook
         else '# codebook = "codebook.toml"',
+        encoding=_setting("encoding", "latin-1", reading),
+        delimiter=_setting("delimiter", ";", reading),
+        catalog=_setting("catalog", "formats.sas7bcat", reading),
         example=toml_key(next(iter(columns), "income")),
     )
+
+
+def _setting(key: str, example: str, given: Mapping[str, str] | None) -> str:
+    """Write a key with its value, or as a comment with an example."""
+    value = (given or {}).get(key)
+    return f"{key} = {toml_text(value)}" if value else f"# {key} = {toml_text(example)}"
 
 
 def _comment(name: str, reason: str) -> str:
@@ -154,11 +166,11 @@ na = []
 unused_levels = "error"
 
 # How a text file is written, where that is not found by itself.
-# encoding = "latin-1"
-# delimiter = ";"
+{encoding}
+{delimiter}
 
 # The formats of a SAS file.
-# catalog = "formats.sas7bcat"
+{catalog}
 
 # Numbers become groups: quantiles, or cut points (a number at one belongs to the group above it).
 # [data.bins.{example}]

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -80,6 +80,12 @@ def settings_from(content: object, model: type[Model], what: str) -> Model:
     try:
         # By way of JSON, in which a list may be a tuple while "4" is still no number.
         return model.model_validate_json(json.dumps(content, default=str))
+    except TypeError:
+        raise SettingError(
+            expected=f"a {what} whose keys are text",
+            came="a key of another type",
+            do="write the keys as text",
+        ) from None
     except ValidationError as problem:
         errors = problem.errors(include_input=False, include_url=False, include_context=False)
     said = [_problem(error, model) for error in errors[:MOST_PROBLEMS]]
@@ -97,15 +103,27 @@ def _place(problem: tomllib.TOMLDecodeError) -> str:
 
 
 def _problem(error: Any, model: type[Settings]) -> str:
-    where = ".".join(str(part) for part in error["loc"]) or "the file"
     if error["type"] == "extra_forbidden":
         owner = _owner(model, error["loc"][:-1])
-        allowed = owner.model_fields if owner is not None else {}
-        return f"{quoted(where)} is not a key here{nearest(str(error['loc'][-1]), allowed)}"
+        allowed = list(owner.model_fields) if owner is not None else []
+        close = nearest(str(error["loc"][-1]), allowed)
+        if not close:  # it may be a level that landed in the wrong place
+            inside = _where(error["loc"][:-1])
+            return f"{quoted(inside)} has a key other than {', '.join(allowed)}"
+        return f"{quoted(_where(error['loc']))} is not a key here{close}"
+    where = _where(error["loc"])
     text = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")
     if error["type"] == "missing":
         text = "is missing"
     return f"{quoted(where)} {text}"
+
+
+def _where(path: Sequence[str | int]) -> str:
+    """Write where a mistake is; what stands below labels are levels, which are not shown."""
+    parts = [str(part) for part in path]
+    if "labels" in parts:
+        parts = parts[: parts.index("labels") + 1]
+    return ".".join(parts) or "the file"
 
 
 def _owner(model: type[Settings], path: Iterable[str | int]) -> type[BaseModel] | None:

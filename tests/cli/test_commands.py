@@ -69,8 +69,13 @@ def test_check_without_a_column_to_synthesize(command: Command, survey: Path) ->
 def test_check_when_nothing_can_be_used(command: Command, make_file: MakeFile) -> None:
     rows = "".join(f"{number / 3:.4f},{'ab'[number % 2]}\n" for number in range(40))
     answer = command("check", make_file("county,a\n" + rows), "--synthesize", "county", "--json")
+    told = json.loads(answer.out)
     assert answer.code == 2
-    assert "patterns" not in json.loads(answer.out)
+    assert "memory_bytes" not in told
+    assert told["patterns"]["number"] == 2
+    path = make_file("county,a\n" + "".join(f"{n / 3:.4f},{n}\n" for n in range(40)))
+    told = json.loads(command("check", path, "--synthesize", "county", "--json").out)
+    assert "patterns" not in told
 
 
 def test_check_sets_columns_aside(command: Command, make_file: MakeFile) -> None:

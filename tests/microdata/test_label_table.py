@@ -12,7 +12,6 @@ from understudy.microdata.label_table import (
     LabelTable,
     combined_labels,
     empirical_labels,
-    n_labels,
     split_labels,
     uniform_labels,
 )
@@ -26,7 +25,7 @@ def two() -> Microdata:
 
 
 def test_labels_are_combined_and_split(two: Microdata) -> None:
-    assert n_labels(two) == 6
+    assert two.n_labels == 6
     codes = np.array([[0, 0], [0, 1], [2, 1]])
     labels = combined_labels(two, codes)
     assert labels.tolist() == [0, 1, 5]

@@ -5,8 +5,7 @@ have failed when a seed was chosen with probability below 1e-6: the limits are m
 deviations away from what the sets give.
 """
 
-import sys
-from types import ModuleType
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,21 +140,16 @@ def test_no_set_is_refused() -> None:
         us.attribute_risk(data, SyntheticSets(data, np.zeros((0, data.n_records, 1), dtype=int)))
 
 
-def test_frames_and_paths_go_through_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is not a SyntheticSets is handed to `read_synthetic`, with the data."""
+def test_frames_and_paths_are_read(tmp_path: Path) -> None:
+    """A SyntheticSets, its files and its frames give the same figures; so does one file alone."""
     data, codes = perfect_codes(6, 2)
-    reader = ModuleType("understudy.microdata.synthetic")
-    seen: list[object] = []
-
-    def read_synthetic(given_data: us.Microdata, sources: object) -> us.SyntheticSets:
-        seen.append((given_data is data, sources))
-        return SyntheticSets(data, codes)
-
-    reader.read_synthetic = read_synthetic  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "understudy.microdata.synthetic", reader)
-    assert us.attribute_risk(data, ["a.csv", "b.csv"]).n_sets == 2
-    assert us.attribute_risk(data, "one.csv").n_sets == 2
-    assert seen == [(True, ["a.csv", "b.csv"]), (True, ["one.csv"])]
+    sets = SyntheticSets(data, codes)
+    paths = sets.write(tmp_path)
+    expected = us.attribute_risk(data, sets).matches
+    assert us.attribute_risk(data, paths).matches == expected
+    assert us.attribute_risk(data, list(sets)).matches == expected
+    assert us.attribute_risk(data, [paths[0]]).n_sets == 1
+    assert us.attribute_risk(data, [sets[1]]).n_sets == 1
 
 
 def test_the_verdict_prints_its_figures() -> None:

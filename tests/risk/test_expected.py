@@ -19,7 +19,6 @@ from understudy.microdata.bundled import make_ce_like
 from understudy.microdata.label_table import (
     LabelTable,
     empirical_labels,
-    n_labels,
     uniform_labels,
 )
 from understudy.microdata.table import Microdata, SyntheticSets
@@ -31,16 +30,14 @@ SIMULATED = 4.5  # standard errors
 def random_table(data: Microdata, seed: int) -> LabelTable:
     """Give every combination its own row, with zeros and ones among the probabilities."""
     generator = stream(seed, "table")
-    table = generator.dirichlet(np.full(n_labels(data), 0.5), data.n_combinations)
-    table[generator.random(data.n_combinations) < 0.2] = np.eye(n_labels(data))[0]
+    table = generator.dirichlet(np.full(data.n_labels, 0.5), data.n_combinations)
+    table[generator.random(data.n_combinations) < 0.2] = np.eye(data.n_labels)[0]
     return LabelTable(table, np.arange(data.n_combinations, dtype=np.int32))
 
 
 def tiny() -> st.SearchStrategy[Survey]:
     """Draw surveys with few enough files to list them all."""
-    return surveys(most_records=4).filter(
-        lambda one: n_labels(one.data) ** one.data.n_records <= 1500
-    )
+    return surveys(most_records=4).filter(lambda one: one.data.n_labels**one.data.n_records <= 1500)
 
 
 @EXAMPLES

@@ -111,7 +111,8 @@ def _show(name: str, found: Inspection, known: Names, smallest: int | None) -> N
         say(paragraph(f"Ignored: {', '.join(map(quoted, found.ignored))}."))
     if found.data is not None:
         say()
-        _show_patterns(found.data)
+        aside = any(finding.problem for finding in found.columns)
+        _show_patterns(found.data, " without the columns set aside" if aside else "")
         if smallest is not None:
             say(f"Smallest group that {', '.join(map(quoted, known))} form: {smallest:,} records.")
         if found.data.synthesized:
@@ -145,11 +146,12 @@ def _row(finding: ColumnFinding) -> tuple[str, ...]:
     )
 
 
-def _show_patterns(data: Microdata) -> None:
+def _show_patterns(data: Microdata, limits: str) -> None:
     sizes = data.patterns.sizes
     say(
         paragraph(
-            f"{len(sizes):,} patterns of the kept variables, {data.n_combinations:,} combinations "
+            f"{len(sizes):,} patterns of the kept variables{limits}, "
+            f"{data.n_combinations:,} combinations "
             f"with the others ({data.n_cells:,} conceivable). The smallest pattern has "
             f"{int(sizes.min()):,} records (k-anonymity of the kept variables)."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +38,7 @@ def init(
     /,
     *,
     synthesize: Names = (),
+    ignore: Names = (),
     out: Path = Path(),
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -51,6 +53,8 @@ def init(
         A CSV, Parquet, SAS, Stata or SPSS file.
     synthesize
         Columns that may not be published as they are, separated by commas.
+    ignore
+        Columns to leave out of everything.
     out
         Folder to write to, this one when left out.
     encoding
@@ -68,13 +72,15 @@ def init(
         found = inspect_source(
             file,
             synthesize=synthesize,
+            ignore=ignore,
             encoding=encoding,
             delimiter=delimiter,
             catalog=catalog,
             progress=progress,
         )
     _write(codebook, codebook_text(_draft(found), NOTES))
-    _write(plan, _plan(file, out, found, synthesize))
+    reading = {"encoding": encoding, "delimiter": delimiter, "catalog": catalog}
+    _write(plan, _plan(file, out, found, synthesize, reading))
     say(f"Wrote {quoted(plan.name)} and {quoted(codebook.name)}, which only you can read.")
     say(
         paragraph(
@@ -84,6 +90,9 @@ def init(
     )
     if not synthesize:
         say("Next: name the columns to synthesize in the plan.")
+    unusable = [one for one in found.columns if one.problem and one.name in synthesize]
+    for one in unusable:
+        say(paragraph(f"{quoted(one.name)} is to be synthesized and cannot be: {one.problem}."))
     return ExitCode.DONE
 
 
@@ -101,12 +110,29 @@ def _draft(found: Inspection) -> Codebook:
     )
 
 
-def _plan(file: str, out: Path, found: Inspection, synthesize: Names) -> str:
+def _plan(
+    file: str,
+    out: Path,
+    found: Inspection,
+    synthesize: Names,
+    reading: Mapping[str, str | Path | None],
+) -> str:
     problems = {one.name: one.problem for one in found.columns if one.problem}
     problems = {name: why for name, why in problems.items() if name not in synthesize}
     columns = [one.name for one in found.columns]
-    relative = os.path.relpath(Path(file).resolve(), out.resolve())
-    return plan_text(Path(relative).as_posix(), columns, synthesize, problems, "codebook.toml")
+    given = {
+        name: _relative(value, out) if isinstance(value, Path) else value
+        for name, value in reading.items()
+        if value is not None
+    }
+    ignore = {**dict.fromkeys(found.ignored, "ignored as asked"), **problems}
+    return plan_text(
+        _relative(Path(file), out), columns, synthesize, ignore, "codebook.toml", given
+    )
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
 
 
 def _write(target: Path, text: str) -> None:

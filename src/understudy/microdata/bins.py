@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from understudy.errors import ColumnError, SettingError, nearest, quoted
+from understudy.microdata.schema import MISSING
+from understudy.settings import Settings
 
 __all__ = ["Bins", "apply_bins", "bins_from"]
 
 
-class Bins(BaseModel):
+class Bins(Settings):
     """How the numbers of one column become groups: `quantiles` or `cuts`, not both.
 
     Attributes
@@ -33,8 +35,6 @@ class Bins(BaseModel):
     names : tuple of str, optional
         One name per group, one more than there are cut points (as many as there are quantiles).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     quantiles: int | None = None
     cuts: tuple[float, ...] | None = None
@@ -57,6 +57,8 @@ class Bins(BaseModel):
                 raise ValueError(f"names must have {self.n_groups} entries, one per group")
             if len(set(self.names)) != len(self.names) or not all(self.names):
                 raise ValueError("names must be different from each other and not empty")
+            if MISSING in self.names:
+                raise ValueError(f"names holds {MISSING}, which stands for missing values")
         return self
 
     @property
@@ -71,8 +73,9 @@ class Bins(BaseModel):
             return self.names
         if self.cuts is None:
             return tuple(f"Q{group}" for group in range(1, self.n_groups + 1))
-        ends = [f"{cut:g}" for cut in self.cuts]
-        between = [f"{low}-{high}" for low, high in itertools.pairwise(ends)]
+        ends = [repr(float(cut)).removesuffix(".0") for cut in self.cuts]
+        dash = " to " if self.cuts[0] < 0 else "-"
+        between = [f"{low}{dash}{high}" for low, high in itertools.pairwise(ends)]
         return (f"<{ends[0]}", *between, f">={ends[-1]}")
 
     def groups(self, numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -133,12 +136,15 @@ def _one(name: str, given: Any) -> Bins:
             return given
         if isinstance(given, str) and given in words:
             return Bins(quantiles=words[given])
-        if isinstance(given, int) and not isinstance(given, bool):
-            return Bins(quantiles=given)
+        if isinstance(given, int | np.integer) and not isinstance(given, bool):
+            return Bins(quantiles=int(given))
         if isinstance(given, Mapping):
-            return Bins(**given)
-        if isinstance(given, Sequence) and not isinstance(given, str):
-            return Bins(cuts=tuple(given))
+            lists = (list, tuple, np.ndarray)
+            return Bins.model_validate(
+                {key: tuple(one) if isinstance(one, lists) else one for key, one in given.items()}
+            )
+        if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str):
+            return Bins(cuts=tuple(float(cut) for cut in given))
     except ValidationError as problem:
         first = problem.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -149,7 +155,7 @@ def _one(name: str, given: Any) -> Bins:
             came=f"{where + ': ' if where else ''}{text}{hint}",
             do="give quantiles (a whole number), or cuts (increasing numbers) and names",
         ) from None
-    except TypeError:
+    except (TypeError, ValueError):
         pass
     raise SettingError(
         expected=f"bins for column {quoted(name)} as a number of quantiles or a list of cut points",

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from understudy.errors import SettingError, nearest, quoted
+from understudy.microdata.schema import MISSING
 from understudy.settings import Settings, read_settings, settings_from, toml_key, toml_text
 
 __all__ = ["Codebook", "VariableBook", "codebook_from", "codebook_text"]
@@ -45,11 +46,19 @@ class VariableBook(Settings):
             return self
         if not self.levels:
             raise ValueError("levels is an empty list")
+        if MISSING in self.levels:
+            raise ValueError(f"levels holds {MISSING}, which stands for missing values")
         if len(set(self.levels)) != len(self.levels):
             raise ValueError("levels names a level twice")
         if set(self.levels) & set(self.missing):
             raise ValueError("levels and missing have a code in common")
         return self
+
+    def __repr__(self) -> str:
+        """Show shapes only: levels are confidential until they are reviewed."""
+        return f"VariableBook({len(self.levels or ())} levels, {len(self.labels)} labels)"
+
+    __str__ = __repr__
 
 
 class Codebook(Settings):
@@ -87,6 +96,12 @@ class Codebook(Settings):
         if any(not rule or not all(rule.values()) for rule in self.impossible):
             raise ValueError("impossible holds a rule that names no level")
         return self
+
+    def __repr__(self) -> str:
+        """Show shapes only: levels are confidential until they are reviewed."""
+        return f"Codebook({len(self.variables)} variables, {len(self.impossible)} rules)"
+
+    __str__ = __repr__
 
     def of(self, name: str) -> VariableBook:
         """Return what is said of a variable, an empty entry if nothing is."""

@@ -122,16 +122,15 @@ class LevelStore:
             grown = grown._replace(slots=slots)
         self.levels = grown
 
-    def texts(self, column: int) -> list[str]:
-        """List the levels of one column in order of their codes."""
+    def texts(self) -> list[tuple[str, ...]]:
+        """List the levels of every column in order of their codes."""
         used = int(self.counters[kernels.USED_LEVELS])
-        mine = np.flatnonzero(self.levels.columns[:used] == column)
-        text = self.levels.text.tobytes()
-        starts, lengths = self.levels.starts[mine], self.levels.lengths[mine]
-        return [
-            text[start : start + length].decode("utf-8")
-            for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
-        ]
+        text = self.levels.text[: int(self.counters[kernels.USED_BYTES])].tobytes()
+        columns: list[list[str]] = [[] for _ in self.levels.per_column]
+        places = (self.levels.columns, self.levels.starts, self.levels.lengths)
+        for column, start, length in zip(*(one[:used].tolist() for one in places), strict=True):
+            columns[column].append(text[start : start + length].decode("utf-8"))
+        return [tuple(levels) for levels in columns]
 
 
 class CombinationStore:

@@ -12,9 +12,11 @@ import codecs
 import csv
 import gzip
 import io
+import itertools
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO
 
@@ -24,18 +26,24 @@ from understudy.errors import FormatError, SettingError, quoted
 from understudy.microdata import kernels
 from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStore, LevelStore
 from understudy.microdata.files import SourceFile
+from understudy.microdata.schema import LONGEST_LEVEL
 
-__all__ = ["LONGEST_LEVEL", "Header", "Progress", "check_encoding", "read_delimited", "read_header"]
+__all__ = ["Header", "Progress", "check_encoding", "read_delimited", "read_header"]
 
 Progress = Callable[[int, int], None]
 
 BLOCK = 1 << 20
-SAMPLE = 1 << 18
-LONGEST_LEVEL = 4096
+SAMPLE = 1 << 20
+SAMPLE_ROWS = 200
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 MOST_EXPANSION = 300
 HARMLESS_SIZE = 1 << 28
-UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+BYTE_ORDER_MARKS = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
+_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\s*")
+_NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ def check_encoding(encoding: str | None) -> str | None:
         return None
     try:
         codec = codecs.lookup(encoding)
-    except (LookupError, ValueError):
+    except (LookupError, ValueError, TypeError):
         codec = None
     if codec is None or not getattr(codec, "_is_text_encoding", True):
         raise SettingError(
@@ -64,6 +72,18 @@ def check_encoding(encoding: str | None) -> str | None:
             do="leave the encoding out for UTF-8, or ask whoever exported the file",
         )
     return codec.name
+
+
+def check_delimiter(delimiter: str | None) -> str | None:
+    """Refuse a delimiter that cannot separate fields."""
+    fits = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if delimiter is not None and (not fits or delimiter.isalnum() or delimiter in '"\r\n\0'):
+        raise SettingError(
+            expected="a delimiter that is one ASCII character, neither a letter nor a digit",
+            came=quoted(delimiter),
+            do="give , ; | or a tab, or leave the delimiter out to have it found",
+        )
+    return delimiter
 
 
 def read_header(source: SourceFile, encoding: str | None, delimiter: str | None) -> Header:
@@ -83,23 +103,17 @@ def read_header(source: SourceFile, encoding: str | None, delimiter: str | None)
     Header
     """
     encoding = check_encoding(encoding) or "utf-8"
-    if delimiter is not None and (
-        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'
-    ):
-        raise SettingError(
-            expected="a delimiter that is one ASCII character",
-            came=f"{quoted(delimiter)}",
-            do="give , ; | or a tab, or leave the delimiter out to have it found",
-        )
+    given = check_delimiter(delimiter)
     sample, whole = _sample(source, encoding)
-    if not sample.strip():
-        raise FormatError(
-            expected=f"a header with column names in {quoted(source.path.name)}",
-            came="an empty first line" if sample else "nothing after the byte order mark",
-            do="export the file again with a header line",
-        )
-    found = delimiter or _find_delimiter(sample, whole)
+    found = given or _find_delimiter(sample, whole)
     names, header_text = _first_record(sample, found, whole, source)
+    if _looks_like_a_record(names, sample[len(header_text) :], found):
+        raise FormatError(
+            expected=f"a header with column names as the first line of {quoted(source.path.name)}",
+            came="a first line that looks like a record (it holds a date, nothing but numbers, or "
+            "mostly values that stand below it too)",
+            do="put a line with column names first; if these are the names, change them",
+        )
     return Header(
         names=names,
         delimiter=found,
@@ -138,7 +152,7 @@ def read_delimited(
         _scan(blocks, header, column_of_field, levels, combinations, source)
     source.check_unchanged()
     return combinations.table(
-        [CodedColumn(name, tuple(levels.texts(column))) for column, name in enumerate(columns)]
+        [CodedColumn(name, texts) for name, texts in zip(columns, levels.texts(), strict=True)]
     )
 
 
@@ -228,10 +242,7 @@ def _find_delimiter(sample: str, whole: bool) -> str:
     """Take the delimiter that cuts the most sample records into as many fields as the first."""
     best, best_score = ",", (0.0, 1)
     for delimiter in DELIMITERS:
-        try:
-            rows = list(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter))
-        except csv.Error:
-            continue
+        rows = _rows(sample, delimiter)
         rows = [row for row in (rows if whole else rows[:-1] or rows) if row]
         width = len(rows[0]) if rows else 0
         if width < 2:
@@ -240,6 +251,33 @@ def _find_delimiter(sample: str, whole: bool) -> str:
         if (alike, width) > best_score:
             best, best_score = delimiter, (alike, width)
     return best
+
+
+def _rows(text: str, delimiter: str) -> list[list[str]]:
+    """Read the first records of a text the slow way, as far as they can be read."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error), _long_fields():
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rows.extend(itertools.islice(reader, SAMPLE_ROWS))
+    return rows
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let Python's csv module take fields as long as the sample."""
+    before = csv.field_size_limit(2 * SAMPLE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _looks_like_a_record(names: Sequence[str], rest: str, delimiter: str) -> bool:
+    if any(map(_DATE.fullmatch, names)) or all(map(_NUMBER.fullmatch, names)):
+        return True
+    below = [row for row in _rows(rest, delimiter) if len(row) == len(names)]
+    again = [any(row[place] == name for row in below) for place, name in enumerate(names) if name]
+    return 2 * sum(again) > len(names)
 
 
 def _first_record(
@@ -253,16 +291,22 @@ def _first_record(
             taken.append(line)
             yield line
 
-    try:
+    names: list[str] | None = None
+    with suppress(csv.Error, StopIteration), _long_fields():
         names = next(csv.reader(lines(), delimiter=delimiter, strict=True))
-    except (csv.Error, StopIteration):
-        names = None
     text = "".join(taken)
-    if names is None or (text == sample and not whole):
+    came = ""
+    if not names or not text.strip():
+        came = "an empty first line" if names == [] else "quotation marks that do not match"
+    elif text == sample and not whole:
+        came = f"a first line of more than {SAMPLE:,} bytes, or an open quotation mark in it"
+    elif text.lower().startswith("sep="):
+        came = "a line that tells a spreadsheet program the delimiter (sep=)"
+    if came or names is None:
         raise FormatError(
             expected=f"a header with column names as the first line of {quoted(source.path.name)}",
-            came="quotation marks that do not match, or a line without an end",
-            do="check that the file is a table of text with a header",
+            came=came,
+            do="check that the file is a table of text whose first line names the columns",
         )
     return tuple(names), text
 
@@ -277,6 +321,12 @@ def _sample(source: SourceFile, encoding: str) -> tuple[str, bool]:
             if size > SAMPLE:
                 break
     text = b"".join(pieces)
+    if not text:
+        raise FormatError(
+            expected=f"a header with column names in {quoted(source.path.name)}",
+            came="nothing after the byte order mark",
+            do="export the file again with a header line",
+        )
     whole = size <= SAMPLE
     if not whole:
         text = text[:SAMPLE]
@@ -307,11 +357,11 @@ def _utf8_blocks(
     plain = encoding in {"utf-8", "utf-8-sig"}
     done = 0
     for block in _raw_blocks(raw, stream, source):
-        if done == 0 and encoding == "utf-8" and block.startswith(UTF16_MARKS):
-            raise _undecodable(source, "a byte order mark of UTF-16", "utf-16")
+        if done == 0 and encoding == "utf-8":
+            _check_mark(block, source)
         pending = len(decoder.getstate()[0])
         text = _decode(decoder, block, source, encoding, done - pending)
-        piece = block if plain else text.encode("utf-8")
+        piece = block if plain else _as_utf8(text, source, encoding)
         if done == 0:
             mark = codecs.BOM_UTF8
             piece = piece[len(mark) :] if piece.startswith(mark) else piece
@@ -322,6 +372,19 @@ def _utf8_blocks(
         for start in range(0, len(piece), BLOCK):
             yield piece[start : start + BLOCK]
     _decode(decoder, b"", source, encoding, done - len(decoder.getstate()[0]), final=True)
+
+
+def _check_mark(block: bytes, source: SourceFile) -> None:
+    for name, marks in BYTE_ORDER_MARKS.items():
+        if block.startswith(marks):
+            raise _undecodable(source, f"a byte order mark of {name.upper()}", name)
+
+
+def _as_utf8(text: str, source: SourceFile, encoding: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _undecodable(source, "characters that are none", "utf-8", encoding) from None
 
 
 def _raw_blocks(raw: IO[bytes], stream: IO[bytes], source: SourceFile) -> Iterator[bytes]:

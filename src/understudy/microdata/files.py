@@ -52,6 +52,7 @@ _FOREIGN = {
     b"\xfd7zXZ\x00": "an xz archive",
     b"\x28\xb5\x2f\xfd": "a zstd archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"ASCII SPSS PORT FILE": "an SPSS portable file (.por)",
 }
 
 
@@ -106,7 +107,7 @@ def open_source(source: str | os.PathLike[str]) -> SourceFile:
 
 
 def _local_path(source: str | os.PathLike[str]) -> Path:
-    text = os.fspath(source)
+    text = str(os.fspath(source))
     if "://" in text:
         raise FileError(
             expected="a file on this machine",
@@ -181,9 +182,7 @@ def _kind(path: Path, head: bytes, gzipped: bool) -> FileKind:
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
     named = SUFFIXES.get(suffixes[-1]) if suffixes else None
-    content = "csv" if gzipped else _kind_by_content(head)
-    if gzipped and named not in {"csv", None}:
-        content = "csv"
+    content: FileKind = "csv" if gzipped else _kind_by_content(head)
     if named is not None and content != named:
         raise FormatError(
             expected=f"{_article(named)} file, as the name {quoted(path.name)} says",

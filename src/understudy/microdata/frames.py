@@ -7,10 +7,11 @@ value becomes the text that a CSV export of it would show: whole numbers without
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures.thread import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -21,10 +22,28 @@ from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStor
 from understudy.microdata.files import SourceFile
 from understudy.microdata.roles import check_names
 
-__all__ = ["ColumnCoder", "FrameSource", "count_codes", "damaged", "frame_source", "parquet_source"]
+__all__ = [
+    "LABELS_KEY",
+    "ColumnCoder",
+    "Declared",
+    "FrameSource",
+    "count_codes",
+    "damaged",
+    "frame_source",
+    "parquet_source",
+    "whole_numbers",
+]
 
 BATCH = 1 << 18
 NO_VALUE = 2**32 - 1
+LABELS_KEY = "understudy.labels"
+
+
+class Declared(NamedTuple):
+    """What a frame says about columns beyond their values."""
+
+    levels: Mapping[str, tuple[str, ...]]
+    labels: Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,18 +51,24 @@ class FrameSource:
     """A frame whose columns are known and whose values are looked at when they are asked for."""
 
     names: tuple[str, ...]
-    chosen: Callable[[Sequence[str]], pl.LazyFrame]
-    declared: Mapping[str, tuple[str, ...]]
-    ordered: frozenset[str]
+    chosen: Callable[[Sequence[str]], tuple[pl.LazyFrame, Declared]]
+    ordered: frozenset[str] = frozenset()
 
     def read(self, columns: Sequence[str]) -> CodedTable:
         """Read and code the named columns, batch by batch while Polars reads ahead."""
-        frame = self.chosen(columns)
-        schema = frame.collect_schema()
-        coders = {name: ColumnCoder.of(name, schema[name]) for name in columns}
-        coded = frame.select([coder.expression for coder in coders.values()])
-        batches = coded.collect_batches(chunk_size=BATCH, maintain_order=True)
-        return count_codes(batches, coders, self.declared, labels={})
+        frame, declared = self.chosen(columns)
+        try:
+            schema = frame.collect_schema()
+            coders = {name: ColumnCoder.of(name, schema[name]) for name in columns}
+            coded = frame.select([coder.expression for coder in coders.values()])
+            batches = coded.collect_batches(chunk_size=BATCH, maintain_order=True)
+            return whole_numbers(count_codes(batches, coders, declared))
+        except (pl.exceptions.PolarsError, OSError):
+            raise FormatError(
+                expected="a table that can be read to its end",
+                came="a damaged file, or a frame whose computation fails",
+                do="copy or export the file again, or compute the frame before giving it",
+            ) from None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -66,7 +91,8 @@ class ColumnCoder:
         """Code of each value: its place among the known, the largest number for a missing one."""
         value = pl.col(self.name)
         if self.kind == "real":
-            value = value.cast(pl.Float64).fill_nan(None)
+            number = value.cast(pl.Float64).fill_nan(None)
+            value = pl.when(number == 0).then(0.0).otherwise(number)  # there is one zero only
         text = value.cast(pl.String).cast(pl.Categorical(self.known))
         return text.to_physical().fill_null(pl.lit(NO_VALUE, dtype=pl.UInt32)).alias(self.name)
 
@@ -77,13 +103,15 @@ class ColumnCoder:
 
 
 def parquet_source(source: SourceFile) -> FrameSource:
-    """Open a Parquet file."""
+    """Open a Parquet file, with the labels that we may have written into it."""
     try:
         frame = pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
         schema = frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError):
+        noted = json.loads(pl.read_parquet_metadata(source.path).get(LABELS_KEY, "{}"))
+    except (pl.exceptions.PolarsError, OSError, ValueError):
         raise damaged(source) from None
-    return _from_polars(frame, schema)
+    labels = {name: dict(one) for name, one in noted.items() if isinstance(one, dict)}
+    return _from_polars(frame, schema, labels)
 
 
 def damaged(source: SourceFile) -> FormatError:
@@ -108,12 +136,18 @@ def frame_source(native: object) -> FrameSource:
     FrameSource
     """
     if isinstance(native, pl.LazyFrame):
-        return _from_polars(native, native.collect_schema())
+        try:
+            return _from_polars(native, native.collect_schema(), {})
+        except pl.exceptions.PolarsError:
+            raise InputError(
+                expected="a frame that can be computed",
+                came="a lazy frame whose plan fails",
+                do="compute the frame before giving it",
+            ) from None
+    names: Any = getattr(native, "column_names", None) or getattr(native, "columns", ())
+    check_names([str(name) for name in names])
     try:
         frame = nw.from_native(native, eager_only=True)  # type: ignore[call-overload]
-    except nw.exceptions.DuplicateError:
-        check_names([str(name) for name in native.columns])  # type: ignore[attr-defined]
-        raise
     except TypeError:
         raise InputError(
             expected="the path of a file, or a pandas, Polars or pyarrow data frame",
@@ -121,60 +155,88 @@ def frame_source(native: object) -> FrameSource:
             do="give one of these",
         ) from None
     if frame.implementation.is_pandas_like():
-        return _from_pandas(frame)
+        return _from_pandas(native)
     polars = frame.to_polars()
-    return _from_polars(polars.lazy(), polars.schema)
+    return _from_polars(polars.lazy(), polars.schema, {})
 
 
-def _from_polars(frame: pl.LazyFrame, schema: Mapping[str, Any]) -> FrameSource:
-    declared = {
-        name: tuple(kind.categories.to_list())
-        for name, kind in schema.items()
-        if isinstance(kind, pl.Enum)
-    }
-    return FrameSource(tuple(schema), frame.select, declared, frozenset())
+def _from_polars(
+    frame: pl.LazyFrame, schema: Mapping[str, Any], labels: Mapping[str, Mapping[str, str]]
+) -> FrameSource:
+    declared = Declared(
+        {
+            name: tuple(kind.categories.to_list())
+            for name, kind in schema.items()
+            if isinstance(kind, pl.Enum)
+        },
+        labels,
+    )
+    return FrameSource(tuple(schema), lambda columns: (frame.select(columns), declared))
 
 
-def _from_pandas(frame: Any) -> FrameSource:
+def _from_pandas(native: Any) -> FrameSource:
     """Convert the chosen columns only: columns of mixed objects fit no other frame as they are."""
-    names = [str(name) for name in frame.to_native().columns]
-    check_names(names)
-    columns = dict(zip(names, frame.iter_columns(), strict=True))
-    declared = {
-        name: tuple(_object_text(value, name) or "" for value in column.cat.get_categories())
-        for name, column in columns.items()
-        if isinstance(column.dtype, nw.Categorical | nw.Enum)
-    }
-    ordered = frozenset(name for name, one in columns.items() if isinstance(one.dtype, nw.Enum))
+    columns = {str(name): native.iloc[:, place] for place, name in enumerate(native.columns)}
+    categorical = {name: one for name, one in columns.items() if hasattr(one.dtype, "categories")}
+    ordered = frozenset(name for name, one in categorical.items() if one.dtype.ordered)
 
-    def chosen(wanted: Sequence[str]) -> pl.LazyFrame:
-        return pl.DataFrame([_polars_column(name, columns[name]) for name in wanted]).lazy()
+    def chosen(wanted: Sequence[str]) -> tuple[pl.LazyFrame, Declared]:
+        levels = {
+            name: tuple(dict.fromkeys(_category_text(one, name) for one in column.dtype.categories))
+            for name, column in categorical.items()
+            if name in wanted
+        }
+        frame = pl.DataFrame([_polars_column(name, columns[name]) for name in wanted])
+        return frame.lazy(), Declared(levels, {})
 
-    return FrameSource(tuple(names), chosen, declared, ordered)
+    return FrameSource(tuple(columns), chosen, ordered)
 
 
 def _polars_column(name: str, column: Any) -> pl.Series:
-    if isinstance(column.dtype, nw.Object | nw.String | nw.Categorical | nw.Enum | nw.Unknown):
-        values = [_object_text(value, name) for value in column.to_list()]
-        return pl.Series(name, values, dtype=pl.String)
-    return pl.Series(name, column.to_list(), strict=False, nan_to_null=True)
+    """Turn a pandas column into text, numbers or truth values, whatever pandas stores it as."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "mM":
+        raise no_dates(name)
+    if isinstance(column.dtype, np.dtype) and kind in "iufb":
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    values = column.tolist()
+    if kind == "f":
+        return pl.Series(name, [None if _is_missing(one) else float(one) for one in values])
+    to_text = _category_text if hasattr(column.dtype, "categories") else _object_text
+    texts = [None if _is_missing(one) else to_text(one, name) for one in values]
+    return pl.Series(name, texts, dtype=pl.String)
 
 
-def _object_text(value: object, column: str) -> str | None:
+def _is_missing(value: object) -> bool:
+    nothing = value is None or type(value).__name__ in {"NAType", "NaTType"}
+    return nothing or (isinstance(value, float) and np.isnan(value))
+
+
+def _category_text(value: object, column: str) -> str:
+    """Turn a pandas category into text; intervals, as pandas.cut makes them, are fine."""
+    return str(value) if type(value).__name__ == "Interval" else _object_text(value, column)
+
+
+def _object_text(value: object, column: str) -> str:
     """Turn one cell of a column of Python objects into its category."""
-    if (
-        value is None
-        or (isinstance(value, float) and np.isnan(value))
-        or type(value).__name__ in {"NAType", "NaTType"}
-    ):
-        return None
     if isinstance(value, str):
         return _checked_text(value, column)
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, int | np.integer):
         return str(int(value))
+    if hasattr(value, "isoformat"):
+        raise no_dates(column)
     raise _no_category(column, f"values of type {type(value).__name__} among its cells")
+
+
+def no_dates(column: str) -> ColumnError:
+    """Say that dates are no categories."""
+    return ColumnError(
+        expected=f"categories in column {quoted(column)}",
+        came="dates or times",
+        do="turn it into groups first (a year, a quarter, an age group), or leave it out",
+    ).about(column)
 
 
 def _checked_text(value: str, column: str) -> str:
@@ -196,8 +258,7 @@ def _no_category(column: str, came: str) -> ColumnError:
 def count_codes(
     batches: Iterable[pl.DataFrame],
     coders: Mapping[str, ColumnCoder],
-    declared: Mapping[str, tuple[str, ...]],
-    labels: Mapping[str, Mapping[str, str]],
+    declared: Declared,
 ) -> CodedTable:
     """Count the combinations in frames of codes that come one after another.
 
@@ -207,7 +268,7 @@ def count_codes(
         Codes, in the order of the records, from the coders' expressions.
     coders : mapping of str to ColumnCoder
         By column, in the order of the batches' columns.
-    declared, labels : mapping
+    declared : Declared
         Levels that a column declares, and labels of its levels, where there are any.
 
     Returns
@@ -226,7 +287,13 @@ def count_codes(
             counted.result()
     table = combinations.table(
         [
-            CodedColumn(name, one.levels, one.kind, labels.get(name, {}), declared.get(name))
+            CodedColumn(
+                name,
+                one.levels,
+                one.kind,
+                declared.labels.get(name, {}),
+                declared.levels.get(name),
+            )
             for name, one in coders.items()
         ]
     )
@@ -237,18 +304,29 @@ def count_codes(
 
 
 def _kind(dtype: Any, column: str) -> Kind:
-    if dtype.is_integer():
+    if dtype.is_integer() or (dtype.is_decimal() and dtype.scale == 0):
         return "integer"
     if dtype.is_float() or dtype.is_decimal():
         return "real"
     if dtype == pl.Boolean:
         return "boolean"
     if dtype.is_temporal():
-        raise ColumnError(
-            expected=f"categories in column {quoted(column)}",
-            came="dates or times",
-            do="turn it into groups first (a year, a quarter, an age group), or leave it out",
-        ).about(column)
+        raise no_dates(column)
     if isinstance(dtype, pl.String | pl.Null | pl.Categorical | pl.Enum):
         return "text"
     raise _no_category(column, f"values of type {dtype!s}")
+
+
+def whole_numbers(table: CodedTable) -> CodedTable:
+    """Write columns of whole numbers that are stored as floating-point numbers as codes."""
+    return replace(table, columns=tuple(_whole(column) for column in table.columns))
+
+
+def _whole(column: CodedColumn) -> CodedColumn:
+    if column.kind != "real":
+        return column
+    numbers = [None if level is None else float(level) for level in column.levels]
+    if not all(number is None or number.is_integer() for number in numbers):
+        return column
+    levels = tuple(None if number is None else str(int(number)) for number in numbers)
+    return replace(column, levels=levels, kind="integer")

@@ -25,7 +25,7 @@ from understudy.microdata.levels import (
     UnusedLevels,
     check_codebook,
     check_values,
-    missing_codes,
+    missing_levels,
     near_duplicates,
 )
 from understudy.microdata.reading import Missing, OpenTable, build_microdata, open_table
@@ -83,8 +83,8 @@ class Inspection:
     ignored : tuple of str
         Columns that were left out as asked.
     data : Microdata or None
-        The data over all columns that can be used, missing as a level; None if no column that is to
-        be synthesized can be.
+        The data over all columns that can be used, missing as a level unless such records are to
+        be dropped; None if no column can be used.
     problems : tuple of str
         Why `understudy.read_microdata` would refuse the data as they are asked for, and what to do;
         empty if it would not.
@@ -132,8 +132,15 @@ def inspect_source(
     table = open_table(source, encoding, delimiter, catalog, progress)
     check_names(table.names)
     check_columns(book, table.names)
-    roles = _roles(table.names, synthesize, keep, ignore)
+    roles = assign_roles(table.names, synthesize, keep, ignore, may_be_none=True)
     coded, refused = _read_what_can_be(table, roles)
+    if not coded.columns:
+        raise InputError(
+            expected="a column of categories",
+            came="; ".join(f"{quoted(name)}: {why}" for name, why in refused.items())
+            or "no column",
+            do="mend at least the column that is to be synthesized",
+        )
     if coded.of_record.size == 0:
         raise InputError(
             expected="at least one record", came="none", do="check how the data were exported"
@@ -144,14 +151,14 @@ def inspect_source(
     ]
     findings += [_refused(name, reason, roles) for name, reason in refused.items()]
     findings.sort(key=lambda finding: table.names.index(finding.name))
-    data, refusals, noted = _data(coded, findings, roles, table, groups, book, na)
+    data, refusals, noted = _data(coded, findings, roles, table, groups, book, na, missing)
     problems = [
         *(f"{quoted(one.name)}: {one.problem}" for one in findings if one.problem),
         *_missing_problem(findings, missing),
         *_unused_problem(coded, book, unused_levels),
         *refusals,
     ]
-    advice = _advice(findings, data, noted, bool(book.variables))
+    advice = _advice(findings, data, noted, codebook is not None)
     return Inspection(
         coded.of_record.size, tuple(findings), roles.ignored, data, tuple(problems), tuple(advice)
     )
@@ -189,21 +196,6 @@ def memory_estimates(data: Microdata, chains: int = 4, kept_draws: int = 1000) -
     }
 
 
-def _roles(
-    names: Sequence[str],
-    synthesize: Sequence[str] | str,
-    keep: Sequence[str] | str | None,
-    ignore: Sequence[str] | str | None,
-) -> Roles:
-    if synthesize:
-        return assign_roles(names, synthesize, keep, ignore)
-    as_if = assign_roles(names, names[0], None, None)  # the other checks still hold
-    left_out = {ignore} if isinstance(ignore, str) else set(ignore or ())
-    used = tuple(name for name in as_if.used if name not in left_out)
-    ignored = tuple(name for name in names if name not in used)
-    return Roles(synthesized=(), kept=used, ignored=ignored, used=used)
-
-
 def _read_what_can_be(table: OpenTable, roles: Roles) -> tuple[CodedTable, dict[str, str]]:
     """Read the used columns, setting aside those that hold no categories at all."""
     refused: dict[str, str] = {}
@@ -213,7 +205,7 @@ def _read_what_can_be(table: OpenTable, roles: Roles) -> tuple[CodedTable, dict[
         except ColumnError as problem:
             if problem.column is None:
                 raise
-            refused[problem.column] = f"{problem.came}: {problem.do}"
+            refused[problem.column] = problem.advice
 
 
 def _part(name: str, roles: Roles) -> str:
@@ -233,13 +225,13 @@ def _finding(
     na: Sequence[str],
     n_records: int,
 ) -> ColumnFinding:
-    absent = missing_codes(book.of(column.name), na)
-    observed, n_missing = [], 0
-    for level, number in zip(column.levels, counts.tolist(), strict=True):
-        if number and (level is None or level in absent):
-            n_missing += number
-        elif number and level is not None:
-            observed.append(level)
+    gone = missing_levels(column, book.of(column.name), na)
+    n_missing = int(counts[gone].sum())
+    observed = [
+        level
+        for level, absent, number in zip(column.levels, gone, counts, strict=True)
+        if level is not None and number and not absent
+    ]
     part = _part(column.name, roles)
     problem = "" if bins else _problem(column, observed, counts, book, part, n_records)
     remarks = _remarks(column, observed, part, problem, binned=bins is not None)
@@ -266,13 +258,13 @@ def _problem(
     try:
         check_values(column, observed, counts, book.of(column.name))
     except (ColumnError, LevelError) as problem:
-        return f"{problem.came}: {problem.do}"
+        return problem.advice
     if part == "kept" and len(observed) == n_records >= FEWEST_FOR_IDS:
         return "every record has its own value, as in an identifier: ignore it, or bin its numbers"
     try:
         check_codebook(column.name, observed, book.of(column.name))
     except LevelError as problem:
-        return f"{problem.came}: {problem.do}"
+        return problem.advice
     return ""
 
 
@@ -323,30 +315,34 @@ def _data(
     bins: Mapping[str, Bins],
     book: Codebook,
     na: Sequence[str],
+    missing: Missing,
 ) -> tuple[Microdata | None, list[str], list[str]]:
     """Put the usable columns together; also what reading them would refuse or warn of."""
     usable = [finding.name for finding in findings if not finding.problem]
-    if not usable or not all(name in usable for name in roles.synthesized):
+    if not usable:
         return None, [], []
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", DataWarning)
-        data = build_microdata(
-            coded.select(usable),
-            roles,
-            table,
-            bins=bins,
-            codebook=book,
-            na=na,
-            unused="keep",
-            missing="level",
-        )
         refusals = []
-        if roles.synthesized:
+        try:
+            data = build_microdata(
+                coded.select(usable),
+                roles,
+                table,
+                bins=bins,
+                codebook=book,
+                na=na,
+                unused="keep",
+                missing="drop" if missing == "drop" else "level",
+            )
+        except InputError as problem:
+            return None, [problem.advice], []
+        if data.synthesized and set(roles.synthesized) <= set(usable):
             try:
                 check_impossible(data)
                 look_at_whole(data)
             except InputError as problem:
-                refusals.append(f"{problem.came}: {problem.do}")
+                refusals.append(problem.advice)
     noted = [str(one.message) for one in said if issubclass(one.category, DataWarning)]
     return data, refusals, noted
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from understudy.compiling import compiled
 
 __all__ = [
     "BAD_QUOTE",
@@ -86,7 +87,7 @@ class Levels(NamedTuple):
     per_column: NDArray[np.int32]  # (column,) levels found so far in each column
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _level_slot(value_hash, column, n_slots):  # type: ignore[no-untyped-def]
     """Where the search for a level starts."""
     mixed = (value_hash ^ np.uint64(column + 1)) * _MIX
@@ -94,22 +95,24 @@ def _level_slot(value_hash, column, n_slots):  # type: ignore[no-untyped-def]
     return np.int64(mixed & np.uint64(n_slots - 1))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _row_slot(codes, row, n_slots):  # type: ignore[no-untyped-def]
     """Where the search for a row of codes starts."""
     mixed = _OFFSET
     n_columns = codes.shape[1]
     for column in range(0, n_columns - 1, 2):
-        pair = (np.uint64(codes[row, column]) << _HALF) | np.uint64(codes[row, column + 1])
+        pair = (np.uint64(np.uint32(codes[row, column])) << _HALF) | np.uint64(
+            np.uint32(codes[row, column + 1])
+        )
         mixed = (mixed ^ pair) * _MIX
         mixed ^= mixed >> _SHIFT
     if n_columns & 1:
-        mixed = (mixed ^ np.uint64(codes[row, n_columns - 1])) * _MIX
+        mixed = (mixed ^ np.uint64(np.uint32(codes[row, n_columns - 1]))) * _MIX
         mixed ^= mixed >> _SHIFT
     return np.int64(mixed & np.uint64(n_slots - 1))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _code_of_level(levels, counters, column, value_hash, source, start, length):  # type: ignore[no-untyped-def]
     """Find the level with this text in this column, or add it; give its code."""
     mask = levels.slots.size - 1
@@ -149,7 +152,7 @@ def _code_of_level(levels, counters, column, value_hash, source, start, length):
     return levels.codes[level]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_records(  # type: ignore[no-untyped-def]
     block,
     n_bytes,
@@ -329,7 +332,7 @@ def scan_records(  # type: ignore[no-untyped-def]
     return FINE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_rows(codes, n_rows, slots, distinct, counts, n_distinct, of_row):  # type: ignore[no-untyped-def]
     """Give every row of codes the number of its combination, adding the new ones.
 
@@ -387,7 +390,7 @@ def count_rows(codes, n_rows, slots, distinct, counts, n_distinct, of_row):  # t
     return n_distinct
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_levels(slots, hashes, columns, n_levels):  # type: ignore[no-untyped-def]
     """Enter levels that are already known into a new, larger table of slots."""
     for level in range(n_levels):
@@ -397,7 +400,7 @@ def place_levels(slots, hashes, columns, n_levels):  # type: ignore[no-untyped-d
         slots[slot] = level
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_rows(slots, codes, n_rows):  # type: ignore[no-untyped-def]
     """Enter combinations that are already known into a new, larger table of slots."""
     for row in range(n_rows):

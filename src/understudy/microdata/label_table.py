@@ -15,16 +15,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from understudy.compiling import compiled
+from understudy.errors import InputError
 from understudy.microdata.table import Microdata
 
 __all__ = [
     "LabelTable",
     "combined_labels",
     "empirical_labels",
-    "n_labels",
     "split_labels",
     "uniform_labels",
 ]
@@ -69,7 +69,7 @@ class LabelTable:
         return labels
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _invert(cumulative, row_of_combination, of_record, uniform):  # type: ignore[no-untyped-def]
     """Find, by bisection, the first label whose cumulative probability exceeds the number."""
     labels = np.empty(of_record.size, dtype=np.int32)
@@ -87,14 +87,6 @@ def _invert(cumulative, row_of_combination, of_record, uniform):  # type: ignore
     return labels
 
 
-def n_labels(data: Microdata) -> int:
-    """Count the combined labels: the product of the synthesized variables' numbers of levels."""
-    product = 1
-    for name in data.synthesized:
-        product *= data.variable(name).n_levels
-    return product
-
-
 def combined_labels(data: Microdata, codes: NDArray[np.integer]) -> NDArray[np.int64]:
     """Make one label of the codes of several synthesized variables.
 
@@ -110,9 +102,15 @@ def combined_labels(data: Microdata, codes: NDArray[np.integer]) -> NDArray[np.i
     int64 (...)
         Combined labels.
     """
+    if data.n_labels >= 2**63:
+        raise InputError(
+            expected="fewer combined labels than a machine number can count",
+            came=f"{data.n_labels:,}",
+            do="synthesize fewer variables together",
+        )
     labels = np.zeros(codes.shape[:-1], dtype=np.int64)
     for place, name in enumerate(data.synthesized):
-        labels = labels * data.variable(name).n_levels + codes[..., place]
+        labels = labels * data.variable(name).n_levels + codes[..., place].astype(np.int64)
     return labels
 
 
@@ -136,13 +134,13 @@ def empirical_labels(data: Microdata) -> LabelTable:
     """Tabulate the labels' own distribution in every pattern: the "perfect" synthesizer (Max)."""
     places = [data.names.index(name) for name in data.synthesized]
     labels = combined_labels(data, data.combinations[:, places])  # (combination,)
-    table = np.zeros((len(data.patterns), n_labels(data)))  # (pattern, label)
+    table = np.zeros((len(data.patterns), data.n_labels))  # (pattern, label)
     np.add.at(table, (data.patterns.of_combination, labels), data.counts)
     return LabelTable(table / table.sum(axis=1, keepdims=True), data.patterns.of_combination)
 
 
 def uniform_labels(data: Microdata) -> LabelTable:
     """Give all labels the same probability, whatever the record: the Min level."""
-    size = n_labels(data)
+    size = data.n_labels
     rows = np.zeros(data.n_combinations, dtype=np.int32)
     return LabelTable(np.full((1, size), 1.0 / size), rows)

@@ -16,9 +16,8 @@ from understudy.errors import ColumnError, DataWarning, LevelError, SettingError
 from understudy.microdata.bins import Bins, apply_bins
 from understudy.microdata.codebook import VariableBook
 from understudy.microdata.coding import CodedColumn
-from understudy.microdata.delimited import LONGEST_LEVEL
 from understudy.microdata.roles import folded
-from understudy.microdata.schema import MISSING
+from understudy.microdata.schema import LONGEST_LEVEL, MISSING
 
 __all__ = [
     "Settled",
@@ -26,7 +25,7 @@ __all__ = [
     "check_codebook",
     "check_values",
     "looks_continuous",
-    "missing_codes",
+    "missing_levels",
     "near_duplicates",
     "settle_levels",
 ]
@@ -91,15 +90,13 @@ def settle_levels(
             came=quoted(unused),
             do="choose one",
         )
-    absent = missing_codes(book, na)
-    there = [
-        None if level in absent or counts[place] == 0 else level
-        for place, level in enumerate(column.levels)
-    ]
+    gone = missing_levels(column, book, na) | (counts == 0)
+    there = [None if absent else level for level, absent in zip(column.levels, gone, strict=True)]
+    missing_code = next(iter(missing_codes(book, na)), "")
     if bins is not None:
         groups, names = apply_bins(column.name, bins, there, counts)
         check_codebook(column.name, names, book)
-        return Settled(column.name, names, groups, {}, _first(absent), numeric=False)
+        return Settled(column.name, names, groups, {}, missing_code, numeric=False)
     observed = [level for level in there if level is not None]
     check_values(column, observed, counts, book)
     levels = _ordered_levels(column, observed, book, unused)
@@ -109,13 +106,14 @@ def settle_levels(
     place_of = {level: place for place, level in enumerate(levels)}
     new_code = np.array([place_of.get(level, -1) for level in there], dtype=np.int32)  # type: ignore[arg-type]
     numeric = column.kind == "integer"
-    return Settled(column.name, levels, new_code, column.labels, _first(absent), numeric)
+    return Settled(column.name, levels, new_code, column.labels, missing_code, numeric)
 
 
 def missing_codes(book: VariableBook, na: Sequence[str]) -> dict[str, None]:
     """List the texts that mean missing in a column, the codebook's before the general ones."""
-    listed = (na,) if isinstance(na, str) else tuple(na)
-    if not all(isinstance(code, str) for code in listed):
+    listed = (na,) if isinstance(na, str) else na
+    texts = isinstance(listed, Iterable) and all(isinstance(code, str) for code in listed)
+    if not texts:
         raise SettingError(
             expected="texts that mean missing, for the option na",
             came="something that is not text",
@@ -124,8 +122,15 @@ def missing_codes(book: VariableBook, na: Sequence[str]) -> dict[str, None]:
     return dict.fromkeys((*book.missing, *listed))
 
 
-def _first(codes: Iterable[str]) -> str:
-    return next(iter(codes), "")
+def missing_levels(column: CodedColumn, book: VariableBook, na: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell which distinct values of a column mean missing.
+
+    Returns
+    -------
+    bool (level,)
+    """
+    codes = missing_codes(book, na)
+    return np.array([level is None or level in codes for level in column.levels], dtype=bool)
 
 
 def _note(text: str) -> None:
@@ -147,15 +152,16 @@ def check_values(
         raise ColumnError(
             expected=f"categories in column {name}",
             came=f"numbers with a decimal point ({len(observed):,} different ones{also})",
-            do=f'bin them first, for instance bins={{{name}: "quartiles"}} or a list of cut '
-            "points; if they are codes, store them as text or whole numbers",
+            do=f"bin them first, by quartiles or cut points (bins={{{name}: ...}} in Python, "
+            "[data.bins] in a plan); if they are codes, store them as text or whole numbers",
         ).about(column.name)
     if book.levels is None and column.kind == "text" and looks_continuous(observed):
         raise ColumnError(
             expected=f"categories in column {name}",
             came=f"{len(observed):,} different numbers, some with a decimal point",
-            do=f'bin them first, for instance bins={{{name}: "quartiles"}} or a list of cut '
-            "points; ignore the column; or, if they are codes, declare them in a codebook",
+            do=f"bin them first, by quartiles or cut points (bins={{{name}: ...}} in Python, "
+            "[data.bins] in a plan); ignore the column; or, if they are codes, declare them in a "
+            "codebook",
         ).about(column.name)
     if any(len(level.encode("utf-8", "surrogatepass")) > LONGEST_LEVEL for level in observed):
         raise LevelError(
@@ -198,7 +204,7 @@ def _ordered_levels(
         check_codebook(column.name, observed, book)
         return book.levels
     if column.declared is None:
-        return tuple(sorted(observed, key=_sort_key if column.kind == "integer" else None))
+        return tuple(sorted(observed))
     seen = set(observed)
     idle = sum(level not in seen for level in column.declared)
     if idle and unused == "error":
@@ -211,11 +217,6 @@ def _ordered_levels(
     if unused == "keep":
         return column.declared
     return tuple(level for level in column.declared if level in seen)
-
-
-def _sort_key(level: str) -> tuple[int, str]:
-    """Sort whole numbers by their value."""
-    return int(level), level
 
 
 def near_duplicates(levels: Sequence[str]) -> int:

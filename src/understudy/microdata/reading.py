@@ -24,7 +24,7 @@ from understudy.microdata.coding import CodedTable, regroup
 from understudy.microdata.delimited import Progress, check_encoding, read_delimited, read_header
 from understudy.microdata.files import open_source
 from understudy.microdata.frames import frame_source, parquet_source
-from understudy.microdata.levels import Settled, UnusedLevels, missing_codes, settle_levels
+from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, settle_levels
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.rules import check_impossible
 from understudy.microdata.schema import MISSING, Variable
@@ -278,9 +278,8 @@ def _absent(coded: CodedTable, codebook: Codebook, na: Sequence[str]) -> NDArray
     """Find which value of which combination is missing."""
     absent = np.zeros(coded.codes.shape, dtype=bool)  # (combination, column)
     for place, column in enumerate(coded.columns):
-        codes = missing_codes(codebook.of(column.name), na)
-        is_missing = np.array([level is None or level in codes for level in column.levels], bool)
-        absent[:, place] = is_missing[coded.codes[:, place]]
+        gone = missing_levels(column, codebook.of(column.name), na)
+        absent[:, place] = gone[coded.codes[:, place]]
     return absent
 
 

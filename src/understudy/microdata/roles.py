@@ -5,12 +5,20 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from understudy.errors import ColumnError, DataWarning, SettingError, nearest, quoted, quoted_list
 
-__all__ = ["RESERVED", "Roles", "assign_roles", "check_names", "folded", "warn_of_similar_names"]
+__all__ = [
+    "RESERVED",
+    "Roles",
+    "assign_roles",
+    "check_names",
+    "folded",
+    "listed_columns",
+    "warn_of_similar_names",
+]
 
 # Names that synthetic files and result tables use for themselves.
 RESERVED = ("_row", "_set")
@@ -69,6 +77,8 @@ def assign_roles(
     synthesize: Sequence[str] | str,
     keep: Sequence[str] | str | None,
     ignore: Sequence[str] | str | None,
+    *,
+    may_be_none: bool = False,
 ) -> Roles:
     """Give every column its part.
 
@@ -82,6 +92,8 @@ def assign_roles(
         Columns to keep as they are; all others that are not ignored when left out.
     ignore : sequence of str, optional
         Columns to leave out of everything.
+    may_be_none : bool
+        Whether there may be nothing to synthesize, for a look at the columns.
 
     Returns
     -------
@@ -90,11 +102,11 @@ def assign_roles(
     wanted = _listed(synthesize, "synthesize")
     kept = None if keep is None else _listed(keep, "keep")
     left_out = [] if ignore is None else _listed(ignore, "ignore")
-    if not wanted:
+    if not wanted and not may_be_none:
         raise SettingError(
             expected="at least one column to synthesize",
             came="none",
-            do=f"name one of the columns {quoted_list(names)}",
+            do=f"name one of {listed_columns(names)}",
         )
     _check_known(names, [*wanted, *(kept or []), *left_out])
     _check_apart(wanted, kept or [], left_out)
@@ -113,15 +125,23 @@ def assign_roles(
 
 
 def _listed(given: Sequence[str] | str, option: str) -> list[str]:
-    listed = [given] if isinstance(given, str) else list(given)
-    wrong = [name for name in listed if not isinstance(name, str)]
+    listed = [given] if isinstance(given, str) else given
+    several = isinstance(listed, Iterable) and not isinstance(listed, Mapping | bytes)
+    wrong = [name for name in listed if not isinstance(name, str)] if several else [given]
     if wrong:
         raise SettingError(
             expected=f"names of columns as text for {option}",
             came=f"a value of type {type(wrong[0]).__name__}",
             do="give the names as they stand in the header",
         )
-    return listed
+    return list(listed)
+
+
+def listed_columns(names: Sequence[str]) -> str:
+    """List the columns of a source, unless the names look like a record that slipped into them."""
+    if len(names) == 1 or any(len(name) > 200 or not name.isprintable() for name in names):
+        return f"the {len(names)} column{'s' * (len(names) != 1)} found"
+    return f"the columns {quoted_list(names)}"
 
 
 def _check_known(names: Sequence[str], asked: Sequence[str]) -> None:
@@ -130,7 +150,7 @@ def _check_known(names: Sequence[str], asked: Sequence[str]) -> None:
         return
     hint = "; is the delimiter right? Only one column was found" if len(names) == 1 else ""
     raise ColumnError(
-        expected=f"one of the columns {quoted_list(names)}",
+        expected=f"one of {listed_columns(names)}",
         came=f"{quoted(unknown[0])}{nearest(unknown[0], names)}, which is not in the data",
         do=f"use a name from the list{hint}",
     )

@@ -8,12 +8,15 @@ from typing import Literal
 
 from understudy.errors import quoted
 
-__all__ = ["MISSING", "Role", "Variable"]
+__all__ = ["LONGEST_LEVEL", "MISSING", "Role", "Variable"]
 
 Role = Literal["synthesized", "kept"]
 
 # The level that stands for a missing value where missing is a level. In frames it is null.
 MISSING = "(missing)"
+
+# Most bytes that a level may have; longer text is no category.
+LONGEST_LEVEL = 4096
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,8 +1,9 @@
 """Files of SAS, Stata and SPSS, with the labels of their values.
 
 These programs store nearly every number as a floating-point number; a column whose numbers are all
-whole is a column of codes, and its levels are written without a decimal point. Values that the file
-itself marks as missing are missing here too.
+whole is a column of codes, and its levels are written without a decimal point. Values that the
+file itself marks as missing are missing here too, and so is empty text in Stata and SAS files,
+which have no other way to say that text is missing.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from understudy.errors import FormatError, SettingError, quoted
-from understudy.microdata.coding import CodedColumn, CodedTable
+from understudy.microdata.coding import CodedTable
 from understudy.microdata.files import SourceFile, open_source
-from understudy.microdata.frames import ColumnCoder, count_codes, damaged
+from understudy.microdata.frames import ColumnCoder, Declared, count_codes, damaged, whole_numbers
 
 __all__ = ["StatisticalSource", "statistical_source"]
 
@@ -44,9 +45,9 @@ class StatisticalSource:
             chunk.select([coder.expression for coder in coders.values()])
             for chunk in itertools.chain([first], chunks)
         )
-        table = count_codes(coded, coders, declared={}, labels=self.labels)
+        table = whole_numbers(count_codes(coded, coders, Declared({}, self.labels)))
         self.source.check_unchanged()
-        return replace(table, columns=tuple(_whole_numbers(column) for column in table.columns))
+        return table
 
     def _chunks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         schema: Mapping[str, Any] | None = None
@@ -58,10 +59,16 @@ class StatisticalSource:
                 schema = {name: _settled(kind) for name, kind in frame.schema.items()}
             frame = frame.select(columns)
             if offset == 0 or frame.height:
-                yield frame.cast(schema)  # type: ignore[arg-type]
+                yield self._with_missing(frame.cast(schema))  # type: ignore[arg-type]
             offset += frame.height
             if frame.height < CHUNK:
                 return
+
+    def _with_missing(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Stata and SAS have no other missing text than the empty one."""
+        if self.source.kind == "spss":
+            return frame
+        return frame.with_columns(pl.col(pl.String).replace("", None))
 
 
 def statistical_source(
@@ -82,6 +89,7 @@ def statistical_source(
     -------
     StatisticalSource
     """
+    _check_complete(source)
     _, about = _read(source, encoding, metadataonly=True)
     value_labels = dict(about.variable_value_labels)
     if catalog is not None:
@@ -94,6 +102,17 @@ def statistical_source(
         name: text for name, text in about.column_names_to_labels.items() if text is not None
     }
     return StatisticalSource(source, tuple(about.column_names), labels, descriptions, encoding)
+
+
+def _check_complete(source: SourceFile) -> None:
+    """Refuse a file that was cut off where the library would not notice."""
+    with source.path.open("rb") as handle:
+        head = handle.read(11)
+        handle.seek(max(0, source.n_bytes - 12))
+        tail = handle.read()
+    cut = source.kind == "xport" and source.n_bytes % 80
+    if cut or (head == b"<stata_dta>" and tail != b"</stata_dta>"):
+        raise damaged(source)
 
 
 def _read(source: SourceFile, encoding: str | None, **options: Any) -> tuple[pl.DataFrame, Any]:
@@ -150,18 +169,3 @@ def _level_text(value: object) -> str:
     if isinstance(value, int | float) and float(value).is_integer():
         return str(int(value))
     return str(value)
-
-
-def _whole_numbers(column: CodedColumn) -> CodedColumn:
-    """Write a column of whole numbers as codes without a decimal point."""
-    if column.kind != "real":
-        return column
-    values = [level for level in column.levels if level is not None]
-    try:
-        whole = all(float(level).is_integer() for level in values)
-    except OverflowError:
-        whole = False
-    if not whole:
-        return column
-    levels = tuple(None if level is None else str(int(float(level))) for level in column.levels)
-    return replace(column, levels=levels, kind="integer")

@@ -24,7 +24,7 @@ from understudy.errors import (
 )
 from understudy.microdata.coding import CodedColumn, CodedTable
 from understudy.microdata.reading import open_table
-from understudy.microdata.roles import check_names
+from understudy.microdata.roles import check_names, listed_columns
 from understudy.microdata.schema import MISSING, Variable
 from understudy.microdata.table import Microdata, SyntheticSets
 
@@ -59,7 +59,14 @@ def read_synthetic(
     -------
     SyntheticSets
     """
-    listed = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    if not isinstance(data, Microdata):
+        raise InputError(
+            expected="the confidential data from read_microdata first",
+            came=f"a value of type {type(data).__name__}",
+            do="read the confidential data, then the synthetic files",
+        )
+    alone = isinstance(sources, str | os.PathLike) or hasattr(sources, "columns")
+    listed = [sources] if alone else list(sources) if isinstance(sources, Iterable) else []
     if not listed:
         raise InputError(
             expected="at least one synthetic file or data frame",
@@ -100,8 +107,7 @@ def as_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> Synthe
             )
         sets = synthetic
     else:
-        several = isinstance(synthetic, list | tuple)
-        sets = read_synthetic(data, list(synthetic) if several else [synthetic])
+        sets = read_synthetic(data, synthetic)
     if len(sets) == 0:
         raise InputError(
             expected="at least one synthetic set", came="none", do="give one or more sets or files"
@@ -118,7 +124,7 @@ def _read_one(
     if absent:
         raise ColumnError(
             expected=f"the columns {quoted_list(data.names)} in synthetic file {number}",
-            came=f"no column {quoted_list(absent)} among {quoted_list(opened.names)}",
+            came=f"no column {quoted_list(absent)} among {listed_columns(opened.names)}",
             do="give files with the columns of the original, kept and synthesized",
         )
     table = opened.read(data.names)
@@ -200,7 +206,8 @@ def _strange_levels(name: str, n_strange: int, n_levels: int, files: Sequence[in
         expected=f"levels of {quoted(name)} that the original data or the codebook have",
         came=f"{n_strange:,} other level{'s' * (n_strange != 1)} in synthetic file {which}"
         + (", so that it seems to be coded differently" if differently else ""),
-        do="write the same codes in the same way (01 is not 1, a label is not its code)"
+        do="write the same codes in the same way (01 is not 1, a label is not its code, a number "
+        "is not the group it was binned into)"
         if differently
         else "declare these levels in a codebook if they may occur, or mend the files",
     )

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -128,6 +128,14 @@ class Microdata:
             product *= variable.n_levels
         return product
 
+    @property
+    def n_labels(self) -> int:
+        """Number of combined labels: the product of the synthesized variables' levels, exactly."""
+        product = 1
+        for name in self.synthesized:
+            product *= self.variable(name).n_levels
+        return product
+
     @cached_property
     def patterns(self) -> Cells:
         """Combinations of all kept variables that occur; one pattern where nothing is kept."""
@@ -196,7 +204,14 @@ class Microdata:
         tuple of str
             The same names, each once, in the order of the data.
         """
-        listed = [names] if isinstance(names, str) else list(names)
+        listed = [names] if isinstance(names, str) else names
+        if not isinstance(listed, Iterable):
+            raise SettingError(
+                expected="what an intruder knows as a list of names",
+                came=f"a value of type {type(names).__name__}",
+                do=f"name some of {quoted_list(self.kept)}",
+            )
+        listed = list(listed)
         if not listed:
             raise SettingError(
                 expected="at least one kept variable that an intruder knows",
@@ -220,6 +235,8 @@ class Microdata:
 
     def frame(self, backend: Backend | None = None) -> Any:
         """Give the records back as a data frame of categories, in the order of the source.
+
+        Rows of a pandas frame are numbered from 0, whatever the index of the source was.
 
         Parameters
         ----------
@@ -302,6 +319,12 @@ class SyntheticSets:
 
     def __post_init__(self) -> None:
         """Check the shape and that every code is one of a level."""
+        if not isinstance(self.codes, np.ndarray) or self.codes.dtype.kind not in "iu":
+            raise InputError(
+                expected="synthetic codes as an array of whole numbers",
+                came=f"a value of type {type(self.codes).__name__}",
+                do="give the places of the levels in their variable's list",
+            )
         shape = (self.data.n_records, len(self.data.synthesized))
         if self.codes.ndim != 3 or self.codes.shape[1:] != shape:
             raise InputError(
@@ -389,6 +412,12 @@ class SyntheticSets:
 
 def _frame(data: Microdata, drawn: dict[str, NDArray[Any]], backend: Backend) -> Any:
     """Build a frame from the data, with some columns in place of its own."""
+    if backend not in get_args(Backend):
+        raise SettingError(
+            expected=f"a kind of frame: {', '.join(get_args(Backend))}",
+            came=quoted(backend),
+            do="choose one",
+        )
     columns = {}
     for variable in data.variables:
         codes = drawn.get(variable.name)

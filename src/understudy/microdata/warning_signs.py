@@ -39,10 +39,7 @@ def id_like(data: Microdata, name: str) -> bool:
 
 def table_bytes(data: Microdata) -> int:
     """Compute the bytes of one table of label probabilities, patterns by labels, exactly."""
-    n_labels = 1
-    for name in data.synthesized:
-        n_labels *= data.variable(name).n_levels
-    return len(data.patterns) * n_labels * 8
+    return len(data.patterns) * data.n_labels * 8
 
 
 def _warn(text: str) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
+import json
 import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,8 +24,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.errors import DataWarning, OutputError, quoted
-from understudy.microdata.delimited import check_encoding
+from understudy.errors import DataWarning, OutputError, quoted, quoted_list
+from understudy.microdata.delimited import check_delimiter, check_encoding
+from understudy.microdata.frames import LABELS_KEY
 from understudy.microdata.schema import Variable
 from understudy.microdata.table import Microdata, enum_column
 
@@ -98,6 +101,12 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     pathlib.Path
         The checked path.
     """
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise OutputError(
+            expected="the path of a file to write",
+            came=f"a value of type {type(path).__name__}",
+            do="give a path as text, without NUL characters",
+        )
     target = Path(path)
     name = target.name
     if not name or name[-1] in " ." or name.split(".")[0].strip().lower() in WINDOWS_NAMES:
@@ -201,6 +210,8 @@ def _write_records(
     columns: Columns, out: IO[bytes] | gzip.GzipFile, codec: str, delimiter: str
 ) -> None:
     encoder = codecs.getincrementalencoder(codec)()
+    check_delimiter(delimiter)
+    _warn_of_lost_labels(columns)
     alone = len(columns) == 1
     header = delimiter.join(_quoted_field(name, delimiter, alone=alone) for name in columns) + "\n"
     fields = {name: _text_levels(one, delimiter, alone=alone) for name, (one, _) in columns.items()}
@@ -224,18 +235,45 @@ def _write_records(
         ) from None
 
 
+def _warn_of_lost_labels(columns: Columns) -> None:
+    labelled = [name for name, (one, _) in columns.items() if one.labels]
+    if labelled:
+        warnings.warn(
+            f"a text file holds no labels: those of {quoted_list(labelled)} are left out; keep the "
+            "codebook beside it",
+            DataWarning,
+            stacklevel=6,
+        )
+
+
 def _text_levels(variable: Variable, delimiter: str, *, alone: bool) -> pl.Series:
     """Write every level once as it has to stand in the file; the records only point at it."""
     fields = [_quoted_field(level, delimiter, alone=True) for level in variable.present_levels]
     if variable.has_missing:
+        _check_missing_code(variable)
         fields.append(_quoted_field(variable.missing_code, delimiter, alone=alone))
-    if any("\x00" in field for field in fields):
+    _check_storable(variable, "a text file", lambda level: "\x00" not in level)
+    return pl.Series(fields, dtype=pl.String)
+
+
+def _check_missing_code(variable: Variable) -> None:
+    if variable.missing_code in variable.present_levels:
         raise OutputError(
-            expected=f"levels of {quoted(variable.name)} that a text file can hold",
-            came="one with a NUL character",
+            expected=f"a code for missing values of {quoted(variable.name)} that is no level",
+            came="the code of a level (the empty text is the code where none is declared)",
+            do="declare another missing code in the codebook, or write a Parquet file",
+        )
+
+
+def _check_storable(variable: Variable, what: str, fits: Callable[[str], bool]) -> None:
+    """Refuse to write levels that would come back as other ones."""
+    wrong = sum(not fits(level) for level in variable.present_levels)
+    if wrong:
+        raise OutputError(
+            expected=f"levels of {quoted(variable.name)} that {what} keeps as they are",
+            came=f"{wrong:,} that it would change (NUL, spaces at the end, or empty text)",
             do="write a Parquet file instead",
         )
-    return pl.Series(fields, dtype=pl.String)
 
 
 def _quoted_field(text: str, delimiter: str, *, alone: bool) -> str:
@@ -248,7 +286,8 @@ def _quoted_field(text: str, delimiter: str, *, alone: bool) -> str:
 
 def _write_parquet(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
     frame = pl.DataFrame({name: enum_column(one, codes) for name, (one, codes) in columns.items()})
-    frame.write_parquet(path)
+    labels = {name: dict(one.labels) for name, (one, _) in columns.items() if one.labels}
+    frame.write_parquet(path, metadata={LABELS_KEY: json.dumps(labels)} if labels else None)
 
 
 def _write_stata(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
@@ -262,25 +301,42 @@ def _write_stata(columns: Columns, path: Path, _encoding: str | None, _delimiter
             DataWarning,
             stacklevel=5,
         )
-    _write_statistical(columns, path, pyreadstat.write_dta, text_labels=False)
+    for one, _ in columns.values():
+        # In Stata, empty text is missing text.
+        _check_storable(one, "a Stata file", lambda level: bool(level) and "\x00" not in level)
+    _write_statistical(columns, path, pyreadstat.write_dta, for_stata=True)
 
 
 def _write_spss(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
     import pyreadstat
 
-    _write_statistical(columns, path, pyreadstat.write_sav, text_labels=True)
+    absent: dict[str, list[Any]] = {}
+    for name, (one, _) in columns.items():
+        _check_storable(
+            one, "an SPSS file", lambda level: level == level.rstrip(" ").replace("\0", "")
+        )
+        if one.has_missing and not _numbers(one):
+            _check_missing_code(one)
+            absent[name] = [one.missing_code]
+    write = partial(pyreadstat.write_sav, missing_ranges=absent) if absent else pyreadstat.write_sav
+    _write_statistical(columns, path, write, for_stata=False)
 
 
 def _write_statistical(
-    columns: Columns, path: Path, write: Callable[..., None], *, text_labels: bool
+    columns: Columns, path: Path, write: Callable[..., None], *, for_stata: bool
 ) -> None:
     from pyreadstat import PyreadstatError, ReadstatError
 
-    frame = pl.DataFrame({name: _stored(one, codes) for name, (one, codes) in columns.items()})
+    frame = pl.DataFrame(
+        {
+            name: _stored(one, codes, "" if for_stata else one.missing_code)
+            for name, (one, codes) in columns.items()
+        }
+    )
     labels = {
         name: {(int(level) if _numbers(one) else level): text for level, text in one.labels.items()}
         for name, (one, _) in columns.items()
-        if one.labels and (text_labels or _numbers(one))
+        if one.labels and (_numbers(one) or not for_stata)
     }
     descriptions = {name: one.description for name, (one, _) in columns.items() if one.description}
     try:
@@ -301,9 +357,9 @@ def _numbers(variable: Variable) -> bool:
     )
 
 
-def _stored(variable: Variable, codes: NDArray[Any]) -> pl.Series:
+def _stored(variable: Variable, codes: NDArray[Any], missing_text: str) -> pl.Series:
     if not _numbers(variable):
-        return enum_column(variable, codes).cast(pl.String)
+        return enum_column(variable, codes).cast(pl.String).fill_null(missing_text)
     numbers = np.array([float(level) for level in variable.present_levels] + [np.nan])
     values = numbers[np.minimum(codes, len(numbers) - 1)]
     return pl.Series(values, nan_to_null=True)

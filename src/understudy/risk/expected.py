@@ -30,7 +30,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, SettingError, quoted_list
-from understudy.microdata.label_table import LabelTable, n_labels
+from understudy.microdata.label_table import LabelTable
 from understudy.microdata.table import Microdata
 from understudy.risk import kernels
 from understudy.risk.matching import Targets, find_targets, true_labels
@@ -114,17 +114,17 @@ def expected_risk(data: Microdata, table: LabelTable, known: Sequence[str] | str
     """
     names = data.known(known)
     _check_table(data, table)
-    targets = find_targets(data, names, true_labels(data), n_labels(data))
+    targets = find_targets(data, names, true_labels(data), data.n_labels)
     return _expected(data, table, names, targets)
 
 
 def _check_table(data: Microdata, table: LabelTable) -> None:
     n_rows, n_columns = table.probabilities.shape
     rows = table.row_of_combination
-    right = n_columns == n_labels(data) and rows.shape == (data.n_combinations,)
+    right = n_columns == data.n_labels and rows.shape == (data.n_combinations,)
     if not right or rows.min() < 0 or rows.max() >= n_rows:
         raise InputError(
-            expected=f"probabilities of {n_labels(data):,} labels, and a row of them for each of "
+            expected=f"probabilities of {data.n_labels:,} labels, and a row of them for each of "
             f"{data.n_combinations:,} combinations",
             came=f"a table of shape {table.probabilities.shape} for {rows.size:,} combinations",
             do="give a table that was made from these data",
@@ -247,7 +247,7 @@ def posterior_risk(
         chance is not in it; `identification_risk` over many files shows both.
     """
     names = data.known(known)
-    targets = find_targets(data, names, true_labels(data), n_labels(data))
+    targets = find_targets(data, names, true_labels(data), data.n_labels)
     found = []
     for table in tables:
         _check_table(data, table)

@@ -12,7 +12,8 @@ Its slow twins, written from the definitions, are in ``tests/naive/risk.py``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from understudy.compiling import compiled
 
 __all__ = [
     "TIE",
@@ -30,7 +31,7 @@ __all__ = [
 TIE = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _first_slot(key, mask):  # type: ignore[no-untyped-def]
     """Mix the bits of a key (a multiply-xor-shift finalizer) and keep the low ones."""
     mixed = np.uint64(key)
@@ -40,7 +41,7 @@ def _first_slot(key, mask):  # type: ignore[no-untyped-def]
     return np.int64(mixed & np.uint64(mask))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_slots(keys, slots):  # type: ignore[no-untyped-def]
     """Put distinct keys into a hash table with open addressing; empty slots hold -1."""
     mask = slots.size - 1
@@ -51,7 +52,7 @@ def fill_slots(keys, slots):  # type: ignore[no-untyped-def]
         slots[slot] = target
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_rows(keys, slots, cells, labels, n_labels, placed, counts):  # type: ignore[no-untyped-def]
     """Find the target that every row equals (-1 for none), and count the rows of each target."""
     mask = slots.size - 1
@@ -67,7 +68,7 @@ def place_rows(keys, slots, cells, labels, n_labels, placed, counts):  # type: i
             counts[target] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_matches(of_record, hit, candidates, probability, unique, true_unique):  # type: ignore[no-untyped-def]
     """Form T/c, K and s of one file and add them to each record's sums.
 
@@ -92,7 +93,7 @@ def add_matches(of_record, hit, candidates, probability, unique, true_unique):  
     return risk, n_true, n_unique, n_reachable
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _score(placed, counts, record, first):  # type: ignore[no-untyped-def]
     """Add 1/c over the sets, from `first` on, in which a row equals the same target.
 
@@ -109,7 +110,7 @@ def _score(placed, counts, record, first):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def joint_matches(of_record, placed, counts, candidates, hit):  # type: ignore[no-untyped-def]
     """Average match probabilities over the sets, then form c and T from the highest ones.
 
@@ -134,7 +135,7 @@ def joint_matches(of_record, placed, counts, candidates, hit):  # type: ignore[n
                         hit[record] = True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def vote(true, made, right):  # type: ignore[no-untyped-def]
     """Add each record's chance that the most frequent of its labels over the sets is the true one.
 
@@ -161,7 +162,7 @@ def vote(true, made, right):  # type: ignore[no-untyped-def]
             right[record] += 1.0 / n_tied
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pairing_sums(placed, sizes):  # type: ignore[no-untyped-def]
     """Sum, over rows, what the variance of randomly paired rows needs.
 
@@ -184,7 +185,7 @@ def pairing_sums(placed, sizes):  # type: ignore[no-untyped-def]
     return squares, row_squares
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expected_sums(  # type: ignore[no-untyped-def]
     probabilities,
     target_cell,

@@ -23,7 +23,6 @@ from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.label_table import (
     LabelTable,
     empirical_labels,
-    n_labels,
     uniform_labels,
 )
 from understudy.microdata.table import Microdata
@@ -212,7 +211,7 @@ def inherent_risk(
     46.68
     """
     names = _checked(data, known, repeats, sets)
-    root, size = check_seed(seed), n_labels(data)
+    root, size = check_seed(seed), data.n_labels
     targets = find_targets(data, names, true_labels(data), size)
 
     def level(name: str, table: LabelTable) -> Level:
@@ -256,10 +255,10 @@ def _checked(
                 came="something else",
                 do="give such a number",
             )
-    if len(data.patterns) * n_labels(data) > MOST_CELLS:
+    if len(data.patterns) * data.n_labels > MOST_CELLS:
         raise SettingError(
             expected=f"at most {MOST_CELLS:,} pairs of pattern and label",
-            came=f"{len(data.patterns):,} patterns and {n_labels(data):,} labels",
+            came=f"{len(data.patterns):,} patterns and {data.n_labels:,} labels",
             do="synthesize fewer variables at once, or merge levels",
         )
     return data.known(known)

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.microdata.label_table import combined_labels, n_labels
+from understudy.microdata.label_table import combined_labels
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk import kernels
 
@@ -84,7 +84,7 @@ def labels_of(sets: SyntheticSets) -> Labels:
     the order of those that occur, so that every key made from a cell and a label fits.
     """
     data = sets.data
-    size = n_labels(data)
+    size = data.n_labels
     if size * data.n_records < KEYS:
         return Labels(true_labels(data), size, sets)
     own = data.combinations[:, _places(data)]  # (combination, synthesized variable)

@@ -345,18 +345,19 @@ def report(spreads: CountySpreads, seed: int, repeats: int = 200) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the file and print the report."""
+    """Print the report, and write the file where that is asked for."""
     parser = argparse.ArgumentParser(description="Make the bundled CE-like sample.")
     parser.add_argument("--search", action="store_true", help="settle spreads and seed anew")
-    parser.add_argument("--to", type=Path, default=Path(__file__).with_name("ce_like.csv.gz"))
+    parser.add_argument("--to", type=Path, help="write the records there (.csv.gz)")
     chosen = parser.parse_args(arguments)
     spreads, seed = SETTLED, SETTLED_SEED
     if chosen.search:
         spreads = search_spreads()
         seed = search_seed(spreads)
         if (spreads, seed) != (SETTLED, SETTLED_SEED):
-            print("this is not what SETTLED and SETTLED_SEED say: the file now differs from them")
-    chosen.to.write_bytes(pack(draw_ce_like(spreads, seed)))
+            print("this is not what SETTLED and SETTLED_SEED say")
+    if chosen.to is not None:
+        chosen.to.write_bytes(pack(draw_ce_like(spreads, seed)))
     print(report(spreads, seed))
 
 
