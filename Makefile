@@ -13,7 +13,7 @@ help:  ## list the targets
 demo: $(VENV)/run.stamp  ## the main job on the bundled data
 	$(BIN)/understudy demo
 
-test: lint types unit  ## everything that must hold
+test: lint types docs unit  ## everything that must hold
 
 lint: $(VENV)/test.stamp  ## style
 	$(BIN)/ruff check .

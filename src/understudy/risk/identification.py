@@ -225,12 +225,13 @@ def identification_risk(
     -----
     With c_i rows of the synthetic set equal to record i's true values and T_i = 1 if row i is one
     of them: expected match risk sum T_i/c_i, true match rate #{c_i T_i = 1}/n, false match rate
-    #{c_i (1 - T_i) = 1}/s with s = #{c_i = 1} [1]_. Exact, with one look-up per row and set.
+    #{c_i (1 - T_i) = 1}/s with s = #{c_i = 1}, as in Reiter and Mitra (2009). Exact, with one
+    look-up per row and set.
 
     References
     ----------
-    .. [1] Reiter, J. P. and Mitra, R. (2009). Estimating risks of identification disclosure in
-       partially synthetic data. Journal of Privacy and Confidentiality, 1(1), 99-110.
+    Reiter, J. P. and Mitra, R. (2009). Estimating risks of identification disclosure in
+    partially synthetic data. Journal of Privacy and Confidentiality, 1(1), 99-110.
 
     Examples
     --------
