@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from understudy.errors import SettingError, nearest, quoted, quoted_list
 from understudy.microdata.table import Microdata
+from understudy.utility.arrow import BORDER
 
 __all__ = ["Design", "Formula", "Indicators", "make_design", "read_formula"]
 
+LARGEST = "largest"
 TOKEN = re.compile(r"\s*(?:`([^`]*)`|(==|[~+:*])|([^`~+:*=]+))")
 Numbers = NDArray[np.float64]
 
@@ -59,10 +61,14 @@ class Indicators:
         Place of the row's one among the term's columns; the term's width where it has none.
     widths : tuple of int
         Columns of each term.
+    block : int64 (column,)
+        Level of the variable with most levels that a column involves, -1 for none: columns of
+        different levels never meet in a row.
     """
 
     places: NDArray[np.int64]
     widths: tuple[int, ...]
+    block: NDArray[np.int64]
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -121,12 +127,15 @@ class Design:
         The term of each column, such as ``county:age``.
     widths : tuple of int
         Columns of each term.
+    block : int64 (column,)
+        As in `Indicators`.
     """
 
     formula: Formula
     columns: tuple[str, ...]
     term_of_column: tuple[str, ...]
     widths: tuple[int, ...]
+    block: NDArray[np.int64]
     _place_of_code: Mapping[str, NDArray[np.int64]]
 
     def indicators(self, codes: NDArray[np.integer]) -> Indicators:
@@ -142,7 +151,7 @@ class Design:
                 place = place * (table.size - 1) + own
                 missing |= own < 0
             places[:, number] = np.where(missing, self.widths[number], place)
-        return Indicators(places, self.widths)
+        return Indicators(places, self.widths, self.block)
 
 
 def read_formula(text: str, data: Microdata) -> Formula:
@@ -194,7 +203,8 @@ def _sides(text: str) -> tuple[list[str], list[str]]:
         position = found.end()
     if tokens.count("~") != 1:
         raise _mistake("a formula with one ~ between response and terms",
-                       f"{tokens.count('~')} of them", "write it like income ~ county + age")  # fmt: skip
+                       f"{tokens.count('~')} of them",
+                       "write it like income ~ county + age")  # fmt: skip
     place = tokens.index("~")
     return tokens[:place], tokens[place + 1 :]
 
@@ -249,7 +259,7 @@ def _mistake(expected: str, came: str, do: str) -> SettingError:
 
 
 def make_design(
-    data: Microdata, formula: Formula, reference: Mapping[str, str] | None = None
+    data: Microdata, formula: Formula, reference: Mapping[str, str] | str | None = None
 ) -> Design:
     """Give every level of every term a column, except the reference levels.
 
@@ -259,13 +269,18 @@ def make_design(
         For the levels.
     formula : Formula
         From `read_formula`.
-    reference : mapping of str to str, optional
+    reference : mapping of str to str, or "largest", optional
         Reference level by variable; the first level that occurs in the data when left out.
 
     Returns
     -------
     Design
     """
+    if isinstance(reference, str):
+        if reference != LARGEST:
+            raise _mistake("reference levels by variable, or the word largest", "another word",
+                           'write reference={"county": "..."} or reference="largest"')  # fmt: skip
+        reference = {name: _largest_level(data, name) for name in formula.names}
     chosen = dict(reference or {})
     for name in chosen:
         if name not in formula.names:
@@ -289,7 +304,26 @@ def make_design(
         columns += own
         terms += [":".join(term)] * len(own)
         widths.append(len(own))
-    return Design(formula, tuple(columns), tuple(terms), tuple(widths), places)
+    block = _blocks(formula, {name: len(own) for name, own in labels.items()})
+    return Design(formula, tuple(columns), tuple(terms), tuple(widths), block, places)
+
+
+def _blocks(formula: Formula, widths: Mapping[str, int]) -> NDArray[np.int64]:
+    """Level of the widest variable in each column, -1 where the column does not involve it."""
+    widest = max(formula.names, key=lambda name: widths[name])
+    parts = []
+    for term in formula.terms:
+        levels = np.zeros(1, dtype=np.int64)
+        for name in term:
+            own = np.arange(widths[name]) if name == widest else np.zeros(widths[name], np.int64)
+            levels = (levels[:, None] + own[None, :]).reshape(-1)
+        parts.append(levels if widest in term else np.full(levels.size, BORDER))
+    return np.concatenate(parts)
+
+
+def _largest_level(data: Microdata, name: str) -> str:
+    codes = data.combinations[:, data.names.index(name)]
+    return data.variable(name).levels[int(np.argmax(np.bincount(codes, weights=data.counts)))]
 
 
 def _reference_code(data: Microdata, name: str, level: str | None) -> int:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.utility.arrow import Arrow
+
 __all__ = ["ABSENT", "ALIASED", "ESTIMATED", "SEPARATED", "UNFITTED", "Fit", "Maximum",
-           "independent_columns", "inverse_over", "newton"]  # fmt: skip
+           "independent_columns", "newton"]  # fmt: skip
 
 Numbers = NDArray[np.float64]
 Evaluate = Callable[[Numbers], tuple[float, Numbers, Numbers]]
@@ -85,7 +87,7 @@ class Maximum:
     steps: int
 
 
-def newton(evaluate: Evaluate, start: Numbers) -> Maximum:
+def newton(evaluate: Evaluate, start: Numbers, shape: Arrow, enough: float = ENOUGH) -> Maximum:
     """Maximize a concave function, halving steps that do not lead upwards.
 
     Parameters
@@ -95,6 +97,10 @@ def newton(evaluate: Evaluate, start: Numbers) -> Maximum:
         value is minus infinity outside of the domain.
     start : float64 (parameter,)
         Inside of the domain.
+    shape : Arrow
+        Of the information.
+    enough : float
+        Twice the gain in value at which the search ends.
 
     Returns
     -------
@@ -102,10 +108,10 @@ def newton(evaluate: Evaluate, start: Numbers) -> Maximum:
     """
     parameters = start.copy()
     value, gradient, information = evaluate(parameters)
-    step = _solve(information, gradient)
+    step = shape.solve(information, gradient)
     for number in range(MOST_STEPS):
         gain = float(gradient @ step)
-        if gain < ENOUGH * (1 + abs(value) * 1e-6):
+        if gain < enough * (1 + abs(value) * 1e-6):
             return Maximum(parameters, information, step, value, number)
         length = 1.0
         for _ in range(MOST_HALVINGS):
@@ -118,29 +124,16 @@ def newton(evaluate: Evaluate, start: Numbers) -> Maximum:
             return Maximum(parameters, information, step, value, number)
         parameters = trial
         value, gradient, information = tried
-        step = _solve(information, gradient)
+        step = shape.solve(information, gradient)
     return Maximum(parameters, information, step, value, MOST_STEPS)
 
 
-def _solve(information: Numbers, gradient: Numbers) -> Numbers:
-    """Newton's step; a touch is added to the diagonal where the information is singular."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    touch = 0.0
-    scale = float(np.diagonal(information).max(initial=1e-300))
-    while True:
-        try:
-            factor = cho_factor(information + touch * np.eye(len(gradient)), check_finite=False)
-        except LinAlgError:
-            touch = max(touch * 10, 1e-14 * scale)
-            continue
-        step: Numbers = cho_solve(factor, gradient, check_finite=False)
-        return step
-
-
 def independent_columns(
-    products: Numbers, scale: Numbers, tolerance: float = 1e-9
-) -> NDArray[np.bool_]:
+    products: Numbers,
+    scale: Numbers,
+    tolerance: float = 1e-9,
+    order: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
     """Find columns that are not sums of columns before them.
 
     Parameters
@@ -151,31 +144,25 @@ def independent_columns(
         What a column's own product is measured by.
     tolerance : float
         The least share of `scale` that must be left of it when earlier columns are swept out.
+    order : int64 (column,), optional
+        Which columns come before which; as they stand when left out.
 
     Returns
     -------
-    bool (column,)
+    int64 (chosen,)
+        Numbers of the columns, rising.
     """
-    rest = products.copy()
-    chosen = np.zeros(len(products), dtype=bool)
-    for column in range(len(products)):
+    order = np.arange(len(products)) if order is None else order
+    rest = products[np.ix_(order, order)]  # a copy, to be swept
+    least = tolerance * np.maximum(scale[order], 1e-300)
+    chosen = []
+    for column in range(len(order)):
         pivot = rest[column, column]
-        if pivot <= tolerance * max(scale[column], 1e-300):
+        if pivot <= least[column]:
             continue
-        chosen[column] = True
-        tail = slice(column + 1, None)
-        across = rest[column, tail]
-        hit = np.flatnonzero(across)  # indicator columns leave most products at zero
-        if hit.size:
-            places = hit + column + 1
-            rest[np.ix_(places, places)] -= np.outer(across[hit], across[hit]) / pivot
-    return chosen
-
-
-def inverse_over(matrix: Numbers, chosen: NDArray[np.bool_]) -> Numbers:
-    """Invert a matrix over the chosen rows and columns; nan elsewhere."""
-    inverse = np.full(matrix.shape, np.nan)
-    places = np.flatnonzero(chosen)
-    if places.size:
-        inverse[np.ix_(places, places)] = np.linalg.inv(matrix[np.ix_(places, places)])
-    return inverse
+        chosen.append(order[column])
+        places = column + 1 + np.flatnonzero(rest[column, column + 1 :])  # most are zero
+        if places.size:
+            across = rest[column, places]
+            rest[places[:, None], places] -= across[:, None] * (across / pivot)
+    return np.sort(np.array(chosen, dtype=np.int64))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
+from understudy.utility.arrow import BORDER, Arrow
 from understudy.utility.design import Indicators
 from understudy.utility.fitting import ESTIMATED, Fit
 from understudy.utility.ordered_logit import usable_columns
@@ -50,8 +51,8 @@ def fit_linear(rows: Indicators, score: Numbers, weights: Numbers) -> Fit:
     products[0, 1:] = products[1:, 0] = rows.sums(weights)[usable]
     products[1:, 1:] = rows.gram(weights)[np.ix_(usable, usable)]
     target = np.concatenate([[weights @ centred], rows.sums(weights * centred)[usable]])
-    inverse = np.linalg.inv(products)
-    solution = inverse @ target
+    shape = Arrow(np.concatenate([[BORDER], rows.block[usable]]))
+    solution = shape.solve(products, target)
     full = np.zeros(rows.n_columns)
     full[usable] = solution[1:]
     residual = centred - solution[0] - rows.linear(full)
@@ -59,7 +60,7 @@ def fit_linear(rows: Indicators, score: Numbers, weights: Numbers) -> Fit:
     variance = left_over / freedom
     coefficients = np.where(usable, full, np.nan)
     errors = np.full(rows.n_columns, np.nan)
-    errors[usable] = np.sqrt(variance * np.diagonal(inverse)[1:])
+    errors[usable] = np.sqrt(variance * shape.inverse_diagonal(products)[1:])
     total = float(weights.sum())
     spread = max(left_over / total, 1e-300)
     return Fit(

@@ -30,7 +30,6 @@ OWN_COLUMNS = frozenset(
         *("records", "set", "share", "source", "standard_error", "table", "upper"),
     )
 )
-)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

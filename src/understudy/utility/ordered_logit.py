@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
+from understudy.utility.arrow import BORDER, Arrow
 from understudy.utility.design import Indicators
 from understudy.utility.fitting import (
     ABSENT,
@@ -21,7 +22,6 @@ from understudy.utility.fitting import (
     SEPARATED,
     Fit,
     independent_columns,
-    inverse_over,
     newton,
 )
 from understudy.utility.separation import separated_columns
@@ -67,18 +67,21 @@ def fit_ordered_logit(rows: Indicators, response: NDArray[np.integer], weights: 
     status = usable_columns(rows, weights)
     usable = np.array([one == ESTIMATED for one in status], dtype=bool)
     model = _Likelihood(rows, place, weights, n_cuts, usable)
-    top = newton(model.evaluate, model.start())
+    block = np.concatenate([np.full(n_cuts, BORDER), rows.block[usable]])
+    top = newton(model.evaluate, model.start(), Arrow(block))
     coefficients = np.full(rows.n_columns, np.nan)
     coefficients[usable] = top.parameters[n_cuts:]
     everywhere = np.concatenate([np.ones(n_cuts, dtype=bool), usable])
-    chosen = np.ones(top.parameters.size, dtype=bool)
+    chosen = np.arange(top.parameters.size)
     if np.abs(top.last_step).max(initial=0.0) > SUSPICIOUS:
         moved = separated_columns(rows, place, categories.size, usable)
         status = [SEPARATED if hit else one for one, hit in zip(status, moved, strict=True)]
         scale = model.scale()[everywhere]
-        chosen = independent_columns(top.information, scale, FLAT)
+        chosen = independent_columns(top.information, scale, FLAT, Arrow(block).order())
     variances = np.full(everywhere.size, np.nan)
-    variances[everywhere] = np.diagonal(inverse_over(top.information, chosen))
+    variances[np.flatnonzero(everywhere)[chosen]] = Arrow(block[chosen]).inverse_diagonal(
+        top.information[np.ix_(chosen, chosen)]
+    )
     errors = np.sqrt(variances[n_cuts:])
     errors[[one != ESTIMATED for one in status]] = np.nan
     return Fit(
@@ -94,17 +97,38 @@ def fit_ordered_logit(rows: Indicators, response: NDArray[np.integer], weights: 
 
 
 def usable_columns(rows: Indicators, weights: Numbers) -> list[str]:
-    """Say of every column whether it can be estimated beside an intercept, or why not."""
+    """Say of every column whether it can be estimated beside an intercept, or why not.
+
+    Parameters
+    ----------
+    rows : Indicators
+        The design.
+    weights : float64 (row,)
+        Records with each row.
+
+    Returns
+    -------
+    list of str
+        ``estimated``, ``absent`` or ``aliased``, by column.
+    """
     counts = rows.sums(weights)
-    products = rows.gram(weights)
-    with_intercept = np.empty((counts.size + 1, counts.size + 1))
-    with_intercept[0, 0] = weights.sum()
-    with_intercept[0, 1:] = with_intercept[1:, 0] = counts
-    with_intercept[1:, 1:] = products
-    chosen = independent_columns(with_intercept, np.diagonal(with_intercept))[1:]
+    size = counts.size
+    products = np.empty((size + 1, size + 1))  # the intercept last
+    products[size, size] = weights.sum()
+    products[size, :size] = products[:size, size] = counts
+    products[:size, :size] = rows.gram(weights)
+    scale = np.diagonal(products)
+    # First in the order that fills nothing up. If then the intercept is a sum of others, the
+    # reference level does not occur: start from the intercept, at the price of a dense sweep.
+    order = Arrow(np.append(rows.block, BORDER)).order()
+    chosen = independent_columns(products, scale, order=order)
+    if size not in chosen:
+        chosen = independent_columns(products, scale, order=np.roll(np.arange(size + 1), 1))
+    free = np.zeros(size + 1, dtype=bool)
+    free[chosen] = True
     return [
-        ABSENT if count == 0 else ESTIMATED if independent else ALIASED
-        for count, independent in zip(counts.tolist(), chosen.tolist(), strict=True)
+        ABSENT if count == 0 else ESTIMATED if one else ALIASED
+        for count, one in zip(counts.tolist(), free[:size].tolist(), strict=True)
     ]
 
 
@@ -172,7 +196,7 @@ class _Likelihood:
         size = self.n_cuts + 2  # with one outer cutpoint at either end
         upper = np.bincount(self.place + 1, weights=at_above, minlength=size)
         lower = np.bincount(self.place, weights=at_below, minlength=size)
-        return (upper + lower)[1:-1]
+        return np.asarray((upper + lower)[1:-1], dtype=np.float64)
 
     def _information(
         self, bend_above: Numbers, bend_below: Numbers, crowd: Numbers, shrunk: Numbers
@@ -199,4 +223,5 @@ class _Likelihood:
 def _logistic(values: Numbers) -> Numbers:
     """Logistic distribution function, without overflow."""
     small = np.exp(-np.abs(values))
-    return np.where(values >= 0, 1.0, small) / (1 + small)
+    shares: Numbers = np.where(values >= 0, 1.0, small) / (1 + small)
+    return shares

@@ -82,9 +82,7 @@ def _constraints(rows: Indicators, response: NDArray[np.int64], n_categories: in
         [rows.places[one, term] + rows.starts[term] for term, one in enumerate(used)]
         or [np.zeros(0, np.int64)]
     )
-    design = csr_array(
-        (np.ones(owner.size), (owner, column)), shape=(n_rows, rows.n_columns)
-    )
+    design = csr_array((np.ones(owner.size), (owner, column)), shape=(n_rows, rows.n_columns))
     upper = np.flatnonzero(response < n_cuts)  # the cutpoint above may not fall behind
     lower = np.flatnonzero(response > 0)  # nor the one below rise ahead
     above = csr_array(
