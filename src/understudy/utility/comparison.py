@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -49,7 +50,7 @@ class Estimates:
     status: tuple[str, ...]
     degrees_of_freedom: float = np.inf
 
-    @property
+    @cached_property
     def usable(self) -> NDArray[np.bool_]:
         """Which quantities have an estimate and a standard error: (quantity,)."""
         known = np.array([one == ESTIMATED for one in self.status], dtype=bool)

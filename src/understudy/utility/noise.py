@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from understudy.microdata.table import Microdata
 
 __all__ = [
-    "binomial_deviation",
     "expected_cell_deviation",
     "expected_deviation",
     "perfect_codes",
@@ -166,43 +165,11 @@ def expected_deviation(
             break
         angle = (2 * step + 1) * np.pi / points  # (cell,)
         here = angle[cell]
-        curve = -2 * share * (1 - share) * (1 - np.cos(here))
+        curve = -4 * share * (1 - share) * np.sin(here / 2) ** 2
         turn = np.arctan2(share * np.sin(here), 1 - share + share * np.cos(here)) - share * here
         length = np.bincount(cell, weights=0.5 * size * np.log1p(curve), minlength=n_cells)
         turned = np.bincount(cell, weights=size * turn, minlength=n_cells)
-        term = 2 * np.exp(length) * np.cos(turned) / (1 - np.cos(angle))
+        term = np.exp(length) * np.cos(turned) / np.sin(angle / 2) ** 2
         total[active] -= (term / points)[active]
         active &= length > NEGLIGIBLE
     return np.maximum(total, 0.0)
-
-
-def binomial_deviation(trials: NDArray[np.int64], means: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Mean absolute deviation of a binomial count from its mean, in closed form.
-
-    De Moivre's formula: twice (1 - p) (k + 1) P(count = k + 1), where k is the mean.
-
-    Parameters
-    ----------
-    trials, means : int64 (part,)
-        Trials and the mean, a whole number.
-
-    Returns
-    -------
-    float64 (part,)
-    """
-    from scipy.special import gammaln
-
-    size, mean = trials.astype(np.float64), means.astype(np.float64)
-    varies = (mean > 0) & (mean < size)
-    size, mean = size[varies], mean[varies]
-    share = mean / size
-    log_mass = (
-        gammaln(size + 1)
-        - gammaln(mean + 2)
-        - gammaln(size - mean)
-        + (mean + 1) * np.log(share)
-        + (size - mean - 1) * np.log1p(-share)
-    )
-    deviation = np.zeros(trials.shape)
-    deviation[varies] = 2 * (1 - share) * (mean + 1) * np.exp(log_mass)
-    return deviation

@@ -23,7 +23,7 @@ from understudy.utility.marginals import (
     level_columns,
     tabulate,
 )
-from understudy.utility.noise import binomial_deviation
+from understudy.utility.noise import expected_deviation
 from understudy.utility.printing import figure, text_table
 from understudy.utility.sets import as_sets
 
@@ -129,7 +129,8 @@ def within_pattern_utility(data: Microdata, synthetic: Any) -> WithinPatternUtil
         ]
     ) / (2 * sizes)  # (set, pattern)
     of_combination = data.patterns.of_combination
-    deviation = binomial_deviation(sizes[of_combination], data.counts)  # (combination,)
+    every = np.arange(data.n_combinations)
+    deviation = expected_deviation(sizes[of_combination], data.counts, every, every.size)
     floor = np.bincount(of_combination, weights=deviation, minlength=n_patterns) / (2 * sizes)
     distance = per_set.mean(axis=0)
     return WithinPatternUtility(
