@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import understudy as us
 from tests.naive import utility as naive
 from tests.utility.making import data_from, perfect_sets, rows_of, some_data, uniform_sets
+
+import understudy as us
 from understudy.errors import InputError, SettingError
 from understudy.microdata.label_table import combined_labels, empirical_labels
 from understudy.microdata.table import SyntheticSets
@@ -103,9 +103,10 @@ def test_signed_deviations_add_up() -> None:
     found = us.table_utility(data, sets, orders=(1, 2), seed=1)
     totals = found.signed.group_by("order", "set").agg(pl.col("deviation").abs().sum())
     expected = found.per_set.with_columns(pl.col("deviation").cast(pl.Int64))
-    assert totals.sort("order", "set").rows() == expected.select(totals.columns).sort(
-        "order", "set"
-    ).rows()
+    assert (
+        totals.sort("order", "set").rows()
+        == expected.select(totals.columns).sort("order", "set").rows()
+    )
     assert found.signed.group_by("table", "set").agg(pl.col("deviation").sum())[
         "deviation"
     ].to_list() == [0] * (3 * 2)

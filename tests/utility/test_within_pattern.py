@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-
-import understudy as us
 from tests.naive import utility as naive
 from tests.utility.making import perfect_sets, rows_of, some_data, uniform_sets
+
+import understudy as us
 
 
 @pytest.mark.parametrize("second", [False, True])
@@ -61,7 +61,7 @@ def test_distributions_are_the_counts() -> None:
     names = [*data.kept, *data.synthesized]
     files = {None: rows_of(data.frame()), 1: rows_of(sets[0]), 2: rows_of(sets[1])}
     for number, file in files.items():
-        rows = frame.filter(pl.col("set").eq_missing(number)).cast({n: pl.String for n in names})
+        rows = frame.filter(pl.col("set").eq_missing(number)).cast(dict.fromkeys(names, pl.String))
         found = {tuple(row[name] for name in names): row["count"] for row in rows.to_dicts()}
         assert found == dict(naive.table(file, names))
 

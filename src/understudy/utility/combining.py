@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 Numbers = NDArray[np.float64]
+NORMAL = 1e12  # degrees of freedom from which t is the normal distribution, to all digits
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -217,8 +218,9 @@ def _squared(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _partial(within: Numbers, between: Numbers, n_sets: int) -> tuple[Numbers, Numbers]:
     drawing = between / n_sets
-    ratio = np.divide(within, drawing, out=np.full_like(within, np.inf), where=drawing > 0)
-    return within + drawing, (n_sets - 1) * (1 + ratio) ** 2
+    with np.errstate(over="ignore"):  # sets that hardly differ: as good as normal
+        ratio = np.divide(within, drawing, out=np.full_like(within, np.inf), where=drawing > 0)
+        return within + drawing, (n_sets - 1) * (1 + ratio) ** 2
 
 
 def _full(
@@ -228,7 +230,7 @@ def _full(
     variance = gross - within
     negative = variance < 0
     makeshift = negative | (gross == 0)
-    ratio = np.divide(within, gross, out=np.zeros_like(within), where=gross > 0)
+    ratio = np.divide(within, gross, out=np.zeros_like(within), where=~makeshift)
     freedom = np.where(makeshift, np.inf, (n_sets - 1) * (1 - ratio) ** 2)
     freedom = np.where(freedom > 0, freedom, np.inf)  # a variance of exactly 0
     return np.where(makeshift, within, variance), freedom, negative
@@ -263,7 +265,7 @@ def quantile(freedom: Any, level: float) -> Numbers:
 
     chance = 0.5 + level / 2
     degrees = np.asarray(freedom, dtype=np.float64)
-    finite = np.isfinite(degrees)
+    finite = degrees < NORMAL
     finite_quantile: Numbers = stdtrit(np.where(finite, degrees, 1.0), chance)
     return np.where(finite, finite_quantile, ndtri(chance))
 

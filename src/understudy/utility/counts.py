@@ -87,7 +87,7 @@ def combine_counts(
     --------
     >>> combined = combine_counts([[40, 60], [44, 56], [36, 64]], 100)
     >>> combined.estimate.tolist(), round(float(combined.standard_error[0]), 3)
-    ([40.0, 60.0], 5.394)
+    ([40.0, 60.0], 5.406)
     """
     values = np.asarray(counts, dtype=np.float64)
     if total < 1 or not np.isfinite(values).all() or (values < 0).any() or (values > total).any():

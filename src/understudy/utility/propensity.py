@@ -33,7 +33,7 @@ from understudy.utility.sets import as_sets, check_repeats
 __all__ = ["PropensityUtility", "propensity_utility"]
 
 MOST_PARAMETERS = 4000
-ENOUGH = 1e-8  # gain in log-likelihood at which pMSE no longer moves
+ENOUGH = 1e-7  # gain in log-likelihood before the last step, after which pMSE no longer moves
 Numbers = NDArray[np.float64]
 
 
@@ -194,7 +194,7 @@ def _one_set(
     model = BinaryLikelihood(used, events, trials, chosen)
     shape = Arrow(np.concatenate([[BORDER], rows.block[chosen]]))
     top = newton(model.evaluate, np.zeros(shape.size), shape, ENOUGH)
-    chance = model.probability(top.parameters)
+    chance = model.probability(top.parameters + top.last_step)
     pmse = float(trials @ (chance - 0.5) ** 2 / trials.sum())
     return pmse, int(chosen.sum()) - n_kept
 
