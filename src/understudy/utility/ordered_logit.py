@@ -75,6 +75,8 @@ def fit_ordered_logit(rows: Indicators, response: NDArray[np.integer], weights: 
     chosen = np.arange(top.parameters.size)
     if np.abs(top.last_step).max(initial=0.0) > SUSPICIOUS:
         moved = separated_columns(rows, place, categories.size, usable)
+        if not moved.any():  # no proof, and no estimate either: the search has not ended
+            moved[usable] = np.abs(top.last_step[n_cuts:]) > SUSPICIOUS
         status = [SEPARATED if hit else one for one, hit in zip(status, moved, strict=True)]
         scale = model.scale()[everywhere]
         chosen = independent_columns(top.information, scale, FLAT, Arrow(block).order())

@@ -22,7 +22,7 @@ from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.utility.comparison import Estimates, compare, per_set_frame
 from understudy.utility.design import Design, make_design, read_formula
-from understudy.utility.fitting import UNFITTED, Fit
+from understudy.utility.fitting import ABSENT, UNFITTED, Fit
 from understudy.utility.linear import fit_linear
 from understudy.utility.logistic import event_probability, fit_logistic
 from understudy.utility.noise import perfect_codes
@@ -278,7 +278,7 @@ class _Model:
             prediction = event_probability(fit, predictor)
         else:
             prediction = category_probabilities(fit, predictor) @ (1.0 + fit.categories)
-        absent = np.array([one == "absent" for one in fit.status], dtype=np.float64)
+        absent = np.array([one == ABSENT for one in fit.status], dtype=np.float64)
         return np.where(rows.linear(absent) > 0, np.nan, prediction)
 
 
