@@ -85,16 +85,24 @@ def test_every_module_says_why_it_exists(path: Path) -> None:
 PUBLIC = [
     "Microdata",
     "SyntheticSets",
+    "analysis_utility",
     "attribute_risk",
     "attribution_risk",
+    "combine_counts",
+    "combine_estimates",
+    "count_utility",
     "expected_risk",
     "identification_risk",
     "inherent_risk",
     "load_ce_like",
     "posterior_risk",
+    "propensity_utility",
     "read_microdata",
     "read_synthetic",
+    "regression_utility",
     "risk_lattice",
+    "table_utility",
+    "within_pattern_utility",
 ]
 
 

@@ -8,6 +8,9 @@ A study goes one way::
 `identification_risk` and `attribute_risk` say what an intruder learns from synthetic sets,
 `inherent_risk` what the data's own levels are, `risk_lattice` which knowledge is dangerous,
 `attribution_risk` what can be learned without rows; `expected_risk` and `posterior_risk` are exact.
+`table_utility`, `regression_utility`, `within_pattern_utility` and `propensity_utility` say what an
+analyst keeps, `analysis_utility` lets you ask an analysis of your own, and `combine_estimates` and
+`combine_counts` give valid intervals from several sets.
 
 Names are loaded when they are first used, so that importing the package takes no time.
 """
@@ -28,20 +31,35 @@ if TYPE_CHECKING:
     from understudy.risk.lattice import risk_lattice
     from understudy.risk.levels import inherent_risk
     from understudy.risk.without_rows import attribution_risk
+    from understudy.utility.analysis import analysis_utility
+    from understudy.utility.combining import combine_estimates
+    from understudy.utility.counts import combine_counts, count_utility
+    from understudy.utility.propensity import propensity_utility
+    from understudy.utility.regression import regression_utility
+    from understudy.utility.tables import table_utility
+    from understudy.utility.within_pattern import within_pattern_utility
 
 __all__ = [
     "Microdata",
     "SyntheticSets",
+    "analysis_utility",
     "attribute_risk",
     "attribution_risk",
+    "combine_counts",
+    "combine_estimates",
+    "count_utility",
     "expected_risk",
     "identification_risk",
     "inherent_risk",
     "load_ce_like",
     "posterior_risk",
+    "propensity_utility",
     "read_microdata",
     "read_synthetic",
+    "regression_utility",
     "risk_lattice",
+    "table_utility",
+    "within_pattern_utility",
 ]
 
 __version__ = "0.1.0"
@@ -49,16 +67,24 @@ __version__ = "0.1.0"
 _HOME = {
     "Microdata": "understudy.microdata.table",
     "SyntheticSets": "understudy.microdata.table",
+    "analysis_utility": "understudy.utility.analysis",
     "attribute_risk": "understudy.risk.attribute",
     "attribution_risk": "understudy.risk.without_rows",
+    "combine_counts": "understudy.utility.counts",
+    "combine_estimates": "understudy.utility.combining",
+    "count_utility": "understudy.utility.counts",
     "expected_risk": "understudy.risk.expected",
     "identification_risk": "understudy.risk.identification",
     "inherent_risk": "understudy.risk.levels",
     "load_ce_like": "understudy.microdata.bundled",
     "posterior_risk": "understudy.risk.expected",
+    "propensity_utility": "understudy.utility.propensity",
     "read_microdata": "understudy.microdata.reading",
     "read_synthetic": "understudy.microdata.synthetic",
+    "regression_utility": "understudy.utility.regression",
     "risk_lattice": "understudy.risk.lattice",
+    "table_utility": "understudy.utility.tables",
+    "within_pattern_utility": "understudy.utility.within_pattern",
 }
 
 

@@ -70,7 +70,9 @@ def read_synthetic(
     if not listed:
         raise InputError(
             expected="at least one synthetic file or data frame",
-            came="none",
+            came="none"
+            if isinstance(sources, Iterable)
+            else f"a value of type {type(sources).__name__}",
             do="give the synthetic versions of the data",
         )
     tables = [_read_one(data, source, number, encoding, delimiter)

@@ -1,0 +1,147 @@
+"""A user's own analysis: any function of a data frame, run on the original and on every set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.microdata.synthetic import as_sets
+from understudy.microdata.table import Microdata
+from understudy.utility.checks import check_level, check_rule
+from understudy.utility.comparison import Estimates, compare, per_set_frame
+from understudy.utility.fitting import ESTIMATED, UNFITTED
+from understudy.utility.printing import figure, text_table
+
+__all__ = ["AnalysisUtility", "analysis_utility"]
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class AnalysisUtility:
+    """A user's analysis of the original and of every set.
+
+    Attributes
+    ----------
+    estimates : frame
+        One row per quantity: the original's estimate and interval, the combined ones, their
+        overlap, whether significance is kept or lost, and a note where a set gave no estimate.
+    per_set : frame
+        Estimates set by set, with ``status``.
+    failures : mapping of int to str
+        By set (from 1): the kind of error that the analysis raised there.
+    """
+
+    estimates: pl.DataFrame
+    per_set: pl.DataFrame
+    failures: Mapping[int, str]
+    _sets: int = field(repr=False)
+
+    def __repr__(self) -> str:
+        """Show overlap and significance by quantity."""
+        rows = [
+            [row["quantity"], figure(row["original"]), figure(row["combined"]),
+             figure(row["overlap"], 3), row["significance"] or "-"]
+            for row in self.estimates.iter_rows(named=True)
+        ]  # fmt: skip
+        text = f"Analysis utility of {self._sets} sets\n" + text_table(
+            ["quantity", "original", "combined", "overlap", "significance"], rows
+        )
+        if self.failures:
+            text += f"\nfailed in {len(self.failures)} of {self._sets} sets"
+        return text
+
+
+def analysis_utility(
+    data: Microdata,
+    synthetic: Any,
+    analysis: Callable[[Any], tuple[Any, Any]],
+    *,
+    names: Sequence[str] | None = None,
+    rule: str = "partial",
+    level: float = 0.95,
+) -> AnalysisUtility:
+    """Run an analysis on the original and on every set, and compare what it finds.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    synthetic : SyntheticSets, or a list of frames or paths
+        The sets, row by row beside the data.
+    analysis : callable
+        Takes a data frame, of the kind that the data came in, and returns estimates and their
+        variances: two numbers, or two sequences of equal length.
+    names : sequence of str, optional
+        What the quantities are called; numbers from 1 on when left out.
+    rule : {"partial", "full"}
+        How estimates are combined.
+    level : float
+        Of the intervals, which use the normal distribution for the original.
+
+    Returns
+    -------
+    AnalysisUtility
+        An analysis that fails on a set is reported for that set; one that fails on the original
+        stops here.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import understudy as us
+    >>> frame = pl.DataFrame({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]})
+    >>> data = us.read_microdata(frame, synthesize="town")
+    >>> def share_of_a(frame):
+    ...     share = (frame["town"] == "a").mean()
+    ...     return share, share * (1 - share) / len(frame)
+    >>> us.analysis_utility(data, [frame, frame], share_of_a).estimates["combined"].to_list()
+    [0.75]
+    """
+    rule, level = check_rule(rule), check_level(level)
+    sets = as_sets(data, synthetic)
+    original = _estimates(analysis(data.frame()), None)
+    size = original.values.size
+    labels = [str(place + 1) for place in range(size)] if names is None else list(names)
+    if len(labels) != size:
+        raise InputError(
+            expected=f"{size} names, one for each estimate of the analysis",
+            came=str(len(labels)),
+            do="name every quantity, or leave the names out",
+        )
+    found, failures = [], {}
+    for number, frame in enumerate(sets, start=1):
+        try:
+            found.append(_estimates(analysis(frame), size))
+        except Exception as problem:  # noqa: BLE001 - an analysis may fail in any way, and is told
+            failures[number] = type(problem).__name__
+            nothing = np.full(size, np.nan)
+            found.append(Estimates(nothing, nothing, (UNFITTED,) * size))
+    frame = pl.DataFrame({"quantity": labels, **compare(original, found, rule, level)})
+    return AnalysisUtility(frame, per_set_frame(labels, found), failures, len(sets))
+
+
+def _estimates(returned: Any, size: int | None) -> Estimates:
+    """Check what an analysis returned."""
+    try:
+        values, variances = returned
+        values = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        variances = np.atleast_1d(np.asarray(variances, dtype=np.float64))
+        fine = values.ndim == 1 and values.shape == variances.shape
+        fine = fine and (size is None or values.size == size)
+    except (TypeError, ValueError):
+        fine = False
+    if not fine:
+        raise InputError(
+            expected="estimates and variances from the analysis: two sequences of equal length, "
+            "the same for every data set",
+            came="something else",
+            do="return two numbers or two sequences, a variance for every estimate",
+        )
+    errors = np.sqrt(np.where(variances >= 0, variances, np.nan))
+    return Estimates(values, errors, (ESTIMATED,) * values.size)

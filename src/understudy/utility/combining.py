@@ -1,0 +1,321 @@
+"""Combining rules: one estimate and an honest interval from m synthetic sets.
+
+The rules differ by what was synthesized. Where some variables stay as they are (partial), each
+set carries the sampling error of the original and the sets differ by the drawing alone. Where all
+variables are synthetic (full), the variance within a set has to be taken off again, and what is
+left can be negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.utility.checks import check_level, check_rule
+from understudy.utility.printing import figure, text_table
+
+__all__ = [
+    "CombinedEstimates",
+    "combine_estimates",
+    "interval_overlap",
+    "quantile",
+    "significance",
+]
+
+Numbers = NDArray[np.float64]
+NORMAL = 1e12  # degrees of freedom from which t is the normal distribution, to all digits
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CombinedEstimates:
+    """Estimates of one or several quantities, combined over m sets.
+
+    All arrays have the axis (quantity,), or none where a single quantity was given.
+
+    Attributes
+    ----------
+    estimate : float64
+        Mean of the sets' estimates.
+    variance : float64
+        Of the combined estimate; after the fallback where the rule gave a negative one.
+    standard_error : float64
+        Its square root.
+    within : float64
+        Mean of the sets' variances.
+    between : float64
+        Variance of the sets' estimates, divisor m - 1.
+    degrees_of_freedom : float64
+        Of the t distribution; infinite for the normal one.
+    lower, upper : float64
+        Ends of the interval.
+    negative : bool
+        Where the full rule gave a negative variance and the mean variance within the sets was
+        taken instead.
+    covariance : float64 (quantity, quantity), optional
+        Of the combined estimates, where covariance matrices were given.
+    rule : {"partial", "full"}
+        Which rule.
+    level : float
+        Of the intervals.
+    sets : int
+        m.
+    """
+
+    estimate: Numbers
+    variance: Numbers
+    standard_error: Numbers
+    within: Numbers
+    between: Numbers
+    degrees_of_freedom: Numbers
+    lower: Numbers
+    upper: Numbers
+    negative: NDArray[np.bool_]
+    covariance: Numbers | None
+    rule: str
+    level: float
+    sets: int
+
+    def __repr__(self) -> str:
+        """Show the estimates with their intervals, and say where the rule had to give way."""
+        columns = [
+            np.atleast_1d(one)
+            for one in (self.estimate, self.standard_error, self.lower, self.upper,
+                        self.degrees_of_freedom)
+        ]  # fmt: skip
+        rows = [
+            [str(place + 1), *[figure(float(column[place])) for column in columns]]
+            for place in range(columns[0].size)
+        ]
+        text = f"Combined over {self.sets} sets by the rule for {self.rule} synthesis\n"
+        header = ["quantity", "estimate", "standard error", "lower", "upper", "df"]
+        text += text_table(header, rows)
+        n_negative = int(np.sum(self.negative))
+        if n_negative:
+            text += (
+                f"\nnegative variance by the rule in {n_negative} of {len(rows)}: the mean "
+                "variance within the sets is shown, and the interval is a makeshift"
+            )
+        return text
+
+
+def combine_estimates(
+    estimates: Any, variances: Any, rule: str = "partial", *, level: float = 0.95
+) -> CombinedEstimates:
+    """Combine the estimates from m synthetic sets.
+
+    With mean estimate q, mean variance u and variance b between the sets:
+
+    - ``partial``: variance u + b/m, t with (m - 1)(1 + u/(b/m))² degrees of freedom;
+    - ``full``: variance (1 + 1/m) b - u, t with (m - 1)(1 - u/((1 + 1/m) b))² degrees of freedom.
+      Where it is not positive, u and the normal distribution are used and `negative` says so.
+
+    Where b is 0 the degrees of freedom are infinite.
+
+    Parameters
+    ----------
+    estimates : array (set,) or (set, quantity)
+        One estimate per set, or a vector of them.
+    variances : array of the same shape, or (set, quantity, quantity)
+        Squared standard errors, or covariance matrices.
+    rule : {"partial", "full"}
+        What kind of synthetic data the sets are.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    CombinedEstimates
+
+    References
+    ----------
+    Reiter, J. P. (2003). Inference for partially synthetic, public use microdata sets. Survey
+    Methodology 29(2), 181-188.
+
+    Raghunathan, T. E., Reiter, J. P. and Rubin, D. B. (2003). Multiple imputation for statistical
+    disclosure limitation. Journal of Official Statistics 19(1), 1-16.
+
+    Examples
+    --------
+    >>> combined = combine_estimates([1.0, 2.0, 3.0], [0.5, 0.5, 0.5])
+    >>> float(combined.estimate), round(float(combined.variance), 4)
+    (2.0, 0.8333)
+    >>> float(combined.degrees_of_freedom)
+    12.5
+    """
+    rule, level = check_rule(rule), check_level(level)
+    values, spreads, matrices = _check(estimates, variances)
+    n_sets = values.shape[0]
+    within = spreads.mean(axis=0)
+    between = values.var(axis=0, ddof=1)
+    between = np.where(np.all(values == values[0], axis=0), 0.0, between)  # no rounding left
+    if rule == "partial":
+        variance, freedom = _partial(within, between, n_sets)
+        negative = np.zeros(within.shape, dtype=bool)
+    else:
+        variance, freedom, negative = _full(within, between, n_sets)
+    estimate = values.mean(axis=0)
+    error = np.sqrt(variance)
+    reach = quantile(freedom, level) * error
+    return CombinedEstimates(
+        estimate=estimate,
+        variance=variance,
+        standard_error=error,
+        within=within,
+        between=between,
+        degrees_of_freedom=freedom,
+        lower=estimate - reach,
+        upper=estimate + reach,
+        negative=negative,
+        covariance=_covariance(values, matrices, rule),
+        rule=rule,
+        level=level,
+        sets=n_sets,
+    )
+
+
+def _check(estimates: Any, variances: Any) -> tuple[Numbers, Numbers, Numbers | None]:
+    """Numbers of the right shape: estimates, variances, and covariance matrices where given."""
+    try:
+        values = np.asarray(estimates, dtype=np.float64)
+        spreads = np.asarray(variances, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            expected="estimates and variances as arrays of numbers",
+            came="something that is not",
+            do="give one estimate and one variance per set, or rows of them of equal length",
+        ) from None
+    matrices = spreads if spreads.ndim == 3 and values.ndim == 2 else None
+    if values.ndim not in {1, 2} or spreads.shape not in {values.shape, _squared(values.shape)}:
+        raise InputError(
+            expected="estimates with axes (set,) or (set, quantity) and variances to match",
+            came=f"shapes {values.shape} and {spreads.shape}",
+            do="give a variance, the squared standard error, for every estimate",
+        )
+    if values.shape[0] < 2:
+        raise InputError(
+            expected="at least 2 synthetic sets, for the variance between them",
+            came=str(values.shape[0]),
+            do="make more sets: no rule gives an honest interval from one",
+        )
+    if matrices is not None:
+        spreads = np.diagonal(matrices, axis1=1, axis2=2)
+    if not (np.isfinite(values).all() and np.isfinite(spreads).all() and (spreads >= 0).all()):
+        raise InputError(
+            expected="finite estimates and variances that are not negative",
+            came="others",
+            do="leave out quantities that cannot be estimated in every set",
+        )
+    return values, spreads, matrices
+
+
+def _squared(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (*shape, shape[-1]) if len(shape) == 2 else shape
+
+
+def _partial(within: Numbers, between: Numbers, n_sets: int) -> tuple[Numbers, Numbers]:
+    drawing = between / n_sets
+    with np.errstate(over="ignore"):  # sets that hardly differ: as good as normal
+        ratio = np.divide(within, drawing, out=np.full_like(within, np.inf), where=drawing > 0)
+        return within + drawing, (n_sets - 1) * (1 + ratio) ** 2
+
+
+def _full(
+    within: Numbers, between: Numbers, n_sets: int
+) -> tuple[Numbers, Numbers, NDArray[np.bool_]]:
+    gross = (1 + 1 / n_sets) * between
+    variance = gross - within
+    negative = variance < 0
+    makeshift = negative | (gross == 0)
+    ratio = np.divide(within, gross, out=np.zeros_like(within), where=~makeshift)
+    freedom = np.where(makeshift, np.inf, (n_sets - 1) * (1 - ratio) ** 2)
+    freedom = np.where(freedom > 0, freedom, np.inf)  # a variance of exactly 0
+    return np.where(makeshift, within, variance), freedom, negative
+
+
+def _covariance(values: Numbers, matrices: Numbers | None, rule: str) -> Numbers | None:
+    if matrices is None:
+        return None
+    n_sets = values.shape[0]
+    centred = values - values.mean(axis=0)
+    between = centred.T @ centred / (n_sets - 1)
+    within: Numbers = matrices.mean(axis=0)
+    combined: Numbers = within + between / n_sets
+    return combined if rule == "partial" else (1 + 1 / n_sets) * between - within
+
+
+def quantile(freedom: Any, level: float) -> Numbers:
+    """How many standard errors an interval of this level reaches to either side.
+
+    Parameters
+    ----------
+    freedom : float or array
+        Degrees of freedom of the t distribution, infinite for the normal one.
+    level : float
+        Such as 0.95.
+
+    Returns
+    -------
+    float64, of the same shape
+    """
+    from scipy.special import ndtri, stdtrit
+
+    chance = 0.5 + level / 2
+    degrees = np.asarray(freedom, dtype=np.float64)
+    finite = degrees < NORMAL
+    finite_quantile: Numbers = stdtrit(np.where(finite, degrees, 1.0), chance)
+    return np.where(finite, finite_quantile, ndtri(chance))
+
+
+def interval_overlap(
+    lower: Numbers, upper: Numbers, other_lower: Numbers, other_upper: Numbers
+) -> Numbers:
+    """How much two intervals overlap: the mean of the common part's shares in each.
+
+    Parameters
+    ----------
+    lower, upper, other_lower, other_upper : float64 (quantity,)
+        Ends of the two intervals.
+
+    Returns
+    -------
+    float64 (quantity,)
+        1 for equal intervals, 0 where they touch; negative where they are apart, the gap in place
+        of the common part. nan where an interval has no length, unless they are equal.
+
+    References
+    ----------
+    Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). A framework for
+    evaluating the utility of data altered to protect confidentiality. The American Statistician
+    60(3), 224-232. doi:10.1198/000313006X124640
+    """
+    common = np.minimum(upper, other_upper) - np.maximum(lower, other_lower)
+    first, second = upper - lower, other_upper - other_lower
+    fine = (first > 0) & (second > 0)
+    shares = np.divide(common, first, out=np.full_like(common, np.nan), where=fine)
+    others = np.divide(common, second, out=np.full_like(common, np.nan), where=fine)
+    equal = (lower == other_lower) & (upper == other_upper)
+    return np.where(equal, 1.0, 0.5 * (shares + others))
+
+
+def significance(
+    lower: Numbers, upper: Numbers, other_lower: Numbers, other_upper: Numbers
+) -> list[str]:
+    """Say for each quantity whether the sets tell what the original tells.
+
+    Returns
+    -------
+    list of str
+        ``kept`` (both intervals lie on the same side of 0), ``lost`` (only the original's excludes
+        0), ``gained`` (only the sets' does), ``reversed`` (on different sides) or ``none``.
+    """
+    first = np.sign(lower) * (np.sign(lower) == np.sign(upper))
+    second = np.sign(other_lower) * (np.sign(other_lower) == np.sign(other_upper))
+    words = {(0, 0): "none", (1, 0): "lost", (0, 1): "gained"}
+    return [
+        words.get((abs(one), abs(other)), "kept" if one == other else "reversed")
+        for one, other in zip(first.astype(int).tolist(), second.astype(int).tolist(), strict=True)
+    ]

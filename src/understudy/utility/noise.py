@@ -1,0 +1,175 @@
+"""The noise floor: what a perfect synthesizer would score, by simulation and exactly.
+
+The perfect synthesizer redraws every record's label from the labels of its own pattern (METHOD's
+"Max"). Its sets differ from the original by chance alone, so a figure can be read only beside what
+it would be for such sets. Redrawing inside a pattern is a multinomial draw over the combinations
+of that pattern, so sets are simulated as counts, at a cost that grows with combinations.
+
+The expected absolute deviation of a cell needs no simulation. The cell's count is a sum of
+independent binomial counts, one per pattern, whose mean is the original count. For a whole number
+k, (1 - cos kt) / (1 - cos t) has the mean |k| over a period of t, and it is a trigonometric
+polynomial of degree below |k|; so the mean over M equally spaced points is exact for all
+|k| <= M, and taking expectations turns cos kt into the characteristic function.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.microdata.table import Microdata
+
+__all__ = [
+    "expected_cell_deviation",
+    "expected_deviation",
+    "perfect_codes",
+    "perfect_counts",
+]
+
+SPREADS = 9.0  # standard deviations that the points must reach; what is beyond has mass < 1e-15
+REST = 20.0  # and as many counts more, for the long tail of small counts
+NEGLIGIBLE = -45.0  # logarithm of a characteristic function that no longer counts
+
+
+def perfect_counts(
+    generator: np.random.Generator, data: Microdata, repeats: int
+) -> NDArray[np.int64]:
+    """Draw sets of the perfect synthesizer, as counts of the data's combinations.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        Source of the draws.
+    data : Microdata
+        The confidential data.
+    repeats : int
+        Number of sets.
+
+    Returns
+    -------
+    int64 (repeat, combination)
+        Every pattern keeps its size.
+    """
+    of_combination = data.patterns.of_combination
+    order = np.argsort(of_combination, kind="stable")  # combinations, pattern by pattern
+    first = np.searchsorted(of_combination[order], np.arange(len(data.patterns)))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - first[of_combination[order]]  # place within the pattern
+    by_rank = np.argsort(rank, kind="stable")
+    ends = np.cumsum(np.bincount(rank))
+    drawn = np.zeros((repeats, data.n_combinations), dtype=np.int64)
+    left = np.repeat(data.patterns.sizes[None, :], repeats, axis=0)  # records still to place
+    mass = data.patterns.sizes.copy()  # (pattern,) original records not yet passed
+    for start, end in zip(np.concatenate([[0], ends[:-1]]), ends, strict=True):
+        chosen = by_rank[start:end]  # one combination of every pattern that has so many
+        patterns = of_combination[chosen]
+        share = data.counts[chosen] / mass[patterns]
+        drawn[:, chosen] = generator.binomial(left[:, patterns], share)
+        left[:, patterns] -= drawn[:, chosen]
+        mass[patterns] -= data.counts[chosen]
+    return drawn
+
+
+def perfect_codes(generator: np.random.Generator, data: Microdata) -> NDArray[np.int32]:
+    """Draw one set of the perfect synthesizer, record by record.
+
+    Every record takes the synthesized levels of a record picked at random from its pattern.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        Source of the draws.
+    data : Microdata
+        The confidential data.
+
+    Returns
+    -------
+    int32 (record, synthesized variable)
+    """
+    pattern = data.patterns.of_combination[data.of_record]  # (record,)
+    by_pattern = np.argsort(pattern, kind="stable")
+    first = np.concatenate([[0], np.cumsum(data.patterns.sizes)[:-1]])
+    picked = by_pattern[first[pattern] + generator.integers(0, data.patterns.sizes[pattern])]
+    places = [data.names.index(name) for name in data.synthesized]
+    return data.combinations[:, places][data.of_record[picked]]
+
+
+def expected_cell_deviation(
+    data: Microdata, names: tuple[str, ...], of_combination: NDArray[np.integer], n_cells: int
+) -> NDArray[np.float64]:
+    """Expected absolute deviation of every cell of a table under the perfect synthesizer, exact.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    names : tuple of str
+        Variables of the table.
+    of_combination : integer (combination,)
+        The cell of each combination.
+    n_cells : int
+        Number of cells.
+
+    Returns
+    -------
+    float64 (cell,)
+    """
+    drawn = [name for name in data.synthesized if name in names]
+    groups = data.cells((*data.kept, *drawn))  # what one pattern adds to one cell
+    pattern_of_group = np.zeros(len(groups), dtype=np.int64)
+    pattern_of_group[groups.of_combination] = data.patterns.of_combination
+    cell_of_group = np.zeros(len(groups), dtype=np.int64)
+    cell_of_group[groups.of_combination] = of_combination
+    trials = data.patterns.sizes[pattern_of_group]
+    return expected_deviation(trials, groups.sizes, cell_of_group, n_cells)
+
+
+def expected_deviation(
+    trials: NDArray[np.int64],
+    means: NDArray[np.int64],
+    cell: NDArray[np.int64],
+    n_cells: int,
+) -> NDArray[np.float64]:
+    """Mean absolute deviation of sums of independent binomial counts from their means, exact.
+
+    Parameters
+    ----------
+    trials : int64 (part,)
+        Trials of each binomial count.
+    means : int64 (part,)
+        Its mean, a whole number: the probability is ``means / trials``.
+    cell : int64 (part,)
+        The cell that it is added to.
+    n_cells : int
+        Number of cells.
+
+    Returns
+    -------
+    float64 (cell,)
+        Expected absolute deviation of each cell's sum.
+    """
+    varies = (means > 0) & (means < trials)
+    size = trials[varies].astype(np.float64)
+    share = means[varies] / size
+    cell = cell[varies]
+    variance = np.bincount(cell, weights=size * share * (1 - share), minlength=n_cells)
+    points = 2 * np.ceil((SPREADS * np.sqrt(variance) + REST) / 2).astype(np.int64)  # (cell,)
+    total = np.where(variance > 0, points / 2.0, 0.0)
+    active = variance > 0
+    for step in range(int(points.max(initial=0)) // 2):
+        active &= step < points // 2
+        inside = active[cell]
+        if not inside.all():  # what is done is left behind, so that the work shrinks
+            size, share, cell = size[inside], share[inside], cell[inside]
+        if not size.size:
+            break
+        angle = (2 * step + 1) * np.pi / points  # (cell,)
+        here = angle[cell]
+        curve = -4 * share * (1 - share) * np.sin(here / 2) ** 2
+        turn = np.arctan2(share * np.sin(here), 1 - share + share * np.cos(here)) - share * here
+        length = np.bincount(cell, weights=0.5 * size * np.log1p(curve), minlength=n_cells)
+        turned = np.bincount(cell, weights=size * turn, minlength=n_cells)
+        term = np.exp(length) * np.cos(turned) / np.sin(angle / 2) ** 2
+        total[active] -= (term / points)[active]
+        active &= length > NEGLIGIBLE
+    return np.maximum(total, 0.0)

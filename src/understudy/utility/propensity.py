@@ -1,0 +1,223 @@
+"""Propensity utility: how well a regression tells synthetic records from original ones.
+
+The files are stacked, and the chance of a record to be synthetic is fitted from main effects and
+pairs of all variables. pMSE is the mean squared distance of the fitted chance from one half. In
+partly synthetic data the kept variables are the same in both files, so only parameters that
+involve a synthesized variable can find a difference: the null is counted over these alone, and
+simulated by the perfect synthesizer.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import SettingError
+from understudy.microdata.synthetic import as_sets
+from understudy.microdata.table import Microdata
+from understudy.randomness import check_seed, stream
+from understudy.utility.arrow import BORDER, Arrow
+from understudy.utility.checks import check_repeats
+from understudy.utility.design import Design, Formula, Indicators, make_design
+from understudy.utility.fitting import independent_columns, newton
+from understudy.utility.logistic import BinaryLikelihood
+from understudy.utility.marginals import TableCounts, count_sets, tabulate
+from understudy.utility.noise import perfect_counts
+from understudy.utility.printing import Spread, figure, spread_of, text_table
+
+__all__ = ["PropensityUtility", "propensity_utility"]
+
+MOST_PARAMETERS = 4000
+ENOUGH = 1e-7  # gain in log-likelihood before the last step, after which pMSE no longer moves
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PropensityUtility:
+    """Propensity-score mean squared error, with two nulls for partly synthetic data.
+
+    Attributes
+    ----------
+    pmse : Spread
+        Over the sets.
+    null_by_parameters : float
+        Expected pMSE when the synthesizer is right: the number of identified parameters that
+        involve a synthesized variable, times 1/8, divided by the number of stacked records; mean
+        over the sets. It holds for large cells.
+    ratio_to_parameters : float
+        Mean over the sets of pMSE over that null (the standardized pMSE for incomplete synthesis
+        of the R package synthpop).
+    null_by_perfect : Spread
+        pMSE of simulated perfect sets, which holds for small cells too.
+    ratio_to_perfect : float
+        Mean pMSE over the mean of these: 1 for a synthesizer that is right.
+    per_set : frame
+        ``set``, ``pmse``, ``parameters`` (identified, with a synthesized variable).
+    """
+
+    pmse: Spread
+    null_by_parameters: float
+    ratio_to_parameters: float
+    null_by_perfect: Spread
+    ratio_to_perfect: float
+    per_set: pl.DataFrame
+    _terms: tuple[str, ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        """Show pMSE with its nulls."""
+        rows = [
+            ["pMSE", figure(self.pmse.mean)],
+            ["null, by parameters with a synthesized variable", figure(self.null_by_parameters)],
+            ["  ratio", figure(self.ratio_to_parameters, 3)],
+            ["null, by perfect sets", figure(self.null_by_perfect.mean)],
+            ["  ratio", figure(self.ratio_to_perfect, 3)],
+        ]
+        title = f"Propensity utility of {self.pmse.number} sets, {len(self._terms)} terms\n"
+        return title + text_table(["figure", "value"], rows)
+
+
+def propensity_utility(
+    data: Microdata,
+    synthetic: Any,
+    *,
+    names: Sequence[str] | None = None,
+    pairs: bool = True,
+    repeats: int = 10,
+    seed: int | None = None,
+) -> PropensityUtility:
+    """Measure how well original and synthetic records can be told apart.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    synthetic : SyntheticSets, or a list of frames or paths
+        The sets, row by row beside the data.
+    names : sequence of str, optional
+        Variables of the model, at least one of them synthesized; all when left out.
+    pairs : bool
+        Whether pairs of variables enter beside main effects.
+    repeats : int
+        Perfect sets that the null is simulated from.
+    seed : int, optional
+        Makes the simulation repeatable.
+
+    Returns
+    -------
+    PropensityUtility
+
+    References
+    ----------
+    Snoke, J., Raab, G. M., Nowok, B., Dibben, C. and Slavkovic, A. (2018). General and specific
+    utility measures for synthetic data. Journal of the Royal Statistical Society A 181(3),
+    663-688. doi:10.1111/rssa.12358
+    """
+    design = _design(data, names, pairs)
+    counted = count_sets(as_sets(data, synthetic))
+    table = tabulate(counted, design.formula.names)
+    repeats = check_repeats(repeats)
+    generator = stream(check_seed(seed), "utility", "propensity")
+    perfect = table.counts_of(perfect_counts(generator, data, repeats))  # (repeat, cell)
+    rows = design.indicators(_ordered_codes(table, design))
+    drawn = _columns_with(design, data.synthesized)
+    fitted = [_one_set(rows, table.original, counts, drawn) for counts in table.synthetic]
+    by_chance = [_one_set(rows, table.original, counts, drawn)[0] for counts in perfect]
+    pmse = np.array([one for one, _ in fitted])
+    parameters = np.array([number for _, number in fitted], dtype=np.float64)
+    nulls = parameters / (8 * 2 * data.n_records)
+    return PropensityUtility(
+        pmse=spread_of(pmse),
+        null_by_parameters=float(nulls.mean()),
+        ratio_to_parameters=_mean_ratio(pmse, nulls),
+        null_by_perfect=spread_of(np.array(by_chance)),
+        ratio_to_perfect=_mean_ratio(pmse, np.full(pmse.size, np.mean(by_chance))),
+        per_set=pl.DataFrame(
+            {
+                "set": np.arange(1, pmse.size + 1, dtype=np.int32),
+                "pmse": pmse,
+                "parameters": parameters.astype(np.int64),
+            }
+        ),
+        _terms=tuple(":".join(term) for term in design.formula.terms),
+    )
+
+
+def _design(data: Microdata, names: Sequence[str] | None, pairs: bool) -> Design:
+    listed = list(data.names) if names is None else [data.variable(one).name for one in names]
+    if not set(listed) & set(data.synthesized):
+        raise SettingError(
+            expected="a propensity model with a synthesized variable",
+            came="kept variables only, which are the same in every set",
+            do="add a synthesized variable",
+        )
+    single = [(name,) for name in listed]
+    double = list(itertools.combinations(listed, 2)) if pairs else []
+    design = make_design(data, Formula("", None, (*single, *double)))
+    if len(design.columns) > MOST_PARAMETERS:
+        raise SettingError(
+            expected=f"a propensity model with at most {MOST_PARAMETERS:,} parameters",
+            came=f"{len(design.columns):,}",
+            do="name fewer variables, or leave the pairs out (pairs=False)",
+        )
+    return design
+
+
+def _ordered_codes(table: TableCounts, design: Design) -> NDArray[np.int32]:
+    """Codes of the cells in the order of the design's variables: (cell, variable)."""
+    return table.codes[:, [table.names.index(name) for name in design.formula.names]]
+
+
+def _columns_with(design: Design, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Which columns involve one of these variables: (column,)."""
+    involved = [bool(set(term) & set(names)) for term in design.formula.terms]
+    return np.repeat(involved, design.widths)
+
+
+def _one_set(
+    rows: Indicators,
+    original: NDArray[np.int64],
+    synthetic: NDArray[np.int64],
+    drawn: NDArray[np.bool_],
+) -> tuple[float, int]:
+    """Find one set's pMSE, and the number of identified parameters with synthesized variables."""
+    occurs = original + synthetic > 0
+    used = Indicators(rows.places[occurs], rows.widths, rows.block)
+    events = synthetic[occurs].astype(np.float64)
+    trials = events + original[occurs]
+    chosen = _identified(used, np.ones(drawn.size, dtype=bool))
+    n_kept = int(_identified(used, ~drawn).sum())
+    model = BinaryLikelihood(used, events, trials, chosen)
+    shape = Arrow(np.concatenate([[BORDER], rows.block[chosen]]))
+    top = newton(model.evaluate, np.zeros(shape.size), shape, ENOUGH)
+    chance = model.probability(top.parameters + top.last_step)
+    pmse = float(trials @ (chance - 0.5) ** 2 / trials.sum())
+    return pmse, int(chosen.sum()) - n_kept
+
+
+def _identified(rows: Indicators, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Choose columns that are independent of each other and of the intercept: (column,)."""
+    places = np.flatnonzero(among)
+    weights = np.ones(len(rows.places))
+    counts = rows.sums(weights)[places]
+    size = counts.size
+    products = np.empty((size + 1, size + 1))  # the intercept last
+    products[size, size] = weights.sum()
+    products[size, :size] = products[:size, size] = counts
+    products[:size, :size] = rows.gram(weights)[np.ix_(places, places)]
+    order = Arrow(np.append(rows.block[places], BORDER)).order()
+    found = independent_columns(products, np.diagonal(products), order=order)
+    chosen = np.zeros(among.size, dtype=bool)
+    # A column less, where the intercept is a sum of others: the model is the same.
+    chosen[places[found[found < size]] if size in found else places[found[1:]]] = True
+    return chosen
+
+
+def _mean_ratio(values: Numbers, nulls: Numbers) -> float:
+    fine = nulls > 0
+    return float((values[fine] / nulls[fine]).mean()) if fine.any() else float("nan")

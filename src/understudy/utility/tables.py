@@ -1,0 +1,290 @@
+"""Global utility: how far the tables of the synthetic sets are from those of the original.
+
+All tables of one, two or three variables that hold a synthesized variable are compared cell by
+cell. Beside every deviation stands the noise floor, the deviation of the perfect synthesizer:
+without it nobody can tell whether a number is large.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import SettingError
+from understudy.microdata.synthetic import as_sets
+from understudy.microdata.table import Microdata
+from understudy.randomness import check_seed, stream
+from understudy.utility.checks import check_repeats
+from understudy.utility.marginals import (
+    CountedSets,
+    TableCounts,
+    count_sets,
+    level_columns,
+    tabulate,
+)
+from understudy.utility.measures import Measures, table_measures
+from understudy.utility.noise import expected_cell_deviation, perfect_counts
+from understudy.utility.printing import Spread, figure, spread_of, text_table
+
+__all__ = ["TableUtility", "table_utility"]
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TableUtility:
+    """Deviations of tables, with the noise floor beside each.
+
+    Attributes
+    ----------
+    deviation : mapping of int to float
+        By order of the tables: the sum of absolute differences between original and synthetic
+        counts, added over the tables of that order, averaged over the sets.
+    noise_floor : mapping of int to float
+        What the perfect synthesizer scores, exactly: the expectation, free of simulation error.
+    spread : mapping of int to Spread
+        Mean, smallest and largest deviation over the sets.
+    simulated_floor : mapping of int to Spread
+        The same over simulated perfect sets: how far one set's figure can be off by chance.
+    tables : frame
+        One row per table: cells, deviation (mean, minimum, maximum over the sets), noise floor
+        (exact and simulated), and the standardized measures, averaged over the sets, each with the
+        mean over simulated perfect sets (ending in ``_floor``); see
+        `understudy.utility.measures.Measures` for what each is.
+    per_set : frame
+        Deviation by set and order.
+    """
+
+    deviation: Mapping[int, float]
+    noise_floor: Mapping[int, float]
+    spread: Mapping[int, Spread]
+    simulated_floor: Mapping[int, Spread]
+    tables: pl.DataFrame
+    per_set: pl.DataFrame
+    _counted: CountedSets = field(repr=False)
+    _names: tuple[tuple[str, ...], ...] = field(repr=False)
+
+    @cached_property
+    def signed(self) -> pl.DataFrame:
+        """Synthetic minus original count, the data of the density plots.
+
+        Columns ``order``, ``table``, ``set`` (from 1), ``cell`` (number within the table, in
+        lexicographic order of the levels) and ``deviation``; one row for every cell that is not
+        empty in the original and in all sets.
+        """
+        return pl.concat([self._signed(names) for names in self._names])
+
+    def cells(self, names: Sequence[str]) -> pl.DataFrame:
+        """Show one table cell by cell, the largest mean deviation first.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Variables of the table, at least one of them synthesized.
+
+        Returns
+        -------
+        frame
+            The levels, ``original`` count, ``mean``, ``minimum`` and ``maximum`` count over the
+            sets, and ``noise_floor``: the expected absolute deviation of a perfect set.
+        """
+        listed = [names] if isinstance(names, str) else list(names)
+        data = self._counted.data
+        if not {data.variable(name).name for name in listed} & set(data.synthesized):
+            raise SettingError(
+                expected="a table with a synthesized variable",
+                came="a table of kept variables only, which is the same in every set",
+                do="add a synthesized variable to the table",
+            )
+        table = tabulate(self._counted, listed)
+        floor = expected_cell_deviation(data, table.names, table.of_combination, table.n_cells)
+        return (
+            pl.DataFrame(
+                {
+                    **level_columns(data, table.names, table.codes),
+                    "original": table.original,
+                    "mean": table.synthetic.mean(axis=0),
+                    "minimum": table.synthetic.min(axis=0),
+                    "maximum": table.synthetic.max(axis=0),
+                    "deviation": np.abs(table.synthetic - table.original).mean(axis=0),
+                    "noise_floor": floor,
+                }
+            )
+            .with_row_index("cell")
+            .sort("deviation", "cell", descending=[True, False])
+        )
+
+    def _signed(self, names: tuple[str, ...]) -> pl.DataFrame:
+        table = tabulate(self._counted, names)
+        n_sets = self._counted.n_sets
+        return pl.DataFrame(
+            {
+                "set": np.repeat(np.arange(1, n_sets + 1, dtype=np.int32), table.n_cells),
+                "cell": np.tile(np.arange(table.n_cells, dtype=np.int32), n_sets),
+                "deviation": (table.synthetic - table.original).reshape(-1),
+            }
+        ).select(pl.lit(len(names), pl.Int32).alias("order"), pl.lit(table.title).alias("table"),
+                 "set", "cell", "deviation")  # fmt: skip
+
+    def __repr__(self) -> str:
+        """Show the figures by order: sums over many cells, nothing of a single record."""
+        rows = [
+            [
+                f"{order}-way",
+                str(self.tables.filter(pl.col("order") == order).height),
+                figure(self.deviation[order]),
+                f"{figure(self.spread[order].minimum)} to {figure(self.spread[order].maximum)}",
+                figure(self.noise_floor[order]),
+                _ratio(self.deviation[order], self.noise_floor[order]),
+            ]
+            for order in self.deviation
+        ]
+        header = ["tables", "number", "deviation", "over the sets", "noise floor", "ratio"]
+        return f"Table utility of {self._counted.n_sets} sets\n" + text_table(header, rows)
+
+
+def table_utility(
+    data: Microdata,
+    synthetic: Any,
+    orders: Sequence[int] = (1, 2, 3),
+    *,
+    repeats: int = 20,
+    seed: int | None = None,
+) -> TableUtility:
+    """Compare all small tables of the synthetic sets with those of the original.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    synthetic : SyntheticSets, or a list of frames or paths
+        The sets, row by row beside the data.
+    orders : sequence of int
+        Numbers of variables in a table; every table that holds a synthesized variable is made.
+    repeats : int
+        Simulated perfect sets, for the spread of the noise floor.
+    seed : int, optional
+        Makes the simulation repeatable.
+
+    Returns
+    -------
+    TableUtility
+        Deviations are sums of counts; the paper prints them divided by 100.
+
+    References
+    ----------
+    Raab, G. M., Nowok, B. and Dibben, C. (2021). Assessing, visualizing and improving the utility
+    of synthetic data. arXiv:2109.12717.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import understudy as us
+    >>> frame = pl.DataFrame({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]})
+    >>> data = us.read_microdata(frame, synthesize="town")
+    >>> other = frame.with_columns(town=pl.Series(["a", "a", "a", "b"]))
+    >>> us.table_utility(data, [other], orders=(1, 2), seed=1).deviation
+    {1: 0.0, 2: 4.0}
+    """
+    listed = _check_orders(data, orders)
+    counted = count_sets(as_sets(data, synthetic))
+    generator = stream(check_seed(seed), "utility", "tables")
+    perfect = perfect_counts(generator, data, check_repeats(repeats))  # (repeat, combination)
+    names = [table for order in listed for table in _tables_of(data, order)]
+    rows = []
+    reached = {order: np.zeros(counted.n_sets) for order in listed}
+    simulated = {order: np.zeros(repeats) for order in listed}
+    floors = dict.fromkeys(listed, 0.0)
+    for variables in names:
+        table = tabulate(counted, variables)
+        order = len(variables)
+        own = table_measures(table.original, table.synthetic, table.kept_cell)
+        by_chance = table_measures(table.original, table.counts_of(perfect), table.kept_cell)
+        floor = _exact_floor(data, table)
+        reached[order] += own.deviation
+        simulated[order] += by_chance.deviation
+        floors[order] += floor
+        rows.append(_table_row(table, own, by_chance, floor))
+    return TableUtility(
+        deviation={order: float(values.mean()) for order, values in reached.items()},
+        noise_floor=floors,
+        spread={order: spread_of(values) for order, values in reached.items()},
+        simulated_floor={order: spread_of(values) for order, values in simulated.items()},
+        tables=pl.DataFrame(rows),
+        per_set=_per_set(reached),
+        _counted=counted,
+        _names=tuple(names),
+    )
+
+
+def _check_orders(data: Microdata, orders: Sequence[int]) -> list[int]:
+    """Orders as given, each once, rising; those beyond the number of variables make no table."""
+    listed = [orders] if isinstance(orders, int) else list(orders)
+    whole = all(isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in listed)
+    kept = sorted({one for one in listed if one <= len(data.names)}) if whole else []
+    if not kept:
+        raise SettingError(
+            expected=f"orders of tables from 1 to {len(data.names)}, the number of variables",
+            came="none" if not listed else "others",
+            do="give for instance orders=(1, 2, 3)",
+        )
+    return kept
+
+
+def _tables_of(data: Microdata, order: int) -> list[tuple[str, ...]]:
+    """List the tables of one order that hold a synthesized variable."""
+    names = (*data.synthesized, *data.kept)
+    drawn = set(data.synthesized)
+    return [table for table in itertools.combinations(names, order) if drawn & set(table)]
+
+
+def _exact_floor(data: Microdata, table: TableCounts) -> float:
+    cells = expected_cell_deviation(data, table.names, table.of_combination, table.n_cells)
+    return float(cells.sum())
+
+
+def _table_row(
+    table: TableCounts, own: Measures, by_chance: Measures, floor: float
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "order": len(table.names),
+        "table": table.title,
+        "cells": int((table.original > 0).sum()),
+        "deviation": float(own.deviation.mean()),
+        "deviation_minimum": float(own.deviation.min()),
+        "deviation_maximum": float(own.deviation.max()),
+        "noise_floor": floor,
+        "noise_floor_simulated": float(by_chance.deviation.mean()),
+    }
+    for one in fields(Measures):
+        if one.name != "deviation":
+            row[one.name] = _mean(getattr(own, one.name))
+            row[f"{one.name}_floor"] = _mean(getattr(by_chance, one.name))
+    return row
+
+
+def _mean(values: Numbers) -> float | None:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else None
+
+
+def _per_set(reached: Mapping[int, Numbers]) -> pl.DataFrame:
+    return pl.concat(
+        [
+            pl.DataFrame(
+                {"set": np.arange(1, values.size + 1, dtype=np.int32), "deviation": values}
+            ).select("set", pl.lit(order, pl.Int32).alias("order"), "deviation")
+            for order, values in reached.items()
+        ]
+    )
+
+
+def _ratio(value: float, floor: float) -> str:
+    return figure(value / floor, 3) if floor > 0 else "-"

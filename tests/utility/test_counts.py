@@ -1,0 +1,142 @@
+"""Counts with combined errors, and a user's own analysis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.naive import utility as naive
+from tests.utility.making import data_from, perfect_sets, rows_of, some_data, uniform_sets
+
+import understudy as us
+from understudy.errors import InputError, SettingError
+from understudy.microdata.table import SyntheticSets
+from understudy.randomness import stream
+
+
+def test_counts_are_combined_by_the_rule() -> None:
+    data = some_data(41)
+    sets = uniform_sets(data, 3)
+    found = us.count_utility(data, sets, ["town", "age"])
+    tables = [naive.table(rows_of(frame), ["town", "age"]) for frame in sets]
+    n = data.n_records
+    for row in found.cells.iter_rows(named=True):
+        counts = np.array([table[row["town"], row["age"]] for table in tables])
+        share = counts / n
+        combined = us.combine_estimates(share, share * (1 - share) / n)
+        assert row["count"] == pytest.approx(n * float(combined.estimate))
+        assert row["share"] == pytest.approx(float(combined.estimate))
+        assert row["standard_error"] == pytest.approx(n * float(combined.standard_error))
+        assert row["upper"] == pytest.approx(n * float(combined.upper))
+    assert found.mean_overlap == pytest.approx(found.cells["overlap"].mean())
+    assert "mean interval overlap" in repr(found)
+
+
+def test_an_empty_cell_has_no_error_and_says_so() -> None:
+    data = data_from({"sex": ["f", "m"] * 5, "town": ["a", "b"] * 5}, ["town"])
+    sets = SyntheticSets(data, np.zeros((2, 10, 1), dtype=np.int32))
+    found = us.count_utility(data, sets, "town")
+    row = found.cells.filter(pl.col("town") == "b").to_dicts()[0]
+    assert row["original"] == 5
+    assert row["count"] == 0
+    assert row["standard_error"] is None
+    assert "cannot be told" in row["note"]
+    assert found.mean_overlap is None
+
+
+def test_wrong_tables_and_counts_are_told() -> None:
+    data = some_data(42)
+    sets = uniform_sets(data, 2)
+    with pytest.raises(SettingError, match="kept variables only"):
+        us.count_utility(data, sets, ["sex"])
+    with pytest.raises(InputError, match="at least 2 synthetic sets"):
+        us.count_utility(data, [data.frame()], ["town"])
+    with pytest.raises(InputError, match="counts from 0"):
+        us.combine_counts([[11], [3]], 10)
+
+
+def test_intervals_of_counts_cover() -> None:
+    """The share of one town in the population, from samples and perfect-model sets.
+
+    1,500 trials: kept group sizes are fixed, the town's share in each of two groups is redrawn
+    from its posterior and all labels from it. Coverage of 95 % has a standard error of 0.56 %;
+    asked for is 92.5 to 97.5 %: false alarm below 1e-5 for an exact rule.
+    """
+    generator = stream(43, "test", "coverage", "counts")
+    trials, sizes, truth, m = 1500, np.array([300, 200]), np.array([0.2, 0.35]), 5
+    sample = generator.binomial(sizes, truth, (trials, 2))
+    share = generator.beta(
+        sample[:, None, :] + 0.5, (sizes - sample)[:, None, :] + 0.5, (trials, m, 2)
+    )
+    counts = generator.binomial(sizes, share).sum(axis=2)  # (trial, set)
+    found = us.combine_counts(counts.T, int(sizes.sum()))
+    target = float(sizes @ truth)
+    covered = ((found.lower <= target) & (target <= found.upper)).mean()
+    assert 0.925 <= covered <= 0.975
+
+
+def shares(frame: Any) -> tuple[list[float], list[float]]:
+    """Share of each of two towns, with their variances."""
+    found = [float((frame["town"] == town).mean()) for town in ("t0", "t1")]
+    return found, [one * (1 - one) / len(frame) for one in found]
+
+
+def test_own_analysis_is_combined() -> None:
+    data = some_data(44)
+    sets = perfect_sets(data, 3)
+    found = us.analysis_utility(data, sets, shares, names=["t0", "t1"])
+    values = np.array([shares(frame) for frame in sets])  # (set, estimates and variances, town)
+    combined = us.combine_estimates(values[:, 0], values[:, 1])
+    np.testing.assert_allclose(found.estimates["combined"].to_numpy(), combined.estimate)
+    np.testing.assert_allclose(found.estimates["combined_lower"].to_numpy(), combined.lower)
+    assert found.estimates["original"].to_list() == shares(data.frame())[0]
+    assert found.failures == {}
+    assert "t0" in repr(found)
+
+
+def test_own_analysis_that_fails_on_a_set_is_reported() -> None:
+    data = some_data(45)
+    sets = uniform_sets(data, 3)
+    calls = []
+
+    def touchy(frame: Any) -> tuple[float, float]:
+        calls.append(1)
+        if len(calls) == 3:
+            raise ZeroDivisionError
+        return (float("nan"), 1.0) if len(calls) == 4 else (0.5, 0.1)
+
+    found = us.analysis_utility(data, sets, touchy)
+    assert found.failures == {2: "ZeroDivisionError"}
+    assert found.estimates["combined"].to_list() == [None]
+    assert found.estimates["note"].to_list() == ["no fit in 1 of 3 sets; not finite in 1 of 3 sets"]
+    assert found.per_set["status"].to_list() == ["estimated", "no fit", "estimated"]
+    assert "failed in 1 of 3 sets" in repr(found)
+
+
+def always(returned: Any) -> Any:
+    """Make an analysis that does not look at the data."""
+
+    def analysis(frame: Any) -> Any:
+        return returned
+
+    return analysis
+
+
+def test_own_analysis_must_return_what_it_promises() -> None:
+    data = some_data(46)
+    sets = uniform_sets(data, 2)
+    for wrong in (3, ("a", "b"), ([1.0, 2.0], [0.1]), (1.0, 2.0, 3.0)):
+        with pytest.raises(InputError, match="estimates and variances"):
+            us.analysis_utility(data, sets, always(wrong))
+    with pytest.raises(InputError, match="1 names"):
+        us.analysis_utility(data, sets, always((1.0, 0.1)), names=["a", "b"])
+    negative = us.analysis_utility(data, sets, always((1.0, -0.1)))
+    assert "not finite in the original" in negative.estimates["note"][0]
+
+
+def test_full_rule_says_where_it_gave_way() -> None:
+    data = some_data(47)
+    found = us.analysis_utility(data, [data.frame()] * 3, shares, rule="full")
+    assert "negative variance" in found.estimates["note"][0]

@@ -1,0 +1,329 @@
+"""Tables and their measures against slow twins, and the noise floor against enumeration.
+
+Tests that simulate use fixed seeds, so they cannot fail by chance from run to run; the false-alarm
+rates say how likely a correct program was to fail when the seed was chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import utility as naive
+from tests.utility.making import data_from, perfect_sets, rows_of, some_data, uniform_sets
+
+import understudy as us
+from understudy.errors import InputError, SettingError
+from understudy.microdata.label_table import combined_labels, empirical_labels
+from understudy.microdata.table import SyntheticSets
+from understudy.randomness import stream
+from understudy.utility import marginals
+from understudy.utility.marginals import count_sets, tabulate
+from understudy.utility.measures import table_measures
+from understudy.utility.noise import (
+    expected_deviation,
+    perfect_codes,
+    perfect_counts,
+)
+
+MEASURES = [
+    *("deviation", "total_variation", "pmse", "s_pmse", "s_pmse_partial"),
+    *("freeman_tukey", "s_freeman_tukey", "s_freeman_tukey_partial"),
+]
+
+
+@pytest.mark.parametrize("second", [False, True])
+@pytest.mark.parametrize("dense", [1 << 22, 1])
+@pytest.mark.parametrize("largest_key", [1 << 62, 1])
+def test_deviations_are_those_of_the_twin(
+    second: bool, dense: int, largest_key: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(marginals, "LARGEST_DENSE", dense)
+    monkeypatch.setattr(marginals, "LARGEST_KEY", largest_key)
+    data = some_data(1, second=second)
+    sets = uniform_sets(data, 3)
+    found = us.table_utility(data, sets, seed=1, repeats=2)
+    original = rows_of(data.frame())
+    files = [rows_of(frame) for frame in sets]
+    for order in (1, 2, 3):
+        names = naive.tables_of(data.synthesized, data.kept, order)
+        per_set = [sum(naive.deviation(original, file, one) for one in names) for file in files]
+        assert found.deviation[order] == pytest.approx(np.mean(per_set), rel=1e-12)
+        assert found.spread[order].minimum == min(per_set)
+        assert found.spread[order].maximum == max(per_set)
+        rows = found.per_set.filter(pl.col("order") == order)
+        assert rows["deviation"].to_list() == per_set
+        assert found.tables.filter(pl.col("order") == order).height == len(names)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_every_measure_is_that_of_the_twin(second: bool) -> None:
+    data = some_data(2, second=second)
+    sets = uniform_sets(data, 2)
+    found = us.table_utility(data, sets, seed=1, repeats=1)
+    original = rows_of(data.frame())
+    files = [rows_of(frame) for frame in sets]
+    for row in found.tables.iter_rows(named=True):
+        names = row["table"].split(" by ")
+        twins = [naive.measures(original, file, names, data.kept) for file in files]
+        for measure in MEASURES:
+            mean = np.mean([twin[measure] for twin in twins])
+            assert row[measure] == pytest.approx(mean, rel=1e-10), (row["table"], measure)
+
+
+def test_measures_worked_by_hand() -> None:
+    # Two cells in one kept cell: 30 and 10 against 20 and 20, of 40 records.
+    found = table_measures(np.array([30, 10]), np.array([[20, 20]]), np.array([0, 0]))
+    assert found.deviation.tolist() == [20.0]
+    assert found.total_variation.tolist() == [0.25]
+    # propensities 20/50 and 20/30: (50 (0.1)^2 + 30 (1/6)^2) / 80
+    assert found.pmse[0] == pytest.approx((50 * 0.01 + 30 / 36) / 80)
+    assert found.s_pmse[0] == pytest.approx(found.pmse[0] * 16 * 40)
+    tukey = 4 * ((math.sqrt(30) - math.sqrt(20)) ** 2 + (math.sqrt(20) - math.sqrt(10)) ** 2)
+    assert found.freeman_tukey[0] == pytest.approx(tukey)
+
+
+def test_no_degree_of_freedom_is_no_number() -> None:
+    found = table_measures(np.array([5, 6]), np.array([[5, 6]]), np.array([0, 1]))
+    assert math.isnan(found.s_pmse_partial[0])
+    data = data_from({"sex": ["f", "m", "f", "m"], "town": ["a", "b", "a", "b"]}, ["town"])
+    tables = us.table_utility(data, [data.frame()], seed=1).tables
+    assert tables["s_pmse_partial"].to_list() == [0.0, None]
+    assert tables["s_pmse"].to_list() == [0.0, 0.0]
+
+
+def test_signed_deviations_add_up() -> None:
+    data = some_data(3)
+    sets = uniform_sets(data, 2)
+    found = us.table_utility(data, sets, orders=(1, 2), seed=1)
+    totals = found.signed.group_by("order", "set").agg(pl.col("deviation").abs().sum())
+    expected = found.per_set.with_columns(pl.col("deviation").cast(pl.Int64))
+    assert (
+        totals.sort("order", "set").rows()
+        == expected.select(totals.columns).sort("order", "set").rows()
+    )
+    assert found.signed.group_by("table", "set").agg(pl.col("deviation").sum())[
+        "deviation"
+    ].to_list() == [0] * (3 * 2)
+
+
+def test_cells_are_those_of_the_twin() -> None:
+    data = some_data(4, second=True)
+    sets = uniform_sets(data, 3)
+    found = us.table_utility(data, sets, seed=1).cells(["age", "town"])
+    original = naive.table(rows_of(data.frame()), ["town", "age"])
+    counts = [naive.table(rows_of(frame), ["town", "age"]) for frame in sets]
+    for row in found.iter_rows(named=True):
+        cell = (row["town"], row["age"])
+        assert row["original"] == original[cell]
+        assert row["mean"] == pytest.approx(np.mean([one[cell] for one in counts]))
+        assert row["maximum"] == max(one[cell] for one in counts)
+    with pytest.raises(SettingError, match="kept variables only"):
+        us.table_utility(data, sets, orders=(1,), seed=1).cells("sex")
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_exact_floor_is_that_of_convolution(second: bool) -> None:
+    data = some_data(5, n=120, labels=4, second=second)
+    found = us.table_utility(data, [data.frame()], seed=1)
+    original = rows_of(data.frame())
+    for row in found.tables.iter_rows(named=True):
+        names = row["table"].split(" by ")
+        twin = naive.table_floor(original, names, data.kept, data.synthesized)
+        assert row["noise_floor"] == pytest.approx(twin, rel=1e-10)
+    for order in (1, 2, 3):
+        assert found.deviation[order] == 0
+        rows = found.tables.filter(pl.col("order") == order)
+        assert found.noise_floor[order] == pytest.approx(rows["noise_floor"].sum())
+
+
+@given(
+    st.lists(
+        st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))),
+        min_size=1,
+        max_size=6,
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_expected_deviation_of_any_sum(parts: list[tuple[int, int]]) -> None:
+    trials, means = np.array(parts).T
+    found = expected_deviation(trials, means, np.zeros(len(parts), dtype=np.int64), 1)
+    assert found[0] == pytest.approx(naive.expected_deviation(parts), rel=1e-9, abs=1e-9)
+
+
+def test_expected_deviation_of_large_counts() -> None:
+    # One binomial has a closed form, whatever its size.
+    trials = np.array([1, 2, 10, 1000, 10**6, 10**9, 7])
+    means = np.array([0, 1, 9, 1, 3 * 10**5, 5 * 10**8, 7])
+    found = expected_deviation(trials, means, np.arange(trials.size), trials.size)
+    twin = [naive.binomial_deviation(int(n), int(k)) for n, k in zip(trials, means, strict=True)]
+    twin[5] = math.sqrt(10**9 / 4 * 2 / math.pi)  # normal, where the closed form loses digits
+    np.testing.assert_allclose(found, twin, rtol=2e-9, atol=1e-9)
+
+
+def test_simulated_floor_agrees_with_exact() -> None:
+    # Three means of 400 repeats against their expectation at 5 standard errors: false alarm
+    # below 3 * 1e-6.
+    data = some_data(6, n=500)
+    found = us.table_utility(data, [data.frame()], seed=11, repeats=400)
+    for order in (1, 2, 3):
+        spread = found.simulated_floor[order]
+        assert spread.standard_error is not None
+        assert abs(spread.mean - found.noise_floor[order]) < 5 * spread.standard_error
+        assert spread.minimum < found.noise_floor[order] < spread.maximum
+
+
+def test_floor_of_the_bundled_data_is_known() -> None:
+    # METHOD gives 6.7 / 34 / 55, in hundreds, for data made like these.
+    data = us.load_ce_like()
+    floor = us.table_utility(data, [data.frame()], seed=1, repeats=1).noise_floor
+    assert [round(floor[order] / 100) for order in (1, 2, 3)] == [7, 34, 54]
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_both_ways_to_draw_perfect_sets_agree(second: bool) -> None:
+    # Means of 300 sets by counts, by records and by the label table, each combination against
+    # its count at 6 standard errors: false alarm below 3 * 40 * 2e-9.
+    data = some_data(7, n=200, labels=4, second=second)
+    repeats = 300
+    drawn = perfect_counts(stream(1, "a"), data, repeats)
+    assert (np.bincount(data.patterns.of_combination, weights=drawn[0])
+            == data.patterns.sizes).all()  # fmt: skip
+    generator = stream(2, "b")
+    places = [data.names.index(name) for name in data.synthesized]
+    labels = combined_labels(data, data.combinations[:, places])
+    key = {
+        (int(pattern), int(label)): place
+        for place, (pattern, label) in enumerate(
+            zip(data.patterns.of_combination, labels, strict=True)
+        )
+    }
+    pattern = data.patterns.of_combination[data.of_record].tolist()
+    by_record = np.zeros((2, data.n_combinations))
+    for _ in range(repeats):
+        picked = combined_labels(data, perfect_codes(generator, data)).tolist()
+        table = empirical_labels(data).draw(generator, data).tolist()
+        for source, chosen in enumerate((picked, table)):
+            for pair, count in Counter(zip(pattern, chosen, strict=True)).items():
+                by_record[source, key[pair]] += count / repeats
+    sizes = data.patterns.sizes[data.patterns.of_combination]
+    error = np.sqrt(data.counts * (1 - data.counts / sizes) / repeats)
+    for mean in (drawn.mean(axis=0), *by_record):
+        assert (np.abs(mean - data.counts) <= 6 * error + 1e-9).all()
+
+
+@st.composite
+def _small_sets(draw: st.DrawFn) -> SyntheticSets:
+    n = draw(st.integers(2, 25))
+    column = st.lists(st.sampled_from("abc"), min_size=n, max_size=n)
+    names = draw(st.sampled_from([("x",), ("x", "y"), ("x", "y", "z")]))
+    kept = {name: draw(column) for name in names}
+    several = column.filter(lambda levels: len(set(levels)) > 1)
+    drawn = {name: draw(several) for name in draw(st.sampled_from([("u",), ("u", "v")]))}
+    data = data_from({**kept, **drawn}, list(drawn))
+    sizes = [data.variable(name).n_levels for name in data.synthesized]
+    codes = [
+        [[draw(st.integers(0, size - 1)) for size in sizes] for _ in range(n)]
+        for _ in range(draw(st.integers(1, 2)))
+    ]
+    return SyntheticSets(data, np.array(codes, dtype=np.int32))
+
+
+@given(_small_sets())
+@settings(max_examples=40, deadline=None)
+def test_tables_of_any_data(sets: SyntheticSets) -> None:
+    data = sets.data
+    original = rows_of(data.frame("polars"))
+    files = [rows_of(sets.frame(number, "polars")) for number in range(len(sets))]
+    counted = count_sets(sets)
+    for order in (1, 2, 3):
+        for names in naive.tables_of(data.synthesized, data.kept, order):
+            table = tabulate(counted, names)
+            assert table.original.sum() == data.n_records
+            for file, counts in zip(files, table.synthetic, strict=True):
+                found = np.abs(counts - table.original).sum()
+                assert found == naive.deviation(original, file, names)
+                # A finer table never deviates less than the tables it holds.
+                assert found % 2 == 0
+                if order > 1:
+                    coarser = tabulate(counted, names[:-1])
+                    deviation = np.abs(coarser.synthetic - coarser.original).sum(axis=1)
+                    assert found >= deviation[files.index(file)]
+
+
+def test_frames_and_files_are_sets_too(tmp_path: object) -> None:
+    data = some_data(8)
+    sets = uniform_sets(data, 2)
+    direct = us.table_utility(data, sets, seed=3)
+    paths = sets.write(str(tmp_path))
+    assert us.table_utility(data, list(sets), seed=3).deviation == direct.deviation
+    assert us.table_utility(data, paths, seed=3).deviation == direct.deviation
+    one = us.table_utility(data, sets[0], seed=3).deviation
+    assert one == us.table_utility(data, str(paths[0]), seed=3).deviation
+
+
+def test_same_seed_same_figures() -> None:
+    data = some_data(9)
+    sets = uniform_sets(data, 2)
+    first, second = (us.table_utility(data, sets, seed=5) for _ in range(2))
+    assert first.tables.equals(second.tables)
+    other = us.table_utility(data, sets, seed=6)
+    assert other.noise_floor == first.noise_floor
+    assert other.simulated_floor != first.simulated_floor
+
+
+def test_wrong_arguments_are_told() -> None:
+    data, other = some_data(10), some_data(11)
+    sets = uniform_sets(data, 1)
+    with pytest.raises(InputError, match="other data"):
+        us.table_utility(other, sets)
+    with pytest.raises(InputError, match="of type int"):
+        us.table_utility(data, 3)
+    with pytest.raises(InputError, match="at least one synthetic"):
+        us.table_utility(data, SyntheticSets(data, sets.codes[:0]))
+    with pytest.raises(InputError, match="at least one synthetic"):
+        us.table_utility(data, [])
+    for orders in ((), (0,), (9,), (True,), ("1",)):
+        with pytest.raises(SettingError, match="orders of tables"):
+            us.table_utility(data, sets, orders=orders)  # type: ignore[arg-type]
+    for repeats in (0, True, 1.5):
+        with pytest.raises(SettingError, match="repeats"):
+            us.table_utility(data, sets, repeats=repeats)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="seed"):
+        us.table_utility(data, sets, seed=-1)
+    # Orders beyond the number of variables make no table; a single one may be given.
+    assert list(us.table_utility(data, sets, orders=(1, 7), seed=1).deviation) == [1]
+    assert list(us.table_utility(data, sets, orders=2, seed=1).deviation) == [2]  # type: ignore[arg-type]
+
+
+def test_sets_of_the_same_data_read_again_are_fine() -> None:
+    data, again = some_data(12), some_data(12)
+    assert us.table_utility(again, uniform_sets(data, 1), seed=1).deviation[1] > 0
+
+
+def test_print_out_shows_no_level() -> None:
+    data = some_data(13)
+    text = repr(us.table_utility(data, perfect_sets(data, 2), seed=1))
+    assert "1-way" in text
+    assert "noise floor" in text
+    assert not any(level in text for level in data.variable("town").levels)
+
+
+def test_a_variable_called_like_a_column_keeps_its_name_apart() -> None:
+    data = data_from({"set": ["f", "m", "f", "m"], "count": ["a", "b", "a", "a"]}, ["count"])
+    sets = uniform_sets(data, 2)
+    found = us.within_pattern_utility(data, sets)
+    assert "set (variable)" in found.patterns.columns
+    assert {"count", "count (variable)"} <= set(found.distributions.columns)
+    assert "count (variable)" in us.table_utility(data, sets, seed=1).cells("count").columns
+
+
+def test_nothing_kept_is_one_pattern() -> None:
+    data = data_from({"town": ["a", "b", "a", "a", "b"]}, ["town"])
+    found = us.table_utility(data, uniform_sets(data, 2), seed=1)
+    assert found.noise_floor[1] == pytest.approx(2 * naive.expected_deviation([(5, 3)]))
