@@ -16,6 +16,8 @@ from understudy import (
     attribute_risk,
     identification_risk,
     load_ce_like,
+    table_utility,
+    within_pattern_utility,
 )
 from understudy.microdata.label_table import empirical_labels, split_labels
 from understudy.randomness import stream
@@ -53,6 +55,15 @@ def test_figures_are_those_of_the_measures(
         assert shown["unique_matches"]["all_files_together"] == risk.joint.unique_matches
         assert shown["random_linkage"] == pytest.approx(risk.random_linkage)
     assert told["attribute"]["matches"]["mean"] == attribute_risk(data, sets).matches
+    tables = table_utility(data, sets, seed=1)
+    for order in (1, 2, 3):
+        shown = told["utility"]["tables"][f"{order}-way"]
+        assert shown["deviation"] == pytest.approx(tables.deviation[order])
+        assert shown["noise_floor"] == pytest.approx(tables.noise_floor[order])
+    within = within_pattern_utility(data, sets)
+    assert told["utility"]["within_pattern"]["mean_distance"] == pytest.approx(
+        within.distance.mean()
+    )
     level = told["attribute"]["matches"]
     assert level["minimum_level"] == pytest.approx(6208 / 133)
     assert level["maximum_level"] == pytest.approx(172.552, rel=1e-5)
@@ -62,11 +73,15 @@ def test_the_readable_table(
     command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
 ) -> None:
     original, files = data.write(tmp_path / "original.csv"), sets.write(tmp_path)
-    answer = command("evaluate", original, files[0], "--synthesize", "county", "--repeats", 3)
+    answer = command(
+        "evaluate", original, *files, "--synthesize", "county", "--repeats", 3,
+        "--formula", "income ~ county + age + gender",
+    )  # fmt: skip
     assert answer.code == 0
     words = " ".join(answer.out.split())
-    for part in ("1 synthetic file of 6,208 records", "expected match risk", "Min", "Max",
-                 "paired at random", "reference levels", "most frequent label"):  # fmt: skip
+    for part in ("3 synthetic files of 6,208 records", "expected match risk", "Min", "Max",
+                 "paired at random", "reference levels", "most frequent label", "noise floor",
+                 "3-way", "Within-pattern utility", "interval overlap"):  # fmt: skip
         assert part in words
     assert "C001" not in answer.out
 

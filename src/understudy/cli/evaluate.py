@@ -19,6 +19,9 @@ from understudy.risk.attribute import AttributeRisk, attribute_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
 from understudy.risk.levels import InherentRisk, Level, inherent_risk
 from understudy.risk.spread import Spread, figure
+from understudy.utility.regression import RegressionUtility, regression_utility
+from understudy.utility.tables import TableUtility, table_utility
+from understudy.utility.within_pattern import WithinPatternUtility, within_pattern_utility
 
 __all__ = ["evaluate"]
 
@@ -45,11 +48,13 @@ def evaluate(
     na: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
+    formula: str | None = None,
+    family: Literal["ordered-logit", "logistic", "linear"] = "ordered-logit",
     repeats: int = 100,
     seed: int | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> ExitCode:
-    """Measure what synthetic files, made by any tool, give away, beside the data's own levels.
+    """Measure what synthetic files, made by any tool, give away and what they are worth.
 
     Row i of every synthetic file must stand in for record i of the original: files in another order
     or with other codes are refused, since they would look safe whatever they give away.
@@ -81,6 +86,10 @@ def evaluate(
         Encoding of text files, such as latin-1.
     delimiter
         Delimiter of text files.
+    formula
+        A regression to ask of the original and of every file, such as "income ~ county + age".
+    family
+        Its kind.
     repeats
         How often the Min and Max levels are drawn.
     seed
@@ -112,10 +121,20 @@ def evaluate(
             do="keep a column, or use attribution_risk in Python, which needs no rows",
         )
     found = _measure(data, sets, intruders, repeats, seed)
+    tables = table_utility(data, sets, seed=seed)
+    patterns = within_pattern_utility(data, sets)
+    regression = (
+        None
+        if formula is None
+        else regression_utility(data, sets, formula=formula, family=family, train=None, seed=seed)
+    )
     if as_json:
-        say_json(_as_json(data, sets, *found))
+        content = _as_json(data, sets, *found)
+        content["utility"] = _utility_json(tables, patterns, regression)
+        say_json(content)
     else:
         _show(data, sets, *found)
+        _show_utility(tables, patterns, regression)
     return ExitCode.DONE
 
 
@@ -184,6 +203,48 @@ def _show(
             "else the mean of draws. For the false match rate Max is the lower one."
         )
     )
+
+
+def _show_utility(
+    tables: TableUtility, patterns: WithinPatternUtility, regression: RegressionUtility | None
+) -> None:
+    say()
+    say(
+        "What an analyst keeps: absolute deviations of tables, beside those of a perfect synthesizer"
+    )
+    say(str(tables))
+    say()
+    say(str(patterns))
+    if regression is not None:
+        say()
+        say(str(regression))
+
+
+def _utility_json(
+    tables: TableUtility, patterns: WithinPatternUtility, regression: RegressionUtility | None
+) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        "tables": {
+            f"{order}-way": {
+                "deviation": tables.deviation[order],
+                "noise_floor": tables.noise_floor[order],
+            }
+            for order in tables.deviation
+        },
+        "within_pattern": {
+            "patterns": len(patterns.distance),
+            "above_noise_floor": int((patterns.distance > patterns.noise_floor).sum()),
+            "mean_distance": float(patterns.distance.mean()),
+            "mean_noise_floor": float(patterns.noise_floor.mean()),
+        },
+    }
+    if regression is not None:
+        content["regression"] = {
+            "formula": regression.formula,
+            "family": regression.family,
+            "mean_interval_overlap": regression.mean_overlap,
+        }
+    return content
 
 
 HEADER = ("", "mean", "lowest", "highest", "all files together", "Min", "Max")
