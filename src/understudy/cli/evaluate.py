@@ -209,9 +209,7 @@ def _show_utility(
     tables: TableUtility, patterns: WithinPatternUtility, regression: RegressionUtility | None
 ) -> None:
     say()
-    say(
-        "What an analyst keeps: absolute deviations of tables, beside those of a perfect synthesizer"
-    )
+    say("What an analyst keeps: deviations of tables, beside those of a perfect synthesizer")
     say(str(tables))
     say()
     say(str(patterns))
