@@ -177,7 +177,7 @@ def test_partial_intervals_cover_when_the_synthesizer_is_right() -> None:
     quantity. Each of m = 5 sets redraws all labels from a share drawn from its posterior, group by
     group. 2,000 trials: a coverage of 95 % has a standard error of 0.49 %. The interval must cover
     in 93 to 97 % of the trials: a rule with exactly 95 % fails with probability below 1e-4. Taking
-    one set's own interval covers in about 83 %, and must fall below 90 %.
+    one set's own interval covers in about 73 %, and must fall below 80 %.
     """
     generator = stream(20, "test", "coverage")
     trials, n, m, truth = 2000, 200, 5, 0.3
@@ -189,7 +189,7 @@ def test_partial_intervals_cover_when_the_synthesizer_is_right() -> None:
     covered = ((found.lower <= truth) & (truth <= found.upper)).mean()
     reach = Z_975 * np.sqrt(variances[:, 0])
     naive_cover = (np.abs(drawn[:, 0] - truth) <= reach).mean()
-    assert naive_cover < 0.90
+    assert naive_cover < 0.80
     assert 0.93 <= covered <= 0.97
 
 

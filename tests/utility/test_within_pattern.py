@@ -47,6 +47,8 @@ def test_patterns_come_worst_first() -> None:
     found = us.within_pattern_utility(data, uniform_sets(data, 2))
     excess = found.patterns["excess"].to_list()
     assert excess == sorted(excess, reverse=True)
+    numbers = found.patterns["pattern"].to_numpy()
+    np.testing.assert_allclose(excess, (found.distance - found.noise_floor)[numbers])
     assert found.patterns["records"].sum() == data.n_records
     order = found.distributions["pattern"].unique(maintain_order=True).to_list()
     assert order == found.patterns["pattern"].to_list()
