@@ -64,13 +64,14 @@ def make_problem(data: Microdata, level_prior: LevelPrior = 1.0) -> Problem:
     sizes = [data.variables[place].n_levels for place in places]
     level_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)  # (variable + 1,)
     levels = data.combinations[:, places] + level_start[:-1].astype(np.int32)  # (comb., variable)
+    order = np.lexsort(levels.T[::-1])  # neighbours share their first levels, as samplers like it
     per_variable = [
         _prior_counts(name, size, level_prior) for name, size in zip(names, sizes, strict=True)
     ]
     _check_names(level_prior, data, names)
     return Problem(
-        levels=np.ascontiguousarray(levels, dtype=np.int32),
-        counts=data.counts.astype(np.int64),
+        levels=np.ascontiguousarray(levels[order], dtype=np.int32),
+        counts=data.counts[order].astype(np.int64),
         level_start=level_start,
         prior=np.concatenate(per_variable),
         prior_sum=np.array([one.sum() for one in per_variable]),
