@@ -10,9 +10,13 @@
     │   ├── LevelError                    levels: the categories inside a column
     │   ├── MissingValuesError            values that are not there
     │   └── SettingError                  an option, a codebook or a plan
-    └── OutputError                       something cannot be written where it was asked for
+    ├── OutputError                       something cannot be written where it was asked for
+    │   └── CheckpointError               a run cannot be saved in a folder, or go on from it
+    └── SamplerError                      a sampler met numbers it cannot go on with
 
     UnderstudyWarning (a UserWarning)
+    ├── CheckpointWarning                 part of a saved run is damaged and is computed again
+    ├── ConvergenceWarning                draws that should not be relied on yet
     └── DataWarning                       the data can be used, and deserve a second look
 
 Every message says what was expected, what came, and what to do, and never shows a value of a
@@ -27,7 +31,10 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 __all__ = [
+    "CheckpointError",
+    "CheckpointWarning",
     "ColumnError",
+    "ConvergenceWarning",
     "DataWarning",
     "ExitCode",
     "FileError",
@@ -36,6 +43,7 @@ __all__ = [
     "LevelError",
     "MissingValuesError",
     "OutputError",
+    "SamplerError",
     "SettingError",
     "UnderstudyError",
     "UnderstudyWarning",
@@ -119,8 +127,26 @@ class OutputError(UnderstudyError):
     """Something cannot be written where it was asked for."""
 
 
+class CheckpointError(OutputError):
+    """A run cannot be saved in a folder, or cannot go on from what is saved there."""
+
+
+class SamplerError(UnderstudyError):
+    """A sampler met numbers it cannot go on with."""
+
+    exit_code = ExitCode.NOT_CONVERGED
+
+
 class UnderstudyWarning(UserWarning):
     """Root of all warnings of this package."""
+
+
+class CheckpointWarning(UnderstudyWarning):
+    """Part of a saved run is damaged and is computed again."""
+
+
+class ConvergenceWarning(UnderstudyWarning):
+    """Draws that should not be relied on yet."""
 
 
 class DataWarning(UnderstudyWarning):

@@ -259,10 +259,13 @@ class SyntheticSets:
         The confidential data that they stand in for.
     codes : integer (set, record, synthesized variable)
         Codes of the synthetic levels.
+    fully_synthetic : bool
+        Whether every variable is synthesized: rows then stand in for nobody in particular.
     """
 
     data: Microdata
     codes: NDArray[np.integer[Any]]
+    fully_synthetic: bool = False
 
     def __post_init__(self) -> None:
         """Check the shape and that every code is one of a level."""
