@@ -4,7 +4,9 @@ A study goes one way::
 
     file → microdata → synthesis → m synthetic sets → risk, utility → report → release
 
-`read_microdata` takes the confidential file in, or `load_ce_like` the bundled sample.
+`read_microdata` takes the confidential file in, or `load_ce_like` the bundled sample. `DPMPM` is a
+model of the labels, `Perfect` and `Uniform` are the data's own levels; each has ``fit(data)``, and a fit
+has ``synthesize(m)``.
 
 Names are loaded when they are first used, so that importing the package takes no time.
 """
@@ -18,14 +20,30 @@ if TYPE_CHECKING:
     from understudy.microdata.bundled import load_ce_like
     from understudy.microdata.reading import read_microdata
     from understudy.microdata.table import Microdata, SyntheticSets
+    from understudy.synthesis.diagnostics import Targets
+    from understudy.synthesis.dpmpm import DPMPM
+    from understudy.synthesis.reference_levels import Perfect, Uniform
 
-__all__ = ["Microdata", "SyntheticSets", "load_ce_like", "read_microdata"]
+__all__ = [
+    "DPMPM",
+    "Microdata",
+    "Perfect",
+    "SyntheticSets",
+    "Targets",
+    "Uniform",
+    "load_ce_like",
+    "read_microdata",
+]
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "DPMPM": "understudy.synthesis.dpmpm",
     "Microdata": "understudy.microdata.table",
+    "Perfect": "understudy.synthesis.reference_levels",
     "SyntheticSets": "understudy.microdata.table",
+    "Targets": "understudy.synthesis.diagnostics",
+    "Uniform": "understudy.synthesis.reference_levels",
     "load_ce_like": "understudy.microdata.bundled",
     "read_microdata": "understudy.microdata.reading",
 }

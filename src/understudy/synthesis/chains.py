@@ -122,7 +122,7 @@ def run_chains(
     n_draws = plan.draws
     while True:
         _run_to(sampler, plan, chains, n_draws, checkpoint, reporter)
-        draws = _collected(chains)
+        draws = _collected(chains, len(_segments(plan, n_draws)))
         if plan.until is None or n_draws >= plan.until.most_draws:
             return draws
         if meets(diagnose(draws.scalars, draws.label_probability, plan.until)):
@@ -227,9 +227,12 @@ def _segment(
     return arrays
 
 
-def _collected(chains: list[_Chain]) -> ChainDraws:
-    """Join the segments of all chains."""
-    kept = [[one for one in chain.segments if "label_probability" in one] for chain in chains]
+def _collected(chains: list[_Chain], n_segments: int) -> ChainDraws:
+    """Join the first segments of all chains; a resumed chain may already have more."""
+    kept = [
+        [one for one in chain.segments[:n_segments] if "label_probability" in one]
+        for chain in chains
+    ]
     names = [name for name in kept[0][0] if name.startswith("scalar ")]
     scalars = {
         name.removeprefix("scalar "): np.stack(

@@ -127,10 +127,13 @@ def _allocate(generator, problem, listed, in_second, count, size, choose):  # ty
                     size[side] + prior_sum[variable]
                 )
         total = weight[0] + weight[1]
+        if not total > 0.0:  # both rounded to zero: any rule will do that is the same both ways
+            weight[:] = 0.5
+            total = 1.0
         if choose:
             in_second[member] = generator.random() * total >= weight[0]
         side = 1 if in_second[member] else 0
-        log_probability += np.log(weight[side] / total)
+        log_probability += np.log(weight[side]) - np.log(total)
         size[side] += 1
         for variable in range(prior_sum.size):
             count[side, levels[combination, variable]] += 1
