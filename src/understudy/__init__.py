@@ -5,8 +5,8 @@ A study goes one way::
     file → microdata → synthesis → m synthetic sets → risk, utility → report → release
 
 `read_microdata` takes the confidential file in, or `load_ce_like` the bundled sample. `DPMPM` is a
-model of the labels, `Perfect` and `Uniform` are the data's own levels; each has ``fit(data)``, and a fit
-has ``synthesize(m)``.
+model of the labels, `Perfect` and `Uniform` are the data's own levels; each has ``fit(data)``, and
+a fit has ``synthesize(m)``.
 
 Names are loaded when they are first used, so that importing the package takes no time.
 """

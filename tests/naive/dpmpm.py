@@ -7,7 +7,7 @@ nothing is taken from the package but the form of its inputs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from math import lgamma, log
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import gammaln
 
-Rows = list[tuple[int, ...]]
+Rows = Sequence[tuple[int, ...]]
 Priors = list[list[float]]
 
 
@@ -48,7 +48,7 @@ def log_marginal(rows: Rows, priors: Priors) -> float:
 
 @cache
 def log_process_weight(n_classes: int, n_records: int, shape: float, rate: float) -> float:
-    """Log of E[alpha^k G(alpha) / G(alpha + n)] for alpha from Gamma(shape, rate), by quadrature."""
+    """Log of E[alpha^k G(alpha) / G(alpha + n)], alpha from Gamma(shape, rate), by quadrature."""
     return log(
         quad(
             lambda t: np.exp(concentration_log_density(t, n_classes, n_records, shape, rate)),
@@ -60,7 +60,11 @@ def log_process_weight(n_classes: int, n_records: int, shape: float, rate: float
 
 
 def concentration_log_density(
-    log_alpha: NDArray[np.float64] | float, n_classes: int, n_records: int, shape: float, rate: float
+    log_alpha: NDArray[np.float64] | float,
+    n_classes: int,
+    n_records: int,
+    shape: float,
+    rate: float,
 ) -> NDArray[np.float64]:
     """Log density of log alpha given the number of classes, up to a constant of n alone."""
     alpha = np.exp(log_alpha)
@@ -82,7 +86,9 @@ def exact_partitions(
     for partition in partitions(len(rows)):
         classes = [[rows[record] for record in members] for members in partition]
         log_weight = log_process_weight(len(classes), len(rows), shape, rate)
-        log_weight += sum(lgamma(len(members)) + log_marginal(members, priors) for members in classes)
+        log_weight += sum(
+            lgamma(len(members)) + log_marginal(members, priors) for members in classes
+        )
         key = key_of(classes)
         found[key] = found.get(key, 0.0) + np.exp(log_weight)
     total = sum(found.values())
@@ -113,7 +119,7 @@ def exact_truncated(
 
     found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
     for assigned in itertools.product(range(n_classes), repeat=len(rows)):
-        classes: list[Rows] = [[] for _ in range(n_classes)]
+        classes: list[list[tuple[int, ...]]] = [[] for _ in range(n_classes)]
         for row, one in zip(rows, assigned, strict=True):
             classes[one].append(row)
         log_weight = log_prior(tuple(len(members) for members in classes))
@@ -126,7 +132,7 @@ def exact_truncated(
 
 def move_records(
     generator: np.random.Generator,
-    rows: list[tuple[int, ...]],
+    rows: Rows,
     counts: list[int],
     members: list[list[int]],
     priors: Priors,

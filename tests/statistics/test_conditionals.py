@@ -2,8 +2,8 @@
 
 A conditional is right if its density is proportional to the joint density as the free part varies.
 Draws of each kernel, everything else held still, are compared with the normalized joint density,
-worked out by the twins in ``tests/naive``. Seeds are fixed; false-alarm rates are how likely a correct
-program was to fail when they were chosen.
+worked out by the twins in ``tests/naive``. Seeds are fixed; false-alarm rates are how likely a
+correct program was to fail when they were chosen.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from math import lgamma, log
 import numpy as np
 import pytest
 from scipy.stats import beta, binom, gamma, kstest
-
 from tests.naive import dpmpm as naive
 from tests.statistics import tiny
+
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import (
     blocked,
@@ -44,7 +44,7 @@ def test_one_record_joins_classes_in_proportion_to_the_joint_density() -> None:
     """Collapsed conditional of a single record; false-alarm rate 1e-4."""
     classes: list[naive.Rows] = [[(0, 0), (0, 1)], [(0, 0), (1, 2)], []]
     moving = (1, 2)
-    distinct = sorted(set(tiny.ROWS))
+    distinct: list[tuple[int, ...]] = sorted(set(tiny.ROWS))
     concentration = 0.9
     weights = []
     for place in range(3):
@@ -97,7 +97,9 @@ def test_sweep_is_that_of_its_twin() -> None:
     rows = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]
     counts = [3, 1, 4, 2, 1]
     priors = [[0.7, 1.3], [0.5, 1.0, 2.0]]
-    problem = tiny.problem_of([row for row, n in zip(rows, counts, strict=True) for _ in range(n)], priors)
+    problem = tiny.problem_of(
+        [row for row, n in zip(rows, counts, strict=True) for _ in range(n)], priors
+    )
     for visits in (1, 2, 100):
         kernel, twin = stream(32, visits), stream(32, visits)
         state = collapsed.init(kernel, problem, 3, 1.7)

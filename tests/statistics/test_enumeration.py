@@ -13,9 +13,9 @@ from collections.abc import Callable, Hashable
 import numpy as np
 import pytest
 from scipy.stats import kstest
-
 from tests.naive import dpmpm as naive
 from tests.statistics import tiny
+
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import blocked, collapsed, redistribution, split_merge
 from understudy.synthesis.dpmpm.problem import Problem
@@ -103,7 +103,7 @@ def test_move_leaves_the_exact_posterior_unchanged(move: Move) -> None:
     levels = np.empty(DRAWS)  # (draw,) distribution function of the concentration given k
     for draw in range(DRAWS):
         key = keys[chosen[draw]]
-        concentration = float(quantile[len(key)][0](generator.random()))
+        concentration = float(quantile[len(key)][0](np.array(generator.random())))
         before = tiny.state_of_key(key, tiny.ROWS, PROBLEM, concentration)
         after = move(generator, PROBLEM, before)
         seen[tiny.key_of_state(after, tiny.ROWS)] += 1

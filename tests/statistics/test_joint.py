@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare, ks_2samp
-
 from tests.statistics import tiny
+
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import blocked, collapsed, parameters, redistribution, split_merge
 from understudy.synthesis.dpmpm.problem import Problem
@@ -97,29 +97,39 @@ def summary(classes: Classes, rows: Rows, concentration: float) -> list[float]:
     ]
 
 
-def by_records(generator: np.random.Generator, problem: Problem, state: collapsed.State) -> collapsed.State:
+def by_records(
+    generator: np.random.Generator, problem: Problem, state: collapsed.State
+) -> collapsed.State:
     after: collapsed.State = collapsed.move_records(generator, problem, state, 10**9)[0]
     return after
 
 
-def by_split_merge(generator: np.random.Generator, problem: Problem, state: collapsed.State) -> collapsed.State:
+def by_split_merge(
+    generator: np.random.Generator, problem: Problem, state: collapsed.State
+) -> collapsed.State:
     split_merge.split_or_merge(generator, problem, state)
     return state
 
 
-def by_redistribution(generator: np.random.Generator, problem: Problem, state: collapsed.State) -> collapsed.State:
+def by_redistribution(
+    generator: np.random.Generator, problem: Problem, state: collapsed.State
+) -> collapsed.State:
     redistribution.redistribute(generator, problem, state, 3)
     return state
 
 
-def by_concentration(generator: np.random.Generator, problem: Problem, state: collapsed.State) -> collapsed.State:
+def by_concentration(
+    generator: np.random.Generator, problem: Problem, state: collapsed.State
+) -> collapsed.State:
     drawn = collapsed.draw_concentration(
         generator, state.concentration, collapsed.occupied(state), problem.n_records, SHAPE, RATE
     )
     return state._replace(concentration=drawn)
 
 
-def by_sweep(generator: np.random.Generator, problem: Problem, state: collapsed.State) -> collapsed.State:
+def by_sweep(
+    generator: np.random.Generator, problem: Problem, state: collapsed.State
+) -> collapsed.State:
     state, _ = collapsed.step(generator, problem, state, (SHAPE, RATE), 2)
     split_merge.split_or_merge(generator, problem, state)
     redistribution.redistribute(generator, problem, state, 3)
@@ -178,10 +188,12 @@ def rows_given_weights(
     n_records: int,
 ) -> Rows:
     weights = np.exp(log_weights)
-    rows = []
+    rows: Rows = []
     for _ in range(n_records):
         one = urn(generator, weights.tolist())
-        rows.append((urn(generator, tables[:2, one].tolist()), urn(generator, tables[2:, one].tolist())))
+        rows.append(
+            (urn(generator, tables[:2, one].tolist()), urn(generator, tables[2:, one].tolist()))
+        )
     return rows
 
 
@@ -190,7 +202,12 @@ def test_blocked_sweep_keeps_the_joint_distribution() -> None:
     generator = stream(52, "joint blocked")
     n_classes = 4
 
-    def numbers(concentration: float, log_weights: NDArray[np.float64], tables: NDArray[np.float64], rows: Rows) -> list[float]:
+    def numbers(
+        concentration: float,
+        log_weights: NDArray[np.float64],
+        tables: NDArray[np.float64],
+        rows: Rows,
+    ) -> list[float]:
         weights = np.exp(log_weights)
         return [
             concentration,
@@ -233,7 +250,9 @@ def label_given_pattern(weights: NDArray[np.float64], tables: NDArray[np.float64
     return float((weights * tables[0] * tables[4]).sum() / (weights * tables[0]).sum())
 
 
-def log_likelihood(problem: Problem, weights: NDArray[np.float64], tables: NDArray[np.float64]) -> float:
+def log_likelihood(
+    problem: Problem, weights: NDArray[np.float64], tables: NDArray[np.float64]
+) -> float:
     return float(
         parameters.log_likelihood(
             problem.levels, problem.counts, weights, np.ascontiguousarray(tables.T)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
-
 from tests.naive import dpmpm as naive
+
 from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm.problem import Problem
 
@@ -46,7 +47,9 @@ def key_of_state(state: collapsed.State, rows: naive.Rows) -> Key:
     return naive.key_of(classes)
 
 
-def state_of_key(key: Key, rows: naive.Rows, problem: Problem, concentration: float) -> collapsed.State:
+def state_of_key(
+    key: Key, rows: naive.Rows, problem: Problem, concentration: float
+) -> collapsed.State:
     """Build a collapsed state from the name of a partition."""
     distinct = sorted(set(rows))
     members = np.zeros((len(distinct), len(key) + len(rows)), dtype=np.int32)
@@ -72,7 +75,7 @@ def counts_key_of(key: Key, priors: naive.Priors) -> tuple[tuple[int, ...], ...]
     return counts_key(table)
 
 
-def chi_square_p(seen: Counter[Hashable], exact: Mapping[Hashable, float]) -> float:
+def chi_square_p(seen: Counter[Any], exact: Mapping[Any, float]) -> float:
     """p-value of independent draws against exact probabilities; rare outcomes are pooled."""
     assert set(seen) <= set(exact), "an impossible outcome was drawn"
     total = sum(seen.values())
@@ -93,12 +96,13 @@ def chi_square_p(seen: Counter[Hashable], exact: Mapping[Hashable, float]) -> fl
 
 def concentration_sampler(
     n_classes: int, n_records: int, shape: float, rate: float
-) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+) -> tuple[
+    Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    Callable[[NDArray[np.float64]], NDArray[np.float64]],
+]:
     """Quantiles and distribution function of the concentration given the number of classes."""
     grid = np.linspace(-40, 8, 60_001)
-    density = np.exp(
-        naive.concentration_log_density(grid, n_classes, n_records, shape, rate)
-    )
+    density = np.exp(naive.concentration_log_density(grid, n_classes, n_records, shape, rate))
     cumulative = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
     cumulative /= cumulative[-1]
     return (

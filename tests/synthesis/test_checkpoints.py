@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import understudy as us
 from tests.synthesis.conftest import quiet_fit, small_data
 from tests.synthesis.test_fit import bytes_of
+
+import understudy as us
 from understudy.errors import CheckpointError, CheckpointWarning
 from understudy.synthesis.checkpoints import Checkpoint, generator_arrays, generator_from
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
 import understudy as us
-from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 from understudy.errors import ConvergenceWarning, LevelError, SettingError, UnderstudyWarning
 from understudy.synthesis.chains import Progress
 
@@ -254,6 +255,47 @@ def test_several_variables_and_all_class_draws(class_draw: Any, names: tuple[str
     assert quiet_sets(fit, m=2, seed=1).codes.shape == (2, 120, len(names))
 
 
+def test_label_tables_are_those_of_the_definition() -> None:
+    """Each class draw against the mixture written out; no false alarms."""
+    from tests.naive import dpmpm as naive
+
+    from understudy.synthesis.dpmpm.labels import label_table
+
+    data = small_data(("county", "region"))
+    fit = quiet_fit(us.DPMPM(), data, seed=4)
+    parameters = fit._parameters(1, 3)
+    weights = parameters.weights.tolist()
+    bounds = [0, 2, 5, 11, 15]
+    tables = [
+        [row[first:last].tolist() for first, last in itertools.pairwise(bounds)]
+        for row in parameters.probabilities
+    ]
+    found = {one: label_table(data, parameters, one) for one in ("kept", "full", "prior")}
+    for combination, (gender, age, county, region) in list(enumerate(data.combinations))[::7]:
+        for label in (0, 9, 23):
+            wanted = divmod(label, 4)
+            expected = {
+                "kept": naive.label_probability((gender, age), wanted, weights, tables),
+                "prior": naive.label_probability((), wanted, weights, [one[2:] for one in tables]),
+                "full": naive.label_probability(
+                    (gender, age, county, region),
+                    wanted,
+                    weights,
+                    [[*one, *one[2:]] for one in tables],
+                ),
+            }
+            for name, value in expected.items():
+                table = found[name]
+                row = table.row_of_combination[combination]
+                assert table.probabilities[row, label] == pytest.approx(value, rel=1e-9), name
+
+
+def test_chains_from_the_same_start_are_different(data: us.Microdata) -> None:
+    fit = quiet_fit(us.DPMPM(), data, seed=4, chains=5, draws=10)
+    concentration = fit.found.scalars["concentration"]
+    assert not np.array_equal(concentration[0], concentration[4])
+
+
 def test_all_variables_synthesized_is_marked_fully_synthetic() -> None:
     data = small_data(("gender", "age", "county", "region"))
     fit = quiet_fit(us.DPMPM(), data, seed=4)
@@ -305,7 +347,9 @@ def test_export_in_the_layout_of_arviz(data: us.Microdata, tmp_path: Path) -> No
             assert stored["posterior"][name].dims == tree["posterior"][name].dims
             assert np.array_equal(stored["posterior"][name], tree["posterior"][name])
         assert stored.attrs["sampler"] == "collapsed"
-        assert list(stored["posterior"]["label"].values) == [f"c{code}" for code in range(6)]
+        assert np.asarray(stored["posterior"]["label"]).tolist() == [
+            f"c{code}" for code in range(6)
+        ]
     with pytest.raises(OutputError, match="exists"):
         fit.to_netcdf(path)
     with pytest.raises(OutputError, match="cannot be written"):
@@ -328,9 +372,10 @@ def test_vanishing_weights_end_the_run_with_a_clear_message(data: us.Microdata) 
         prior_sum=np.full(n_variables, 100.0),
     )
     generator = stream(1, "vanish")
-    for chain in (
+    both: list[Any] = [
         CollapsedChain(problem, cells, (1.0, 1.0)),
         BlockedChain(problem, cells, (1.0, 1.0), 3),
-    ):
+    ]
+    for chain in both:
         with pytest.raises(SamplerError, match="rounded to zero"):
             chain.advance(generator, chain.start(generator, 0), 5)

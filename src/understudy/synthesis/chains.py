@@ -241,7 +241,10 @@ def _collected(chains: list[_Chain], n_segments: int) -> ChainDraws:
         for name in names
     }
     tables = np.stack(
-        [np.concatenate([segment["label_probability"] for segment in segments]) for segments in kept]
+        [
+            np.concatenate([segment["label_probability"] for segment in segments])
+            for segments in kept
+        ]
     )  # (chain, draw, cell)
     snapshots = [
         [

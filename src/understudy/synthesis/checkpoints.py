@@ -126,8 +126,8 @@ class Checkpoint:
             segments.pop()
         if len(segments) < n_listed:
             warnings.warn(
-                f"the saved run is damaged: of chain {chain}, {len(segments)} of {n_listed} segments "
-                "are whole, and the others are computed again",
+                f"the saved run is damaged: of chain {chain}, {len(segments)} of {n_listed} "
+                "segments are whole, and the others are computed again",
                 CheckpointWarning,
                 stacklevel=2,
             )
@@ -295,7 +295,9 @@ def _differences(saved: dict[str, Any], asked: dict[str, Any]) -> list[str]:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
             found += _differences(old, new)
-        elif key in {"data", "seed"} or isinstance(old, list | dict) or isinstance(new, list | dict):
+        elif (
+            key in {"data", "seed"} or isinstance(old, list | dict) or isinstance(new, list | dict)
+        ):
             found.append(quoted_list([key]))
         else:
             found.append(f"{quoted(key)} (saved {quoted(old)}, now {quoted(new)})")

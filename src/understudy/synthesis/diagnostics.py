@@ -14,6 +14,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -115,15 +117,18 @@ def meets(table: pl.DataFrame) -> bool:
     return bool(table["converged"].all())
 
 
+def _array_functions() -> Any:
+    """Load arviz-stats' functions of arrays when they are first needed."""
+    return import_module("arviz_stats.base").array_stats
+
+
 def rhat_of(values: NDArray[np.float64]) -> float | None:
     """R-hat of one quantity (chain, draw); None where it is undefined."""
-    from arviz_stats.base import array_stats
-
     if values.shape[0] < 2 or values.shape[1] < 4 or _constant(values):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # chains that are constants, each its own
-        found = float(array_stats.rhat(values, chain_axis=0, draw_axis=1))
+        found = float(_array_functions().rhat(values, chain_axis=0, draw_axis=1))
     return found if np.isfinite(found) else float("inf")
 
 
@@ -133,15 +138,15 @@ def ess_bulk(values: NDArray[np.float64]) -> float | None:
 
 
 def _ess(values: NDArray[np.float64], method: str) -> float | None:
-    from arviz_stats.base import array_stats
-
     if values.shape[1] < 4 or _constant(values):
         return None
     probabilities = TAIL if method == "tail" else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         found = float(
-            array_stats.ess(values, chain_axis=0, draw_axis=1, method=method, prob=probabilities)
+            _array_functions().ess(
+                values, chain_axis=0, draw_axis=1, method=method, prob=probabilities
+            )
         )
     return found if np.isfinite(found) else 0.0
 
@@ -156,7 +161,9 @@ def _row(
     rhat, bulk, tail = rhat_of(values), _ess(values, "bulk"), _ess(values, "tail")
     if values.shape[0] < 2:
         return name, None, bulk, tail, False
-    if rhat is None or bulk is None or tail is None:  # the same constant in every chain, or no draws
+    if (
+        rhat is None or bulk is None or tail is None
+    ):  # the same constant in every chain, or no draws
         return name, rhat, bulk, tail, values.shape[1] >= 4
     converged = rhat < targets.rhat and bulk >= targets.ess and tail >= targets.ess
     return name, rhat, bulk, tail, converged

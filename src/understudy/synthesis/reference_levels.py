@@ -96,7 +96,9 @@ class ReferenceFit:
         known = check_seed(seed)
         codes = np.stack(
             [
-                split_labels(self.data, self.table.draw(stream(known, "synthesize", one), self.data))
+                split_labels(
+                    self.data, self.table.draw(stream(known, "synthesize", one), self.data)
+                )
                 for one in range(m)
             ]
         )  # (set, record, synthesized variable)

@@ -271,9 +271,7 @@ def _sweep(generator, problem, state, shape, rate):  # type: ignore[no-untyped-d
     """One sweep; the state's arrays are written over."""
     class_size, level_count, log_weights, probabilities, concentration, failed = state
     # 1. classes of all records
-    failed |= draw_classes(
-        generator, problem, log_weights, probabilities, class_size, level_count
-    )
+    failed |= draw_classes(generator, problem, log_weights, probabilities, class_size, level_count)
     # 2. places of the classes, sticks integrated out
     swap_neighbours(generator, class_size, level_count, concentration)
     # 3. sticks

@@ -143,7 +143,7 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
             weights[place] = weight
         for _ in range(min(visits, n_waiting)):
             # 1. the next record: any of those that wait
-            chosen = np.int64(generator.random() * n_waiting) if n_waiting > 1 else 0
+            chosen = np.int64(generator.random() * n_waiting) if n_waiting > 1 else np.int64(0)
             place = 0
             while chosen >= waiting[place]:
                 chosen -= waiting[place]
@@ -197,7 +197,9 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
             for variable in range(n_variables):
                 level = row[variable]
                 count[joined, level] += 1
-                weight *= (count[joined, level] + prior[level]) / (size[joined] + prior_sum[variable])
+                weight *= (count[joined, level] + prior[level]) / (
+                    size[joined] + prior_sum[variable]
+                )
             weights[place] = weight
             n_moved += joined != left
     return State(members, size, count, state.concentration), Info(n_moved, failed)

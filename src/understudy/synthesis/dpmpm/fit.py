@@ -19,10 +19,10 @@ from understudy.randomness import check_seed, stream
 from understudy.synthesis.chains import ChainDraws, Plan
 from understudy.synthesis.contract import DrawnSets
 from understudy.synthesis.diagnostics import MOST_CELLS, Targets, diagnose, ess_bulk, meets
-from understudy.synthesis.draws import Draws, LabelledArray
 from understudy.synthesis.dpmpm.labels import draw_labels, label_table
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.sampler import LabelCells
+from understudy.synthesis.draws import Draws, LabelledArray
 
 if TYPE_CHECKING:
     from understudy.synthesis.dpmpm.model import DPMPM
@@ -155,9 +155,7 @@ class DPMPMFit:
         for number, (chain, place) in enumerate(chosen):
             parameters = self._parameters(chain, place)
             generator = stream(known, "synthesize", number)
-            codes[number] = draw_labels(
-                generator, self.data, parameters, self.settings.class_draw
-            )
+            codes[number] = draw_labels(generator, self.data, parameters, self.settings.class_draw)
         per_chain = -(-m // self.plan.chains)
         spacing = self._n_draws / per_chain if per_chain > 1 else float("inf")
         time = self.autocorrelation_time

@@ -2,10 +2,10 @@
 
 Given the classes of all records, the weights of the occupied classes and the weight of everything
 that is not occupied are Dirichlet(n_1, .., n_k, concentration), and the level probabilities of an
-occupied class are Dirichlet(prior + counts). The unoccupied remainder is itself a Dirichlet process:
-its sticks are broken one after another, each new class with level probabilities from the prior, until
-less than `REMAINDER` of all mass is left, which goes to the last stick. So a draw of weights and
-probabilities is one from the posterior of the exact process, but for that remainder.
+occupied class are Dirichlet(prior + counts). The unoccupied remainder is itself a Dirichlet
+process: its sticks are broken one after another, each new class with level probabilities from the
+prior, until less than `REMAINDER` of all mass is left, which goes to the last stick. So a draw of
+weights and probabilities is one from the posterior of the exact process, but for that remainder.
 
 Numbers of classes mean nothing, so nothing that is numbered by class is ever diagnosed. What is:
 

@@ -83,7 +83,7 @@ def _prior_counts(name: str, size: int, level_prior: LevelPrior) -> NDArray[np.f
     counts = np.asarray(given, dtype=np.float64)  # () or (level,)
     if counts.ndim == 1 and counts.size != size:
         raise SettingError(
-            expected=f"a level prior with one number for each of the {size} levels of {quoted(name)}",
+            expected=f"a level prior with one number for each of {size} levels of {quoted(name)}",
             came=f"{counts.size} numbers",
             do="give one number per level, in the order of the levels, or a single number",
         )

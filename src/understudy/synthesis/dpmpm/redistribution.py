@@ -9,8 +9,8 @@ that loses its last record could never come back by the same way. So a few recor
 their classes, are pinned. Classes with a pinned record take part, all others sit out with their
 records. No class that takes part can become empty, and the move back is as open as the move
 there. Given the pinned records the weights of the classes that take part are Dirichlet(n_k) (the
-rest of the process does not matter), their probabilities Dirichlet(prior + counts), and every record
-that is not pinned joins class k with probability proportional to w_k prod_v p_kvl.
+rest of the process does not matter), their probabilities Dirichlet(prior + counts), and every
+record that is not pinned joins class k with probability proportional to w_k prod_v p_kvl.
 """
 
 from __future__ import annotations

@@ -98,9 +98,7 @@ class _Chain:
             "largest_class_share": float(class_size.max() / self.problem.n_records),
             "log_likelihood": float(likelihood),
         }
-        return Observation(
-            scalars, table, {"weights": weights, "probabilities": probabilities}
-        )
+        return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
 
     def _refuse(self) -> None:
         raise SamplerError(

@@ -33,8 +33,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-
-
 __all__ = ["Info", "log_marginal", "split_or_merge"]
 
 
@@ -74,7 +72,7 @@ def _any_record(generator, cumulative, members):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _listed(members, first, second, seed_1, seed_2):  # type: ignore[no-untyped-def]
-    """List the members of both classes but the two seeds: combination, and whether in the second."""
+    """List the members of both classes but the seeds: combination, and whether in the second."""
     total = 0
     for combination in range(members.shape[0]):
         total += members[combination, first]
@@ -141,7 +139,7 @@ def _allocate(generator, problem, listed, in_second, count, size, choose):  # ty
 
 
 @njit(cache=True, nogil=True)
-def _apply(problem, state, first, second, seed_2, listed, in_second, count, size):  # type: ignore[no-untyped-def]
+def _apply(state, first, second, seed_2, listed, in_second, count, size):  # type: ignore[no-untyped-def]
     """Carry out a split: the members of the second side, its seed included, go to `second`."""
     members = state.members
     members[seed_2, first] -= 1
@@ -194,7 +192,7 @@ def split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
             second += 1
         if second == state.class_size.size:
             return Info(split, False, log_ratio)
-        _apply(problem, state, first, second, seed_2, listed, in_second, count, size)
+        _apply(state, first, second, seed_2, listed, in_second, count, size)
     else:
         state.members[:, first] += state.members[:, second]
         state.members[:, second] = 0
@@ -203,5 +201,3 @@ def split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
         state.level_count[first] = count[0] + count[1]
         state.level_count[second] = 0
     return Info(split, True, log_ratio)
-
-
