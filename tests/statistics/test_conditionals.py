@@ -390,14 +390,21 @@ def test_quantities_are_those_of_their_twins() -> None:
     assert turned == pytest.approx(found, rel=1e-12)
 
 
-def test_concentration_given_the_number_of_classes() -> None:
+@pytest.mark.parametrize(
+    ("n_classes", "n_records", "shape", "rate"), [(3, 20, 0.25, 0.25), (4, 4, 0.5, 0.2)]
+)
+def test_concentration_given_the_number_of_classes(
+    n_classes: int, n_records: int, shape: float, rate: float
+) -> None:
     """Iterated draws end in the exact density, whatever the start; false-alarm rate 1e-4."""
-    generator = stream(47, "concentration")
-    _, distribution = tiny.concentration_sampler(3, 20, 0.25, 0.25)
+    generator = stream(47, "concentration", n_classes)
+    _, distribution = tiny.concentration_sampler(n_classes, n_records, shape, rate)
     drawn = []
-    for _ in range(4_000):
+    for _ in range(8_000):
         value = 5.0
         for _ in range(8):
-            value = collapsed.draw_concentration(generator, value, 3, 20, 0.25, 0.25)
+            value = collapsed.draw_concentration(
+                generator, value, n_classes, n_records, shape, rate
+            )
         drawn.append(value)
     assert kstest(distribution(np.array(drawn)), "uniform").pvalue > FALSE_ALARM

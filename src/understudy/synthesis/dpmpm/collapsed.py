@@ -112,9 +112,9 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
     """
     levels, prior, prior_sum = problem.levels, problem.prior, problem.prior_sum
     n_combinations, n_variables = levels.shape
-    n_held = np.count_nonzero(state.class_size)
-    if state.class_size.size > 4 * n_held + 16:
-        state = _with_room(state, n_held + 8)
+    n_occupied = np.count_nonzero(state.class_size)
+    if state.class_size.size > 4 * n_occupied + 16:
+        state = _with_room(state, n_occupied + 8)
     members, size, count = state.members, state.class_size, state.level_count
     held = np.empty(size.size, dtype=np.int64)  # (place,) the occupied classes
     n_held = 0
