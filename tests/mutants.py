@@ -110,10 +110,10 @@ MUTANTS = [
         "split_merge_move",
     ),
     Mutant(
-        "split-merge: a merge judged by a fresh allocation",
+        "split-merge: a merge judged by the ratio of a split",
         DPMPM + "split_merge.py",
-        "in_second, count, size, split)\n    log_ratio",
-        "in_second, count, size, True)\n    log_ratio",
+        "        log_ratio = -log_ratio\n",
+        "        log_ratio = log_ratio\n",
         ENUMERATION,
         "split_merge_move",
     ),

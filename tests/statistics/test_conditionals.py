@@ -391,7 +391,7 @@ def test_quantities_are_those_of_their_twins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "n_records", "shape", "rate"), [(3, 20, 0.25, 0.25), (4, 4, 0.5, 0.2)]
+    ("n_classes", "n_records", "shape", "rate"), [(3, 20, 0.25, 0.25), (1, 1, 0.5, 0.2)]
 )
 def test_concentration_given_the_number_of_classes(
     n_classes: int, n_records: int, shape: float, rate: float
@@ -400,9 +400,9 @@ def test_concentration_given_the_number_of_classes(
     generator = stream(47, "concentration", n_classes)
     _, distribution = tiny.concentration_sampler(n_classes, n_records, shape, rate)
     drawn = []
-    for _ in range(8_000):
-        value = 5.0
-        for _ in range(8):
+    for _ in range(4_000):
+        value = 1.0
+        for _ in range(20):
             value = collapsed.draw_concentration(
                 generator, value, n_classes, n_records, shape, rate
             )
