@@ -69,9 +69,14 @@ def report_sweeps(data: us.Microdata) -> None:
     """Milliseconds of every move on the bundled data, and of a sweep of a million records."""
     problem = make_problem(data)
     large = problem._replace(counts=problem.counts * 161)  # 999,488 records
+    huge = problem._replace(counts=problem.counts * 1610)
     prior = (0.25, 0.25)
     figures = {}
-    for name, one in (("6,208 records", problem), ("1 million", large)):
+    for name, one in (
+        ("6,208 records", problem),
+        ("1 million", large),
+        ("10 million", huge),
+    ):
         generator = stream(1, "benchmark", name)
         state = blocked.init(generator, one, 40, 5)
         for _ in range(500):
@@ -79,7 +84,8 @@ def report_sweeps(data: us.Microdata) -> None:
         held = state
         figures[name] = milliseconds(lambda: blocked.step(generator, one, held, prior), 200)  # noqa: B023
         print(f"blocked sweep, K = 40, {name}: {figures[name]:.3f} ms")
-    print(f"  ratio {figures['1 million'] / figures['6,208 records']:.2f}")
+    print(f"  1 million over 6,208: {figures['1 million'] / figures['6,208 records']:.2f}")
+    print(f"  10 million over 1 million: {figures['10 million'] / figures['1 million']:.2f}")
     generator = stream(1, "benchmark", "collapsed")
     at = collapsed.init(generator, problem, 5)
     for _ in range(500):
