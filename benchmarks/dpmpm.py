@@ -1,8 +1,8 @@
 """Speed of the DPMPM: effective draws a second, milliseconds a sweep, synthetic sets.
 
-``python benchmarks/dpmpm.py [fit] [sweep] [sets]``, everything when nothing is named. Processor time
-is printed beside wall time, because a shared machine makes wall time a matter of luck; ratios are
-taken between figures of one run.
+``python benchmarks/dpmpm.py [fit] [sweep] [sets]``, everything when nothing is named. Processor
+time is printed beside wall time, because a shared machine makes wall time a matter of luck; ratios
+are taken between figures of one run.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def milliseconds(action: Callable[[], Any], times: int) -> float:
 def compile_everything(data: us.Microdata) -> None:
     """Compile all kernels, so that no figure holds that."""
     for sampler in ("collapsed", "blocked"):
-        us.DPMPM(sampler=sampler).fit(data, chains=2, warmup=20, draws=10, thin=1, seed=1)  # type: ignore[arg-type]
+        us.DPMPM(sampler=sampler).fit(data, chains=2, warmup=20, draws=10, thin=1, seed=1)
 
 
 def report_fit(data: us.Microdata) -> None:
     """Effective draws a second of every quantity, with the default settings of `fit`."""
     for sampler in ("collapsed", "blocked"):
         begin, begin_wall = time.process_time(), time.monotonic()
-        fit = us.DPMPM(sampler=sampler).fit(data, seed=1)  # type: ignore[arg-type]
+        fit = us.DPMPM(sampler=sampler).fit(data, seed=1)
         spent, wall = time.process_time() - begin, time.monotonic() - begin_wall
         print(f"\n{sampler}: {fit!r}; {wall:.1f} s wall, {spent:.1f} s processor (diagnostics too)")
         table = fit.diagnostics(most_cells=None)
@@ -58,11 +58,10 @@ def report_fit(data: us.Microdata) -> None:
                 f"{row['ess_bulk'] / spent:28.0f}"
             )
         cells = table.slice(4)
-        least = float(cells["ess_bulk"].min())  # type: ignore[arg-type]
-        print(
-            f"{f'label_probability, {cells.height} cells':26}{cells['rhat'].max():8.4f}{least:8.0f}"
-            f"{cells['ess_tail'].min():8.0f}{least / spent:28.0f}   (the worst cell of each column)"
-        )
+        rhat = cells["rhat"].to_numpy().max()
+        bulk, tail = (cells[name].to_numpy().min() for name in ("ess_bulk", "ess_tail"))
+        name = f"label_probability ({cells.height})"
+        print(f"{name:26}{rhat:8.4f}{bulk:8.0f}{tail:8.0f}{bulk / spent:28.0f}   (worst cells)")
 
 
 def report_sweeps(data: us.Microdata) -> None:
@@ -90,16 +89,13 @@ def report_sweeps(data: us.Microdata) -> None:
     at = collapsed.init(generator, problem, 5)
     for _ in range(500):
         at, _ = collapsed.step(generator, problem, at, prior, 10**9)
-    print(
-        f"collapsed sweep: {milliseconds(lambda: collapsed.step(generator, problem, at, prior, 99), 50):.3f} ms"
-    )
-    print(
-        f"split or merge: {milliseconds(lambda: split_merge.split_or_merge(generator, problem, at), 50):.3f} ms"
-    )
-    print(
-        "redistribution: "
-        f"{milliseconds(lambda: redistribution.redistribute(generator, problem, at, 32), 50):.3f} ms"
-    )
+    moves: dict[str, Callable[[], Any]] = {
+        "collapsed sweep": lambda: collapsed.step(generator, problem, at, prior, 99),
+        "split or merge": lambda: split_merge.split_or_merge(generator, problem, at),
+        "redistribution": lambda: redistribution.redistribute(generator, problem, at, 32),
+    }
+    for name, move in moves.items():
+        print(f"{name}: {milliseconds(move, 50):.3f} ms")
 
 
 def report_sets(data: us.Microdata) -> None:
@@ -112,14 +108,15 @@ def report_sets(data: us.Microdata) -> None:
     )
     fit = us.DPMPM(sampler="blocked").fit(data, warmup=500, draws=100, thin=5, seed=1)
     for class_draw in ("kept", "full", "prior"):
-        settings = us.DPMPM(sampler="blocked", class_draw=class_draw)  # type: ignore[arg-type]
+        settings = us.DPMPM(sampler="blocked", class_draw=class_draw)
         large = replace(fit, data=many, settings=settings)
         large.synthesize(m=1, seed=1)
         begin, begin_wall = time.process_time(), time.monotonic()
         sets = large.synthesize(m=20, seed=1)
+        spent, wall = time.process_time() - begin, time.monotonic() - begin_wall
         print(
             f"20 sets of {sets.data.n_records:,} records, {class_draw}: "
-            f"{time.monotonic() - begin_wall:.1f} s wall, {time.process_time() - begin:.1f} s processor"
+            f"{wall:.1f} s wall, {spent:.1f} s processor"
         )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
 import understudy as us
-from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 from understudy.errors import SettingError
 from understudy.microdata.schema import Variable
 
