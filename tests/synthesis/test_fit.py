@@ -200,6 +200,10 @@ def test_one_class_is_allowed_with_a_note(data: us.Microdata) -> None:
         warnings.simplefilter("always")
         fit = settings.fit(data, chains=2, warmup=5, draws=20, thin=1, seed=1)
     assert any("independent" in str(one.message) for one in caught)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        us.DPMPM(n_classes=1).fit(data, chains=1, warmup=0, draws=4, thin=1)
+    assert any("no effect" in str(one.message) for one in noted)
     occupied = fit.diagnostics().row(1, named=True)
     assert occupied["rhat"] is None
     assert occupied["converged"]

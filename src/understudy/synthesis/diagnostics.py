@@ -106,7 +106,7 @@ def diagnose(
 
 
 def spread_cells(n_cells: int, most_cells: int | None) -> NDArray[np.int64]:
-    """Choose cells, evenly spread; a step that shares no factor with rows of equal length."""
+    """Choose at most so many cells, evenly spread from the first to the last; None for all."""
     if most_cells is None or n_cells <= most_cells:
         return np.arange(n_cells, dtype=np.int64)
     return np.unique(np.linspace(0, n_cells - 1, most_cells).round().astype(np.int64))

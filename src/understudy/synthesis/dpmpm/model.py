@@ -6,7 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numba
@@ -164,7 +164,7 @@ class DPMPM:
             warmup=warmup,
             draws=draws,
             thin=thin,
-            seed=0 if seed is None else check_seed(seed),
+            seed=check_seed(0 if seed is None else seed),  # the saved or a fresh one comes below
             threads=threads or default_threads(chains),
             snapshot_every=every,
             until=until,
@@ -174,7 +174,7 @@ class DPMPM:
             place = Checkpoint(checkpoint, self._identity(data, plan, seed, chain.describe()))
         try:
             known = place.identity["seed"] if place is not None else seed
-            plan = Plan(**{**plan.__dict__, "seed": check_seed(known)})
+            plan = replace(plan, seed=check_seed(known))
             if place is not None:
                 place.remember_seed(plan.seed)
             found = run_chains(chain, plan, place, progress)
@@ -226,7 +226,9 @@ class DPMPM:
                     came="one level: there is nothing to synthesize",
                     do="publish the column as it is, or declare further levels in a codebook",
                 )
-        if self.sampler == "blocked" and self.n_classes == 1:
+        if self.sampler == "collapsed" and self.n_classes == 1:
+            _note("the collapsed sampler knows no limit on the classes: n_classes=1 has no effect")
+        elif self.sampler == "blocked" and self.n_classes == 1:
             _note("with one class all variables are independent: no association is kept")
         elif self.sampler == "blocked" and self.n_classes > data.n_records:
             _note(f"there are more classes ({self.n_classes}) than records ({data.n_records})")
