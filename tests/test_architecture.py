@@ -83,8 +83,12 @@ def test_every_module_says_why_it_exists(path: Path) -> None:
 
 
 PUBLIC = [
+    "DPMPM",
     "Microdata",
+    "Perfect",
     "SyntheticSets",
+    "Targets",
+    "Uniform",
     "analysis_utility",
     "attribute_risk",
     "attribution_risk",

@@ -4,7 +4,9 @@ A study goes one way::
 
     file → microdata → synthesis → m synthetic sets → risk, utility → report → release
 
-`read_microdata` takes the confidential file in, or `load_ce_like` the bundled sample.
+`read_microdata` takes the confidential file in, or `load_ce_like` the bundled sample. `DPMPM` is a
+model of the labels, `Perfect` and `Uniform` are the data's own levels; each has ``fit(data)``, and
+a fit has ``synthesize(m)``.
 `identification_risk` and `attribute_risk` say what an intruder learns from synthetic sets,
 `inherent_risk` what the data's own levels are, `risk_lattice` which knowledge is dangerous,
 `attribution_risk` what can be learned without rows; `expected_risk` and `posterior_risk` are exact.
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from understudy.risk.lattice import risk_lattice
     from understudy.risk.levels import inherent_risk
     from understudy.risk.without_rows import attribution_risk
+    from understudy.synthesis.diagnostics import Targets
+    from understudy.synthesis.dpmpm import DPMPM
+    from understudy.synthesis.reference_levels import Perfect, Uniform
     from understudy.utility.analysis import analysis_utility
     from understudy.utility.combining import combine_estimates
     from understudy.utility.counts import combine_counts, count_utility
@@ -40,8 +45,12 @@ if TYPE_CHECKING:
     from understudy.utility.within_pattern import within_pattern_utility
 
 __all__ = [
+    "DPMPM",
     "Microdata",
+    "Perfect",
     "SyntheticSets",
+    "Targets",
+    "Uniform",
     "analysis_utility",
     "attribute_risk",
     "attribution_risk",
@@ -65,8 +74,12 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
+    "DPMPM": "understudy.synthesis.dpmpm",
     "Microdata": "understudy.microdata.table",
+    "Perfect": "understudy.synthesis.reference_levels",
     "SyntheticSets": "understudy.microdata.table",
+    "Targets": "understudy.synthesis.diagnostics",
+    "Uniform": "understudy.synthesis.reference_levels",
     "analysis_utility": "understudy.utility.analysis",
     "attribute_risk": "understudy.risk.attribute",
     "attribution_risk": "understudy.risk.without_rows",

@@ -11,9 +11,13 @@
     │   ├── MissingValuesError            values that are not there
     │   ├── AlignmentError                synthetic rows that do not stand beside their records
     │   └── SettingError                  an option, a codebook or a plan
-    └── OutputError                       something cannot be written where it was asked for
+    ├── OutputError                       something cannot be written where it was asked for
+    │   └── CheckpointError               a run cannot be saved in a folder, or go on from it
+    └── SamplerError                      a sampler met numbers it cannot go on with
 
     UnderstudyWarning (a UserWarning)
+    ├── CheckpointWarning                 part of a saved run is damaged and is computed again
+    ├── ConvergenceWarning                draws that should not be relied on yet
     └── DataWarning                       the data can be used, and deserve a second look
 
 Every message says what was expected, what came, and what to do, and never shows a value of a
@@ -29,7 +33,10 @@ from enum import IntEnum
 
 __all__ = [
     "AlignmentError",
+    "CheckpointError",
+    "CheckpointWarning",
     "ColumnError",
+    "ConvergenceWarning",
     "DataWarning",
     "ExitCode",
     "FileError",
@@ -38,6 +45,7 @@ __all__ = [
     "LevelError",
     "MissingValuesError",
     "OutputError",
+    "SamplerError",
     "SettingError",
     "UnderstudyError",
     "UnderstudyWarning",
@@ -144,8 +152,26 @@ class OutputError(UnderstudyError):
     """Something cannot be written where it was asked for."""
 
 
+class CheckpointError(OutputError):
+    """A run cannot be saved in a folder, or cannot go on from what is saved there."""
+
+
+class SamplerError(UnderstudyError):
+    """A sampler met numbers it cannot go on with."""
+
+    exit_code = ExitCode.NOT_CONVERGED
+
+
 class UnderstudyWarning(UserWarning):
     """Root of all warnings of this package."""
+
+
+class CheckpointWarning(UnderstudyWarning):
+    """Part of a saved run is damaged and is computed again."""
+
+
+class ConvergenceWarning(UnderstudyWarning):
+    """Draws that should not be relied on yet."""
 
 
 class DataWarning(UnderstudyWarning):

@@ -1,0 +1,135 @@
+"""Speed of the DPMPM: effective draws a second, milliseconds a sweep, synthetic sets.
+
+``python benchmarks/dpmpm.py [fit] [sweep] [sets]``, everything when nothing is named. Processor
+time is printed beside wall time, because a shared machine makes wall time a matter of luck; ratios
+are taken between figures of one run.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import understudy as us
+from understudy.errors import UnderstudyWarning
+from understudy.randomness import stream
+from understudy.synthesis.dpmpm import blocked, collapsed, redistribution, split_merge
+from understudy.synthesis.dpmpm.problem import make_problem
+
+REPEATS = 5
+
+
+def milliseconds(action: Callable[[], Any], times: int) -> float:
+    """Least processor time of one call, in several series of calls."""
+    action()
+    found = []
+    for _ in range(REPEATS):
+        begin = time.process_time()
+        for _ in range(times):
+            action()
+        found.append((time.process_time() - begin) / times * 1e3)
+    return min(found)
+
+
+def compile_everything(data: us.Microdata) -> None:
+    """Compile all kernels, so that no figure holds that."""
+    for sampler in ("collapsed", "blocked"):
+        us.DPMPM(sampler=sampler).fit(data, chains=2, warmup=20, draws=10, thin=1, seed=1)
+
+
+def report_fit(data: us.Microdata) -> None:
+    """Effective draws a second of every quantity, with the default settings of `fit`."""
+    for sampler in ("collapsed", "blocked"):
+        begin, begin_wall = time.process_time(), time.monotonic()
+        fit = us.DPMPM(sampler=sampler).fit(data, seed=1)
+        spent, wall = time.process_time() - begin, time.monotonic() - begin_wall
+        print(f"\n{sampler}: {fit!r}; {wall:.1f} s wall, {spent:.1f} s processor (diagnostics too)")
+        table = fit.diagnostics(most_cells=None)
+        print(f"{'quantity':26}{'rhat':>8}{'bulk':>8}{'tail':>8}{'bulk per processor second':>28}")
+        for row in table.head(4).iter_rows(named=True):
+            print(
+                f"{row['quantity']:26}{row['rhat']:8.4f}{row['ess_bulk']:8.0f}{row['ess_tail']:8.0f}"
+                f"{row['ess_bulk'] / spent:28.0f}"
+            )
+        cells = table.slice(4)
+        rhat = cells["rhat"].to_numpy().max()
+        bulk, tail = (cells[name].to_numpy().min() for name in ("ess_bulk", "ess_tail"))
+        name = f"label_probability ({cells.height})"
+        print(f"{name:26}{rhat:8.4f}{bulk:8.0f}{tail:8.0f}{bulk / spent:28.0f}   (worst cells)")
+
+
+def report_sweeps(data: us.Microdata) -> None:
+    """Milliseconds of every move on the bundled data, and of a sweep of a million records."""
+    problem = make_problem(data)
+    large = problem._replace(counts=problem.counts * 161)  # 999,488 records
+    huge = problem._replace(counts=problem.counts * 1610)
+    prior = (0.25, 0.25)
+    figures = {}
+    for name, one in (
+        ("6,208 records", problem),
+        ("1 million", large),
+        ("10 million", huge),
+    ):
+        generator = stream(1, "benchmark", name)
+        state = blocked.init(generator, one, 40, 5)
+        for _ in range(500):
+            state = blocked.step(generator, one, state, prior)
+        held = state
+        figures[name] = milliseconds(lambda: blocked.step(generator, one, held, prior), 200)  # noqa: B023
+        print(f"blocked sweep, K = 40, {name}: {figures[name]:.3f} ms")
+    print(f"  1 million over 6,208: {figures['1 million'] / figures['6,208 records']:.2f}")
+    print(f"  10 million over 1 million: {figures['10 million'] / figures['1 million']:.2f}")
+    generator = stream(1, "benchmark", "collapsed")
+    at = collapsed.init(generator, problem, 5)
+    for _ in range(500):
+        at, _ = collapsed.step(generator, problem, at, prior, 10**9)
+    moves: dict[str, Callable[[], Any]] = {
+        "collapsed sweep": lambda: collapsed.step(generator, problem, at, prior, 99),
+        "split or merge": lambda: split_merge.split_or_merge(generator, problem, at),
+        "redistribution": lambda: redistribution.redistribute(generator, problem, at, 32),
+    }
+    for name, move in moves.items():
+        print(f"{name}: {milliseconds(move, 50):.3f} ms")
+
+
+def report_sets(data: us.Microdata) -> None:
+    """Twenty synthetic sets of a million records."""
+    repeats = 162
+    many = replace(
+        data,
+        counts=data.counts * repeats,
+        of_record=np.tile(data.of_record, repeats)[:1_000_000],
+    )
+    fit = us.DPMPM(sampler="blocked").fit(data, warmup=500, draws=100, thin=5, seed=1)
+    for class_draw in ("kept", "full", "prior"):
+        settings = us.DPMPM(sampler="blocked", class_draw=class_draw)
+        large = replace(fit, data=many, settings=settings)
+        large.synthesize(m=1, seed=1)
+        begin, begin_wall = time.process_time(), time.monotonic()
+        sets = large.synthesize(m=20, seed=1)
+        spent, wall = time.process_time() - begin, time.monotonic() - begin_wall
+        print(
+            f"20 sets of {sets.data.n_records:,} records, {class_draw}: "
+            f"{wall:.1f} s wall, {spent:.1f} s processor"
+        )
+
+
+def main() -> None:
+    """Run what was asked for."""
+    asked = sys.argv[1:] or ["fit", "sweep", "sets"]
+    warnings.simplefilter("ignore", UnderstudyWarning)
+    data = us.load_ce_like()
+    compile_everything(data)
+    for name, report in (("fit", report_fit), ("sweep", report_sweeps), ("sets", report_sets)):
+        if name in asked:
+            report(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,326 @@
+"""Running chains: as threads, in segments, saved as they go, until asked targets are met.
+
+A chain is a function of its own generator, the stream ``("fit", "chain", number)`` of the seed, so
+the draws are the same whatever the number of threads and wherever a run was cut into segments.
+Threads only compute; collecting, saving and reporting happen in the thread that called.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.randomness import stream
+from understudy.synthesis.checkpoints import (
+    Arrays,
+    Checkpoint,
+    generator_arrays,
+    generator_from,
+)
+from understudy.synthesis.contract import ChainSampler
+from understudy.synthesis.diagnostics import Targets, diagnose, meets, rhat_of
+
+__all__ = ["ChainDraws", "Plan", "Progress", "default_threads", "run_chains"]
+
+SEGMENT_DRAWS = 50  # kept draws in a segment
+
+
+class Progress(NamedTuple):
+    """How far a run has come."""
+
+    sweep: int  # sweeps done, all chains together
+    n_sweeps: int  # sweeps to do, as far as that is known
+    seconds: float  # since the run was started or resumed
+    seconds_left: float  # at the speed so far
+    rhat: float | None  # largest of the scalar quantities so far; None before there is one
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long, how many, from which seed.
+
+    Attributes
+    ----------
+    chains, warmup, draws, thin : int
+        Number of chains, and for each the sweeps that are thrown away, the draws that are kept, and
+        the sweeps from one kept draw to the next.
+    snapshot_every : int
+        Every so many kept draws, what synthesis needs is kept too.
+    """
+
+    chains: int
+    warmup: int
+    draws: int
+    thin: int
+    seed: int
+    threads: int
+    snapshot_every: int = 1
+    until: Targets | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ChainDraws:
+    """All kept draws of all chains.
+
+    Attributes
+    ----------
+    scalars : dict of float64 (chain, draw)
+        Label-free numbers.
+    label_probability : float32 (chain, draw, cell)
+        Label probabilities.
+    snapshots : list of list of (int, dict)
+        By chain: the draw's number, and what synthesis needs of it.
+    """
+
+    scalars: dict[str, NDArray[np.float64]]
+    label_probability: NDArray[np.float32]
+    snapshots: list[list[tuple[int, Arrays]]]
+
+
+@dataclass
+class _Chain:
+    """A chain in the making."""
+
+    number: int
+    generator: np.random.Generator
+    state: Any = None
+    segments: list[Arrays] = field(default_factory=list)
+
+
+def run_chains(
+    sampler: ChainSampler,
+    plan: Plan,
+    checkpoint: Checkpoint | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> ChainDraws:
+    """Run all chains to the end of the plan, or until the plan's targets are met.
+
+    Parameters
+    ----------
+    sampler : ChainSampler
+        The model's sampler.
+    plan : Plan
+        How long, how many, from which seed.
+    checkpoint : Checkpoint, optional
+        Where to save segments, and to take complete ones from.
+    progress : callable, optional
+        Called with a `Progress` after every segment, in the calling thread.
+
+    Returns
+    -------
+    ChainDraws
+    """
+    chains = [_resumed(sampler, plan, number, checkpoint) for number in range(plan.chains)]
+    reporter = _Reporter(plan, progress, chains)
+    n_draws = plan.draws
+    while True:
+        _run_to(sampler, plan, chains, n_draws, checkpoint, reporter)
+        draws = _collected(chains, len(_segments(plan, n_draws)))
+        if plan.until is None or n_draws >= plan.until.most_draws:
+            return draws
+        if meets(diagnose(draws.scalars, draws.label_probability, plan.until)):
+            return draws
+        n_draws = min(n_draws + plan.draws, plan.until.most_draws)
+        reporter.n_draws = n_draws
+
+
+def _resumed(
+    sampler: ChainSampler, plan: Plan, number: int, checkpoint: Checkpoint | None
+) -> _Chain:
+    """Take up a chain where its saved segments end, or at its start."""
+    chain = _Chain(number, stream(plan.seed, "fit", "chain", number))
+    if checkpoint is not None:
+        chain.segments, saved = checkpoint.load(number)
+        if saved is not None:
+            generator_from(saved, chain.generator)
+            chain.state = _state_from(sampler.state_type, saved)
+    if chain.state is None:
+        chain.state = sampler.start(chain.generator, number)
+    return chain
+
+
+def _segments(plan: Plan, n_draws: int) -> list[tuple[int, int, int]]:
+    """Cut a chain into segments: warm-up sweeps, first kept draw, kept draws."""
+    length = SEGMENT_DRAWS * plan.thin
+    warm = [(min(length, plan.warmup - done), 0, 0) for done in range(0, plan.warmup, length)]
+    # A plan may be prolonged by any number of draws: segments start anew at each multiple.
+    kept = []
+    for part in range(0, n_draws, plan.draws):
+        last = min(part + plan.draws, n_draws)
+        kept += [
+            (0, done, min(SEGMENT_DRAWS, last - done)) for done in range(part, last, SEGMENT_DRAWS)
+        ]
+    return warm + kept
+
+
+def _run_to(
+    sampler: ChainSampler,
+    plan: Plan,
+    chains: list[_Chain],
+    n_draws: int,
+    checkpoint: Checkpoint | None,
+    reporter: _Reporter,
+) -> None:
+    """Compute all segments that are missing up to this number of draws."""
+    segments = _segments(plan, n_draws)
+    with ThreadPoolExecutor(max_workers=plan.threads) as pool:
+        running: dict[Future[Arrays], _Chain] = {}
+
+        def submit(chain: _Chain) -> None:
+            if len(chain.segments) < len(segments):
+                asked = segments[len(chain.segments)]
+                running[pool.submit(_segment, sampler, plan, chain, *asked)] = chain
+
+        for chain in chains:
+            submit(chain)
+        try:
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in sorted(done, key=lambda one: running[one].number):
+                    chain = running.pop(future)
+                    chain.segments.append(future.result())
+                    if checkpoint is not None:
+                        saved = generator_arrays(chain.generator) | _state_arrays(chain.state)
+                        number = len(chain.segments) - 1
+                        checkpoint.save(chain.number, number, chain.segments[-1], saved)
+                    submit(chain)
+                    reporter.report()
+        except BaseException:
+            for future in running:
+                future.cancel()
+            raise
+
+
+def _segment(
+    sampler: ChainSampler, plan: Plan, chain: _Chain, warm_sweeps: int, first: int, n_kept: int
+) -> Arrays:
+    """Compute one segment of a chain: warm-up sweeps, or some kept draws."""
+    generator = chain.generator
+    state = sampler.advance(generator, chain.state, warm_sweeps)
+    scalars: dict[str, list[float]] = {}
+    tables: list[NDArray[np.float32]] = []
+    numbers: list[int] = []
+    snapshots: list[Arrays] = []
+    for draw in range(first, first + n_kept):
+        state = sampler.advance(generator, state, plan.thin)
+        seen = sampler.observe(generator, state)
+        for name, value in seen.scalars.items():
+            scalars.setdefault(name, []).append(value)
+        tables.append(seen.label_probability)
+        if draw % plan.snapshot_every == 0:
+            numbers.append(draw)
+            snapshots.append(seen.snapshot)
+    chain.state = state
+    arrays: Arrays = {f"scalar {name}": np.array(values) for name, values in scalars.items()}
+    if n_kept:
+        arrays["label_probability"] = np.stack(tables)  # (draw, cell)
+        arrays["snapshot_draw"] = np.array(numbers, dtype=np.int64)  # (snapshot,)
+    for number, snapshot in zip(numbers, snapshots, strict=True):
+        arrays |= {f"snapshot {number} {name}": value for name, value in snapshot.items()}
+    return arrays
+
+
+def _collected(chains: list[_Chain], n_segments: int) -> ChainDraws:
+    """Join the first segments of all chains; a resumed chain may already have more."""
+    kept = [
+        [one for one in chain.segments[:n_segments] if "label_probability" in one]
+        for chain in chains
+    ]
+    names = [name for name in kept[0][0] if name.startswith("scalar ")]
+    scalars = {
+        name.removeprefix("scalar "): np.stack(
+            [np.concatenate([segment[name] for segment in segments]) for segments in kept]
+        )  # (chain, draw)
+        for name in names
+    }
+    tables = np.stack(
+        [
+            np.concatenate([segment["label_probability"] for segment in segments])
+            for segments in kept
+        ]
+    )  # (chain, draw, cell)
+    snapshots = [
+        [
+            (int(number), _snapshot(segment, int(number)))
+            for segment in segments
+            for number in segment["snapshot_draw"]
+        ]
+        for segments in kept
+    ]
+    return ChainDraws(scalars, tables, snapshots)
+
+
+def _snapshot(segment: Arrays, number: int) -> Arrays:
+    start = f"snapshot {number} "
+    return {
+        name.removeprefix(start): value for name, value in segment.items() if name.startswith(start)
+    }
+
+
+def _state_arrays(state: Any) -> Arrays:
+    return {f"state {name}": np.array(getattr(state, name)) for name in state._fields}
+
+
+def _state_from(state_type: Any, arrays: Arrays) -> Any:
+    values = {name: arrays[f"state {name}"] for name in state_type._fields}
+    return state_type(
+        **{name: value if value.ndim else value.item() for name, value in values.items()}
+    )
+
+
+class _Reporter:
+    """Tells the caller how far the run has come."""
+
+    def __init__(
+        self, plan: Plan, tell: Callable[[Progress], None] | None, chains: list[_Chain]
+    ) -> None:
+        self._plan, self._tell, self._chains = plan, tell, chains
+        self.n_draws = plan.draws
+        self._begin = time.monotonic()
+        self._done_before = self._sweeps()
+
+    def _sweeps(self) -> int:
+        total = 0
+        segments = _segments(self._plan, self.n_draws)
+        for chain in self._chains:
+            for warm, _, kept in segments[: len(chain.segments)]:
+                total += warm + kept * self._plan.thin
+        return total
+
+    def report(self) -> None:
+        """Call the caller's function, if there is one."""
+        if self._tell is None:
+            return
+        done = self._sweeps()
+        everything = self._plan.chains * (self._plan.warmup + self.n_draws * self._plan.thin)
+        seconds = time.monotonic() - self._begin
+        speed = max(done - self._done_before, 1) / max(seconds, 1e-9)
+        self._tell(Progress(done, everything, seconds, (everything - done) / speed, self._rhat()))
+
+    def _rhat(self) -> float | None:
+        kept = [[one for one in c.segments if "label_probability" in one] for c in self._chains]
+        shared = min(len(segments) for segments in kept)
+        if shared == 0:
+            return None
+        found = []
+        for name in (name for name in kept[0][0] if name.startswith("scalar ")):
+            values = np.stack(
+                [np.concatenate([one[name] for one in segments[:shared]]) for segments in kept]
+            )
+            found.append(rhat_of(values))
+        known = [value for value in found if value is not None]
+        return max(known) if known else None
+
+
+def default_threads(chains: int) -> int:
+    """One thread per chain, as far as there are processors for them."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    available = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return max(1, min(chains, available))

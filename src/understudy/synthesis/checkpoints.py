@@ -1,0 +1,304 @@
+"""Saved runs: killed at any instant, resumed to the same bytes.
+
+A folder holds numbered segments of each chain (`draws-CHAIN-NUMBER.npz`), the chain's state and
+generator at the end of its last two segments (`state-CHAIN-NUMBER.npz`), and `manifest.json`, which
+says what the run is and lists what is complete, with digests. Files are written under another name,
+flushed to the disk, renamed, the folder flushed, and the manifest comes last: at every instant the
+manifest names only files that are whole. Nothing is pickled.
+
+A run goes on only if it is the same run: other data, settings or versions are refused, and the
+difference is named. A damaged segment is computed again, as is everything after it, which gives the
+same bytes, because a chain is a function of its generator alone.
+
+The folder is confidential: draws, seed and fingerprint of the data are in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import socket
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import CheckpointError, CheckpointWarning, quoted, quoted_list
+
+__all__ = ["Arrays", "Checkpoint", "generator_arrays", "generator_from"]
+
+Arrays = dict[str, NDArray[Any]]
+FORMAT = 1
+MANIFEST = "manifest.json"
+LOCK = "lock"
+STATES_KEPT = 2
+
+
+def generator_arrays(generator: np.random.Generator) -> Arrays:
+    """Take a Philox generator's whole state out, as arrays."""
+    state: Any = generator.bit_generator.state
+    return {
+        "generator_counter": np.array(state["state"]["counter"], dtype=np.uint64),
+        "generator_key": np.array(state["state"]["key"], dtype=np.uint64),
+        "generator_buffer": np.array(state["buffer"], dtype=np.uint64),
+        "generator_rest": np.array(
+            [state["buffer_pos"], state["has_uint32"], state["uinteger"]], dtype=np.int64
+        ),
+    }
+
+
+def generator_from(arrays: Arrays, generator: np.random.Generator) -> np.random.Generator:
+    """Put a state that was taken out into a Philox generator."""
+    position, has_half, half = (int(number) for number in arrays["generator_rest"])
+    state: Any = {
+        "bit_generator": "Philox",
+        "state": {"counter": arrays["generator_counter"], "key": arrays["generator_key"]},
+        "buffer": arrays["generator_buffer"],
+        "buffer_pos": position,
+        "has_uint32": has_half,
+        "uinteger": half,
+    }
+    generator.bit_generator.state = state
+    return generator
+
+
+class Checkpoint:
+    """One folder with one run in it, open for this process alone.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it does not exist, with mode 0700.
+    identity : dict
+        What the run is, as JSON. Values under ``"data"`` are never shown.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], identity: dict[str, Any]) -> None:
+        self.folder = Path(folder)
+        self._identity = json.loads(json.dumps(identity))
+        self._make_folder()
+        self._lock = self._take_lock()
+        try:
+            self._chains = self._read_manifest()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the run is."""
+        return dict(self._identity)
+
+    def remember_seed(self, seed: int) -> None:
+        """Write the seed down before the first draw, so that a run without one can go on."""
+        if self._identity.get("seed") != seed or not (self.folder / MANIFEST).exists():
+            self._identity["seed"] = seed
+            self._write_manifest()
+
+    def close(self) -> None:
+        """Give the folder free for other processes."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def load(self, chain: int) -> tuple[list[Arrays], Arrays | None]:
+        """Read what is complete of one chain: the draws of its segments, the state after them."""
+        listed = self._chains.setdefault(str(chain), {"draws": [], "states": {}})
+        segments: list[Arrays] = []
+        for number, digest in enumerate(listed["draws"]):
+            arrays = self._read(self._name("draws", chain, number), digest)
+            if arrays is None:
+                break
+            segments.append(arrays)
+        n_listed = len(listed["draws"])
+        state = None
+        while segments:
+            number = len(segments) - 1
+            digest = listed["states"].get(str(number))
+            name = self._name("state", chain, number)
+            state = self._read(name, digest) if digest is not None else None
+            if state is not None:
+                break
+            segments.pop()
+        if len(segments) < n_listed:
+            warnings.warn(
+                f"the saved run is damaged: of chain {chain}, {len(segments)} of {n_listed} "
+                "segments are whole, and the others are computed again",
+                CheckpointWarning,
+                stacklevel=2,
+            )
+            listed["draws"] = listed["draws"][: len(segments)]
+        return segments, state
+
+    def save(self, chain: int, number: int, draws: Arrays, state: Arrays) -> None:
+        """Add a complete segment of a chain."""
+        listed = self._chains.setdefault(str(chain), {"draws": [], "states": {}})
+        digest = self._write(self._name("draws", chain, number), _packed(draws))
+        listed["draws"] = [*listed["draws"][:number], digest]
+        digest = self._write(self._name("state", chain, number), _packed(state))
+        old = listed["states"]
+        listed["states"] = {
+            key: value for key, value in old.items() if number - STATES_KEPT < int(key) < number
+        }
+        listed["states"][str(number)] = digest
+        self._write_manifest()
+        for key in old:
+            if key not in listed["states"]:
+                (self.folder / self._name("state", chain, int(key))).unlink(missing_ok=True)
+
+    def _make_folder(self) -> None:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as problem:
+            raise CheckpointError(
+                expected=f"a folder for the run at {quoted(self.folder.name)}",
+                came=f"a place where none can be made ({problem.strerror})",
+                do="choose another folder",
+            ) from None
+        strange = [
+            entry.name
+            for entry in self.folder.iterdir()
+            if entry.name not in {MANIFEST, LOCK}
+            and not entry.name.startswith(("draws-", "state-", "."))
+        ]
+        if strange:
+            raise CheckpointError(
+                expected="an empty folder, or one with a saved run and nothing else",
+                came=f"{len(strange)} other entries in {quoted(self.folder.name)}",
+                do="choose another folder",
+            )
+
+    def _take_lock(self) -> int | None:
+        try:
+            descriptor = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as problem:
+            raise CheckpointError(
+                expected=f"a folder that can be written at {quoted(self.folder.name)}",
+                came=f"one that cannot ({problem.strerror})",
+                do="choose another folder, or mend its permissions",
+            ) from None
+        try:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # no such locks on this system
+            return descriptor
+        except OSError:
+            holder = os.read(descriptor, 200).decode("utf-8", "replace")
+            os.close(descriptor)
+            raise CheckpointError(
+                expected=f"a folder that no other process is using at {quoted(self.folder.name)}",
+                came=f"one in use by {quoted(holder or 'another process')}",
+                do="wait for that process, or choose another folder; the lock of a process that "
+                "has died is given free by itself",
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode())
+        return descriptor
+
+    def _read_manifest(self) -> dict[str, Any]:
+        path = self.folder / MANIFEST
+        if not path.exists():
+            return {}
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            saved, chains = content["identity"], content["chains"]
+            known = content["format"] == FORMAT and isinstance(chains, dict)
+        except (ValueError, KeyError, TypeError, OSError):
+            known = False
+        if not known:
+            raise CheckpointError(
+                expected=f"the manifest of a saved run in {quoted(self.folder.name)}",
+                came="a file that is damaged or was written by something else",
+                do="choose an empty folder, or remove this one and run again",
+            )
+        if self._identity.get("seed") is None:
+            self._identity["seed"] = saved.get("seed")
+        different = _differences(saved, self._identity)
+        if different:
+            raise CheckpointError(
+                expected="a saved run with the same data, settings and versions",
+                came="one that differs in " + "; ".join(different),
+                do="go on with what the run was started with, or choose another folder",
+            )
+        result: dict[str, Any] = chains
+        return result
+
+    def _write_manifest(self) -> None:
+        content = {"format": FORMAT, "identity": self._identity, "chains": self._chains}
+        self._write(MANIFEST, json.dumps(content, indent=1).encode("utf-8"))
+
+    def _name(self, kind: str, chain: int, number: int) -> str:
+        return f"{kind}-{chain}-{number:06d}.npz"
+
+    def _write(self, name: str, content: bytes) -> str:
+        """Write a file so that it is there wholly or not at all; give its digest."""
+        temporary = self.folder / f".{name}.part"
+        try:
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.folder / name)
+            _flush_folder(self.folder)
+        except OSError as problem:
+            temporary.unlink(missing_ok=True)
+            raise CheckpointError(
+                expected=f"room for {len(content):,} bytes in {quoted(self.folder.name)}",
+                came=f"a disk that did not take them ({problem.strerror})",
+                do="make room and run again; what was saved before is whole, and the run goes on "
+                "from there",
+            ) from None
+        return hashlib.blake2b(content, digest_size=32).hexdigest()
+
+    def _read(self, name: str, digest: str) -> Arrays | None:
+        """Read a file; None if it is not the one that was written."""
+        try:
+            content = (self.folder / name).read_bytes()
+        except OSError:
+            return None
+        if hashlib.blake2b(content, digest_size=32).hexdigest() != digest:
+            return None
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+
+
+def _packed(arrays: Arrays) -> bytes:
+    buffer = io.BytesIO()
+    # mypy cannot tell the arrays from the function's own options
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make sure that a renaming survives a loss of power, where the system can do that."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _differences(saved: dict[str, Any], asked: dict[str, Any]) -> list[str]:
+    """Name what differs between two runs; values only where they are settings."""
+    found = []
+    for key in sorted({*saved, *asked}):
+        old, new = saved.get(key), asked.get(key)
+        if old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += _differences(old, new)
+        elif (
+            key in {"data", "seed"} or isinstance(old, list | dict) or isinstance(new, list | dict)
+        ):
+            found.append(quoted_list([key]))
+        else:
+            found.append(f"{quoted(key)} (saved {quoted(old)}, now {quoted(new)})")
+    return found

@@ -1,0 +1,162 @@
+"""Synthetic labels from one draw of weights and level probabilities.
+
+A record's synthetic label comes from a class, and the class is drawn in one of three ways:
+
+``kept``
+    from its posterior given the kept variables only. The default.
+``full``
+    from its posterior given the whole record, the true label included, as the reference software
+    does. About a fifth more labels come out as they were, at no gain in utility.
+``prior``
+    from the class weights, as the paper's text says. The fewest matches, and the label loses its
+    association with the kept variables.
+
+One class per record, then every synthesized variable from its own level probabilities.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.compiling import compiled
+from understudy.microdata.label_table import LabelTable, split_labels
+from understudy.microdata.table import Microdata
+from understudy.synthesis.dpmpm.parameters import Parameters
+from understudy.synthesis.dpmpm.problem import model_variables
+
+__all__ = ["CLASS_DRAWS", "ClassDraw", "draw_labels", "label_table"]
+
+ClassDraw = Literal["kept", "full", "prior"]
+CLASS_DRAWS: tuple[ClassDraw, ...] = ("kept", "full", "prior")
+
+
+def draw_labels(
+    generator: np.random.Generator,
+    data: Microdata,
+    parameters: Parameters,
+    class_draw: ClassDraw,
+) -> NDArray[np.int32]:
+    """Draw a synthetic label for every record.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        Where the randomness comes from.
+    data : Microdata
+        The records.
+    parameters : Parameters
+        One draw from the posterior.
+    class_draw : {"kept", "full", "prior"}
+        What a record's class is drawn from.
+
+    Returns
+    -------
+    int32 (record, synthesized variable)
+        Codes of levels, in the order of the data's records.
+    """
+    given, row_of_combination = _class_probabilities(data, parameters, class_draw)
+    starts = _level_starts(data)
+    first = len(data.predictors)
+    cumulative = np.empty_like(parameters.probabilities)  # (class, level)
+    for variable in range(first, starts.size - 1):
+        here = slice(starts[variable], starts[variable + 1])
+        cumulative[:, here] = _cumulative(parameters.probabilities[:, here])
+    return np.asarray(
+        _draw(
+            generator,
+            _cumulative(given),
+            row_of_combination,
+            data.of_record,
+            cumulative,
+            starts[first:],
+        )
+    )
+
+
+def label_table(data: Microdata, parameters: Parameters, class_draw: ClassDraw) -> LabelTable:
+    """Tabulate what `draw_labels` draws from: probabilities of combined labels.
+
+    Returns
+    -------
+    LabelTable
+        With a row per pattern (``kept``), per combination (``full``), or one (``prior``).
+    """
+    given, row_of_combination = _class_probabilities(data, parameters, class_draw)
+    codes = split_labels(data, np.arange(data.n_labels))  # (label, synthesized variable)
+    starts = _level_starts(data)[len(data.predictors) :]
+    of_class = np.ones((parameters.weights.size, codes.shape[0]))  # (class, label)
+    for place in range(codes.shape[1]):
+        of_class *= parameters.probabilities[:, starts[place] + codes[:, place]]
+    return LabelTable(given @ of_class, row_of_combination)
+
+
+def _level_starts(data: Microdata) -> NDArray[np.int64]:
+    """Number of the first level of each of the model's variables, and behind the last."""
+    sizes = [data.variable(name).n_levels for name in model_variables(data)]
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _class_probabilities(
+    data: Microdata, parameters: Parameters, class_draw: ClassDraw
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Probabilities of the classes (row, class), and each combination's row."""
+    starts = _level_starts(data)
+    if class_draw == "prior":
+        return parameters.weights[None, :], np.zeros(data.n_combinations, dtype=np.int32)
+    if class_draw == "kept":
+        cells = data.cells(data.predictors)
+        codes, rows = cells.codes, cells.of_combination
+    else:
+        places = [data.names.index(name) for name in model_variables(data)]
+        codes = data.combinations[:, places]
+        rows = np.arange(data.n_combinations, dtype=np.int32)
+    levels = codes + starts[: codes.shape[1]]  # (row, variable)
+    return _given(levels, parameters.weights, parameters.probabilities), rows
+
+
+def _cumulative(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    summed = np.cumsum(probabilities, axis=1)
+    return np.asarray(summed / summed[:, -1:])
+
+
+@compiled
+def _given(levels, weights, probabilities):  # type: ignore[no-untyped-def]
+    """Probability of each class given these levels: (row, class)."""
+    given = np.empty((levels.shape[0], weights.size))  # (row, class)
+    for row in range(levels.shape[0]):
+        total = 0.0
+        for one in range(weights.size):
+            product = weights[one]
+            for variable in range(levels.shape[1]):
+                product *= probabilities[one, levels[row, variable]]
+            given[row, one] = product
+            total += product
+        given[row] /= total
+    return given
+
+
+@compiled
+def _draw(generator, classes, row_of_combination, of_record, levels, starts):  # type: ignore[no-untyped-def]
+    """Draw a class, then a level of every synthesized variable, for each record."""
+    n_variables = starts.size - 1
+    codes = np.empty((of_record.size, n_variables), dtype=np.int32)  # (record, variable)
+    for record in range(of_record.size):
+        row = row_of_combination[of_record[record]]
+        uniform = generator.random()
+        one = 0
+        while classes[row, one] <= uniform:
+            one += 1
+        for variable in range(n_variables):
+            uniform = generator.random()
+            low, high = starts[variable], starts[variable + 1] - 1
+            while low < high:
+                middle = (low + high) >> 1
+                if levels[one, middle] > uniform:
+                    high = middle
+                else:
+                    low = middle + 1
+            codes[record, variable] = low - starts[variable]
+    return codes

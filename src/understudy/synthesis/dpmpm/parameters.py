@@ -1,0 +1,155 @@
+"""From a partition to class weights and level probabilities, and to quantities without labels.
+
+Given the classes of all records, the weights of the occupied classes and the weight of everything
+that is not occupied are Dirichlet(n_1, .., n_k, concentration), and the level probabilities of an
+occupied class are Dirichlet(prior + counts). The unoccupied remainder is itself a Dirichlet
+process: its sticks are broken one after another, each new class with level probabilities from the
+prior, until less than `REMAINDER` of all mass is left, which goes to the last stick. So a draw of
+weights and probabilities is one from the posterior of the exact process, but for that remainder.
+
+Numbers of classes mean nothing, so nothing that is numbered by class is ever diagnosed. What is:
+
+- the log-likelihood  sum_c n_c log sum_k w_k prod_v p_kvl  of the observed records, the classes
+  summed out, at the drawn weights and probabilities (the same for both samplers);
+- the label probabilities  p(label | pattern)
+  = sum_k w_k p_k(pattern) p_k(label) / sum_k w_k p_k(pattern).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.compiling import compiled
+
+__all__ = ["Parameters", "draw_parameters", "label_probabilities", "log_likelihood"]
+
+REMAINDER = 1e-9  # mass of the process that the last stick may take
+MOST_STICKS = 500  # sticks broken from the remainder, at most
+
+
+class Parameters(NamedTuple):
+    """Class weights and level probabilities: one draw from their posterior."""
+
+    weights: NDArray[np.float64]  # (class,) they sum to one
+    probabilities: NDArray[np.float64]  # (class, level) sum to one in every class and variable
+
+
+@compiled
+def _draw_levels(generator, shapes, level_start, drawn):  # type: ignore[no-untyped-def]
+    """Draw one class's level probabilities, Dirichlet(shapes) in every variable.
+
+    Gamma draws with small shapes may all underflow; then they are drawn as logarithms,
+    log Gamma(a) = log Gamma(a + 1) + log(U) / a.
+    """
+    for variable in range(level_start.size - 1):
+        first, last = level_start[variable], level_start[variable + 1]
+        total = 0.0
+        for level in range(first, last):
+            drawn[level] = generator.standard_gamma(shapes[level])
+            total += drawn[level]
+        if not total > 1e-280:
+            largest = -np.inf
+            for level in range(first, last):
+                drawn[level] = np.log(generator.standard_gamma(shapes[level] + 1.0))
+                drawn[level] += np.log1p(-generator.random()) / shapes[level]
+                largest = max(largest, drawn[level])
+            total = 0.0
+            for level in range(first, last):
+                drawn[level] = np.exp(drawn[level] - largest)
+                total += drawn[level]
+        for level in range(first, last):
+            drawn[level] /= total
+
+
+@compiled
+def _break_remainder(generator, remainder, concentration):  # type: ignore[no-untyped-def]
+    """Break the unoccupied mass into sticks until hardly anything is left."""
+    sticks = np.empty(MOST_STICKS)  # (stick,)
+    n_sticks = 0
+    while n_sticks < MOST_STICKS - 1 and remainder > REMAINDER:
+        # 1 - Beta(1, concentration) is a uniform number to the power 1 / concentration
+        rest = remainder * (1.0 - generator.random()) ** (1.0 / concentration)
+        sticks[n_sticks] = remainder - rest
+        remainder = rest
+        n_sticks += 1
+    sticks[n_sticks] = remainder
+    return sticks[: n_sticks + 1]
+
+
+@compiled
+def draw_parameters(generator, problem, class_size, level_count, concentration):  # type: ignore[no-untyped-def]
+    """Draw weights and level probabilities given the classes of all records.
+
+    Occupied classes come first, then the sticks of the remainder.
+    """
+    held = np.flatnonzero(class_size)
+    mass = np.empty(held.size)  # (occupied class,)
+    for place in range(held.size):
+        mass[place] = generator.standard_gamma(float(class_size[held[place]]))
+    unoccupied = generator.standard_gamma(concentration)
+    total = mass.sum() + unoccupied
+    if not total > 0.0:  # nothing is occupied and the one gamma draw underflowed
+        total = unoccupied = 1.0
+    sticks = _break_remainder(generator, unoccupied / total, concentration)
+    weights = np.concatenate((mass / total, sticks))  # (class,)
+    probabilities = np.empty((weights.size, problem.prior.size))  # (class, level)
+    for place in range(weights.size):
+        shapes = problem.prior.copy()
+        if place < held.size:
+            shapes += level_count[held[place]]
+        _draw_levels(generator, shapes, problem.level_start, probabilities[place])
+    return Parameters(weights, probabilities)
+
+
+@compiled
+def log_likelihood(levels, counts, weights, probabilities):  # type: ignore[no-untyped-def]
+    """Log-likelihood of the observed records, their classes summed out."""
+    by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
+    joint = np.empty(weights.size)  # (class,)
+    total = 0.0
+    for combination in range(levels.shape[0]):
+        joint[:] = weights
+        for variable in range(levels.shape[1]):
+            level = levels[combination, variable]
+            for one in range(weights.size):
+                joint[one] *= by_level[level, one]
+        total += counts[combination] * np.log(joint.sum())
+    return total
+
+
+@compiled
+def label_probabilities(kept_levels, label_levels, cells, weights, probabilities):  # type: ignore[no-untyped-def]
+    """Probability of a label given a pattern, for some cells (pattern, label).
+
+    Parameters: `kept_levels` (pattern, kept variable) and `label_levels` (label, synthesized
+    variable) hold numbers of levels, `cells` (cell, 2) a pattern and a label.
+    """
+    by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
+    n_classes = weights.size
+    given = np.empty((kept_levels.shape[0], n_classes))  # (pattern, class) p(class | pattern)
+    for pattern in range(kept_levels.shape[0]):
+        given[pattern] = weights
+        for variable in range(kept_levels.shape[1]):
+            level = kept_levels[pattern, variable]
+            for one in range(n_classes):
+                given[pattern, one] *= by_level[level, one]
+        given[pattern] /= given[pattern].sum()
+    found = np.empty(cells.shape[0], dtype=np.float32)  # (cell,)
+    for cell in range(cells.shape[0]):
+        pattern, label = cells[cell, 0], cells[cell, 1]
+        total = 0.0
+        if label_levels.shape[1] == 1:
+            level = label_levels[label, 0]
+            for one in range(n_classes):
+                total += given[pattern, one] * by_level[level, one]
+        else:
+            for one in range(n_classes):
+                product = given[pattern, one]
+                for variable in range(label_levels.shape[1]):
+                    product *= by_level[label_levels[label, variable], one]
+                total += product
+        found[cell] = total
+    return found

@@ -1,0 +1,101 @@
+"""The data as the DPMPM's kernels see them: levels numbered through, combinations, priors.
+
+Every sampler of the model works on the same small arrays. Their levels are numbered through all
+variables, so that one row of level probabilities serves a whole class, and a combination is a list
+of such numbers. Kept variables with a single level tell nothing and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import SettingError, quoted, quoted_list
+from understudy.microdata.table import Microdata
+
+__all__ = ["LevelPrior", "Problem", "make_problem", "model_variables"]
+
+LevelPrior = float | Mapping[str, float | Sequence[float]]
+
+
+class Problem(NamedTuple):
+    """What a kernel needs to know of the data and of the prior on level probabilities.
+
+    Levels are numbered through the variables: the kept variables first, then the synthesized.
+    """
+
+    levels: NDArray[np.int32]  # (combination, variable) numbers of the levels
+    counts: NDArray[np.int64]  # (combination,) records with each combination
+    level_start: NDArray[np.int64]  # (variable + 1,) number of each variable's first level
+    prior: NDArray[np.float64]  # (level,) Dirichlet prior counts
+    prior_sum: NDArray[np.float64]  # (variable,) their sums
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
+
+
+def model_variables(data: Microdata) -> tuple[str, ...]:
+    """Name the variables of the model: kept ones with several levels, then synthesized ones."""
+    return (*data.predictors, *data.synthesized)
+
+
+def make_problem(data: Microdata, level_prior: LevelPrior = 1.0) -> Problem:
+    """Bring the data and the level prior into the form of the kernels.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    level_prior : float or mapping
+        Prior count of every level; or, by the name of a variable, a number or one number per
+        level. Variables that a mapping does not name get 1.
+
+    Returns
+    -------
+    Problem
+    """
+    names = model_variables(data)
+    places = [data.names.index(name) for name in names]
+    sizes = [data.variables[place].n_levels for place in places]
+    level_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)  # (variable + 1,)
+    levels = data.combinations[:, places] + level_start[:-1].astype(np.int32)  # (comb., variable)
+    order = np.lexsort(levels.T[::-1])  # neighbours share their first levels, as samplers like it
+    per_variable = [
+        _prior_counts(name, size, level_prior) for name, size in zip(names, sizes, strict=True)
+    ]
+    _check_names(level_prior, data, names)
+    return Problem(
+        levels=np.ascontiguousarray(levels[order], dtype=np.int32),
+        counts=data.counts[order].astype(np.int64),
+        level_start=level_start,
+        prior=np.concatenate(per_variable),
+        prior_sum=np.array([one.sum() for one in per_variable]),
+    )
+
+
+def _prior_counts(name: str, size: int, level_prior: LevelPrior) -> NDArray[np.float64]:
+    given = level_prior.get(name, 1.0) if isinstance(level_prior, Mapping) else level_prior
+    counts = np.asarray(given, dtype=np.float64)  # () or (level,)
+    if counts.ndim == 1 and counts.size != size:
+        raise SettingError(
+            expected=f"a level prior with one number for each of {size} levels of {quoted(name)}",
+            came=f"{counts.size} numbers",
+            do="give one number per level, in the order of the levels, or a single number",
+        )
+    return np.broadcast_to(counts, (size,)).astype(np.float64)
+
+
+def _check_names(level_prior: LevelPrior, data: Microdata, names: Sequence[str]) -> None:
+    if isinstance(level_prior, Mapping):
+        unknown = [name for name in level_prior if name not in data.names]
+        if unknown:
+            raise SettingError(
+                expected=f"level priors for some of {quoted_list(names)}",
+                came=f"{quoted_list(unknown)}",
+                do="use names of the data's variables",
+            )

@@ -1,0 +1,195 @@
+"""The DPMPM's two samplers as chains: where they start, what a sweep is, what is kept of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import SamplerError
+from understudy.microdata.label_table import split_labels
+from understudy.microdata.table import Microdata
+from understudy.synthesis.contract import Observation
+from understudy.synthesis.diagnostics import spread_cells
+from understudy.synthesis.dpmpm import blocked, collapsed
+from understudy.synthesis.dpmpm.parameters import (
+    Parameters,
+    draw_parameters,
+    label_probabilities,
+    log_likelihood,
+)
+from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.redistribution import redistribute
+from understudy.synthesis.dpmpm.split_merge import split_or_merge
+
+__all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
+
+STARTS = (1, 5, 40, 100)  # classes that chains start from, one after another
+MOST_VISITS = 16  # records of one combination that a collapsed sweep visits at most
+CROWDED = 2  # so many times more records than visits, and redistribution is needed
+PINNED = 32  # records that a redistribution pins
+SPLIT_MERGE_SHARE = 0.1  # share of sweeps with a split or merge
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCells:
+    """Which label probabilities are kept.
+
+    Attributes
+    ----------
+    kept_levels : int64 (pattern, kept variable)
+        Numbers of the patterns' levels.
+    label_levels : int64 (label, synthesized variable)
+        Numbers of the levels of the labels that are looked at.
+    cells : int64 (cell, 2)
+        Pattern and row of `label_levels`.
+    labels : int64 (cell,)
+        The combined label of each cell.
+    complete : bool
+        Whether these are all cells.
+    """
+
+    kept_levels: NDArray[np.int64]
+    label_levels: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    complete: bool
+
+
+def label_cells(data: Microdata, problem: Problem, most_cells: int) -> LabelCells:
+    """Choose cells (pattern, label), all if there are no more than so many, else evenly spread."""
+    size = data.n_labels
+    total = len(data.patterns) * size
+    chosen = spread_cells(total, most_cells)  # (cell,)
+    patterns, labels = chosen // size, chosen % size
+    distinct, label_row = np.unique(labels, return_inverse=True)
+    n_kept = len(data.predictors)
+    columns = [data.kept.index(name) for name in data.predictors]
+    return LabelCells(
+        kept_levels=data.patterns.codes[:, columns] + problem.level_start[:n_kept],
+        label_levels=split_labels(data, distinct) + problem.level_start[n_kept:-1],
+        cells=np.stack([patterns, label_row], axis=1).astype(np.int64),
+        labels=labels,
+        complete=chosen.size == total,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Chain:
+    """What the chains of both samplers share."""
+
+    problem: Problem
+    cells: LabelCells
+    concentration_prior: tuple[float, float]
+
+    def _observed(
+        self, parameters: Parameters, concentration: float, class_size: NDArray[np.int64]
+    ) -> Observation:
+        weights, probabilities = parameters
+        table = label_probabilities(
+            self.cells.kept_levels, self.cells.label_levels, self.cells.cells, *parameters
+        )
+        likelihood = log_likelihood(self.problem.levels, self.problem.counts, *parameters)
+        scalars = {
+            "concentration": float(concentration),
+            "occupied_classes": float(np.count_nonzero(class_size)),
+            "largest_class_share": float(class_size.max() / self.problem.n_records),
+            "log_likelihood": float(likelihood),
+        }
+        return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
+
+    def _refuse(self) -> None:
+        raise SamplerError(
+            expected="at least one class that a record can join",
+            came="a combination to which every class gives a probability that is rounded to zero",
+            do="use fewer variables, or a larger level prior; what was saved before is whole",
+        )
+
+
+class CollapsedChain(_Chain):
+    """Chains of the collapsed sampler."""
+
+    state_type = collapsed.State
+
+    def describe(self) -> dict[str, Any]:
+        """Settings of the moves."""
+        return {
+            "sampler": "collapsed",
+            "starts": list(STARTS),
+            "visits": MOST_VISITS,
+            "pinned": PINNED,
+            "split_merge_share": SPLIT_MERGE_SHARE,
+        }
+
+    def start(self, generator: np.random.Generator, chain: int) -> collapsed.State:
+        """Start from one class, few or many."""
+        n_classes = min(STARTS[chain % len(STARTS)], self.problem.n_records)
+        return collapsed.init(generator, self.problem, n_classes)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether most records cannot be visited one by one in a sweep."""
+        visited = int(np.minimum(self.problem.counts, MOST_VISITS).sum())
+        return self.problem.n_records > CROWDED * visited
+
+    def advance(
+        self, generator: np.random.Generator, state: collapsed.State, n_sweeps: int
+    ) -> collapsed.State:
+        """Make sweeps: records one by one, all at once where there are too many, split-merge."""
+        crowded = self.crowded
+        visits = MOST_VISITS if crowded else int(self.problem.counts.max(initial=0))
+        for _ in range(n_sweeps):
+            state, info = collapsed.step(
+                generator, self.problem, state, self.concentration_prior, visits
+            )
+            if info.failed:
+                self._refuse()
+            if generator.random() < SPLIT_MERGE_SHARE:
+                split_or_merge(generator, self.problem, state)
+            if crowded:
+                redistribute(generator, self.problem, state, PINNED)
+        return state
+
+    def observe(self, generator: np.random.Generator, state: collapsed.State) -> Observation:
+        """Draw weights and level probabilities, and work out what does not depend on labels."""
+        parameters = draw_parameters(
+            generator, self.problem, state.class_size, state.level_count, state.concentration
+        )
+        return self._observed(parameters, state.concentration, state.class_size)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedChain(_Chain):
+    """Chains of the blocked sampler."""
+
+    n_classes: int = 40
+    state_type = blocked.State
+
+    def describe(self) -> dict[str, Any]:
+        """Settings of the moves."""
+        return {"sampler": "blocked", "starts": list(STARTS), "n_classes": self.n_classes}
+
+    def start(self, generator: np.random.Generator, chain: int) -> blocked.State:
+        """Start from one class, few or many."""
+        started = min(STARTS[chain % len(STARTS)], self.n_classes)
+        return blocked.init(generator, self.problem, self.n_classes, started)
+
+    def advance(
+        self, generator: np.random.Generator, state: blocked.State, n_sweeps: int
+    ) -> blocked.State:
+        """Make sweeps."""
+        for _ in range(n_sweeps):
+            state = blocked.step(generator, self.problem, state, self.concentration_prior)
+        if state.failed:
+            self._refuse()
+        return state
+
+    def observe(self, generator: np.random.Generator, state: blocked.State) -> Observation:  # noqa: ARG002
+        """Take the weights and level probabilities as they are."""
+        weights = np.exp(state.log_weights)  # (class,)
+        parameters = Parameters(
+            weights / weights.sum(), np.ascontiguousarray(state.probabilities.T)
+        )
+        return self._observed(parameters, state.concentration, state.class_size)

@@ -1,0 +1,204 @@
+"""Split and merge: whole classes come and go in one Metropolis-Hastings move.
+
+Records that move one by one found a class only through a valley of tiny classes. This move jumps
+over it. Two records are drawn. If they share a class, the class is split: each of the two starts
+a new class, and the other members, in random order, join one of them with the probabilities of a
+collapsed sweep restricted to the two (sequential allocation, Dahl 2005). If they lie in different
+classes, the two are merged; how likely a split would have made them is worked out by the same
+allocation. The move is accepted with the usual ratio of posterior times proposal probabilities,
+the classes' probabilities integrated out:
+
+    posterior(split) / posterior(merged)
+        = concentration  G(n_1) G(n_2) / G(n_1 + n_2)  m(1) m(2) / m(1 and 2),
+
+G the gamma function and m(.) the marginal likelihood of the records of a class.
+
+Records of one combination in one class are interchangeable, so the members are listed by their
+combinations only.
+
+References
+----------
+Dahl, D. B. (2005), "Sequentially-allocated merge-split sampler for conjugate and nonconjugate
+Dirichlet process mixture models", technical report, Texas A&M University.
+Jain, S. and Neal, R. M. (2004), "A split-merge Markov chain Monte Carlo procedure for the Dirichlet
+process mixture model", Journal of Computational and Graphical Statistics 13,
+doi:10.1198/1061860043001.
+"""
+
+from __future__ import annotations
+
+from math import lgamma
+from typing import NamedTuple
+
+import numpy as np
+
+from understudy.compiling import compiled
+
+__all__ = ["Info", "log_marginal", "split_or_merge"]
+
+
+class Info(NamedTuple):
+    """What is worth looking at after the move."""
+
+    split: bool  # whether a split was proposed; otherwise a merge
+    accepted: bool
+    log_ratio: float  # logarithm of the acceptance ratio
+
+
+@compiled
+def log_marginal(level_count, size, level_start, prior, prior_sum):  # type: ignore[no-untyped-def]
+    """Log marginal likelihood of a class with these level counts, in any order of its records."""
+    total = 0.0
+    for variable in range(prior_sum.size):
+        total += lgamma(prior_sum[variable]) - lgamma(size + prior_sum[variable])
+        for level in range(level_start[variable], level_start[variable + 1]):
+            if level_count[level] > 0:
+                total += lgamma(level_count[level] + prior[level]) - lgamma(prior[level])
+    return total
+
+
+@compiled
+def _any_record(generator, cumulative, members):  # type: ignore[no-untyped-def]
+    """Draw a record: its combination, its class and its number among those alike."""
+    chosen = np.int64(generator.random() * cumulative[-1])
+    combination = np.searchsorted(cumulative, chosen, side="right")
+    if combination > 0:
+        chosen -= cumulative[combination - 1]
+    one = 0
+    while chosen >= members[combination, one]:
+        chosen -= members[combination, one]
+        one += 1
+    return combination, one, chosen
+
+
+@compiled
+def _listed(members, first, second, seed_1, seed_2):  # type: ignore[no-untyped-def]
+    """List the members of both classes but the seeds: combination, and whether in the second."""
+    total = 0
+    for combination in range(members.shape[0]):
+        total += members[combination, first]
+        if second != first:
+            total += members[combination, second]
+    listed = np.empty(total - 2, dtype=np.int64)  # (member,) combination
+    in_second = np.zeros(total - 2, dtype=np.bool_)  # (member,)
+    filled = 0
+    for combination in range(members.shape[0]):
+        one = members[combination, first] - (combination == seed_1)
+        if second == first:
+            one -= combination == seed_2
+        for _ in range(one):
+            listed[filled] = combination
+            filled += 1
+        if second != first:
+            for _ in range(members[combination, second] - (combination == seed_2)):
+                listed[filled] = combination
+                in_second[filled] = True
+                filled += 1
+    return listed, in_second
+
+
+@compiled
+def _shuffle(generator, listed, in_second):  # type: ignore[no-untyped-def]
+    """Put the members into random order."""
+    for last in range(listed.size - 1, 0, -1):
+        other = np.int64(generator.random() * (last + 1))
+        listed[last], listed[other] = listed[other], listed[last]
+        in_second[last], in_second[other] = in_second[other], in_second[last]
+
+
+@compiled
+def _allocate(generator, problem, listed, in_second, count, size, choose):  # type: ignore[no-untyped-def]
+    """Allocate the members one after another; `count` and `size` hold the seeds and are filled.
+
+    With `choose` the members' classes are drawn into `in_second`, otherwise they are given there.
+    Returns the log probability of the allocation.
+    """
+    levels, prior, prior_sum = problem.levels, problem.prior, problem.prior_sum
+    log_probability = 0.0
+    weight = np.empty(2)  # (side,)
+    for member in range(listed.size):
+        combination = listed[member]
+        for side in range(2):
+            weight[side] = size[side]
+            for variable in range(prior_sum.size):
+                level = levels[combination, variable]
+                weight[side] *= (count[side, level] + prior[level]) / (
+                    size[side] + prior_sum[variable]
+                )
+        total = weight[0] + weight[1]
+        if not total > 0.0:  # both rounded to zero: any rule will do that is the same both ways
+            weight[:] = 0.5
+            total = 1.0
+        if choose:
+            in_second[member] = generator.random() * total >= weight[0]
+        side = 1 if in_second[member] else 0
+        log_probability += np.log(weight[side]) - np.log(total)
+        size[side] += 1
+        for variable in range(prior_sum.size):
+            count[side, levels[combination, variable]] += 1
+    return log_probability
+
+
+@compiled
+def _apply(state, first, second, seed_2, listed, in_second, count, size):  # type: ignore[no-untyped-def]
+    """Carry out a split: the members of the second side, its seed included, go to `second`."""
+    members = state.members
+    members[seed_2, first] -= 1
+    members[seed_2, second] += 1
+    for member in range(listed.size):
+        if in_second[member]:
+            members[listed[member], first] -= 1
+            members[listed[member], second] += 1
+    for side, one in ((0, first), (1, second)):
+        state.class_size[one] = size[side]
+        state.level_count[one] = count[side]
+
+
+@compiled
+def split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
+    """Propose one split or merge, and accept or refuse it.
+
+    The state's arrays are changed in place. A split needs an empty place for a class; if there is
+    none, the move is refused, which the caller prevents by keeping some spare.
+    """
+    cumulative = np.cumsum(problem.counts)  # (combination,)
+    if cumulative.size == 0 or cumulative[-1] < 2:
+        return Info(False, False, -np.inf)
+    seed_1, first, number_1 = _any_record(generator, cumulative, state.members)
+    seed_2, second, number_2 = _any_record(generator, cumulative, state.members)
+    while seed_1 == seed_2 and first == second and number_1 == number_2:
+        seed_2, second, number_2 = _any_record(generator, cumulative, state.members)
+    split = first == second
+    listed, in_second = _listed(state.members, first, second, seed_1, seed_2)
+    _shuffle(generator, listed, in_second)
+    count = np.zeros((2, problem.prior.size), dtype=np.int64)  # (side, level)
+    size = np.ones(2, dtype=np.int64)  # (side,)
+    for variable in range(problem.prior_sum.size):
+        count[0, problem.levels[seed_1, variable]] += 1
+        count[1, problem.levels[seed_2, variable]] += 1
+    log_proposal = _allocate(generator, problem, listed, in_second, count, size, split)
+    log_ratio = np.log(state.concentration) - log_proposal
+    log_ratio += lgamma(size[0]) + lgamma(size[1]) - lgamma(size[0] + size[1])
+    arguments = (problem.level_start, problem.prior, problem.prior_sum)
+    log_ratio += log_marginal(count[0], size[0], *arguments)
+    log_ratio += log_marginal(count[1], size[1], *arguments)
+    log_ratio -= log_marginal(count[0] + count[1], size[0] + size[1], *arguments)
+    if not split:
+        log_ratio = -log_ratio
+    if not np.log(generator.random()) < log_ratio:
+        return Info(split, False, log_ratio)
+    if split:
+        second = 0
+        while second < state.class_size.size and state.class_size[second] > 0:
+            second += 1
+        if second == state.class_size.size:
+            return Info(split, False, log_ratio)
+        _apply(state, first, second, seed_2, listed, in_second, count, size)
+    else:
+        state.members[:, first] += state.members[:, second]
+        state.members[:, second] = 0
+        state.class_size[first] = size[0] + size[1]
+        state.class_size[second] = 0
+        state.level_count[first] = count[0] + count[1]
+        state.level_count[second] = 0
+    return Info(split, True, log_ratio)

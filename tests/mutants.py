@@ -1,0 +1,317 @@
+"""Planted bugs: each must break a test. ``python tests/mutants.py [WORD]`` shows all are caught.
+
+Every mutant is one change of a few characters in a copy of the package. The tests named beside it
+are run on the copy and must fail; before that they are run on an unchanged copy and must pass. With
+a word, only the mutants whose description holds it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+DPMPM = "synthesis/dpmpm/"
+ENUMERATION = "tests/statistics/test_enumeration.py"
+CONDITIONALS = "tests/statistics/test_conditionals.py"
+JOINT = "tests/statistics/test_joint.py"
+FIT = "tests/synthesis/test_fit.py"
+SAVED = "tests/synthesis/test_checkpoints.py"
+
+
+class Mutant(NamedTuple):
+    """One planted bug, and the tests that must notice it."""
+
+    what: str
+    file: str
+    old: str
+    new: str
+    tests: str
+    only: str = ""
+
+
+MUTANTS = [
+    Mutant(
+        "collapsed: prior count missing in the class a record leaves",
+        DPMPM + "collapsed.py",
+        "weight *= (count[left, level] + prior[level])",
+        "weight *= (count[left, level] + 1.0)",
+        ENUMERATION,
+        "all_records",
+    ),
+    Mutant(
+        "collapsed: a new class without the concentration",
+        DPMPM + "collapsed.py",
+        "new_weight = state.concentration",
+        "new_weight = 1.0",
+        ENUMERATION,
+        "all_records",
+    ),
+    Mutant(
+        "collapsed: stale waiting list when a class is emptied",
+        DPMPM + "collapsed.py",
+        "                waiting[place] = waiting[n_held]\n",
+        "",
+        CONDITIONALS,
+        "twin",
+    ),
+    Mutant(
+        "collapsed: always the first waiting record, not any",
+        DPMPM + "collapsed.py",
+        "np.int64(generator.random() * n_waiting)",
+        "np.int64(generator.random() * 1)",
+        ENUMERATION,
+        "one_record_each",
+    ),
+    Mutant(
+        "collapsed: a record stays counted in the class it left",
+        DPMPM + "collapsed.py",
+        "            size[left] -= 1\n            weight = float(size[left])",
+        "            size[left] -= 1\n            weight = float(size[left] + 1)",
+        ENUMERATION,
+        "all_records",
+    ),
+    Mutant(
+        "concentration: odds of the mixture off by one class",
+        DPMPM + "collapsed.py",
+        "odds = (shape + n_occupied - 1.0)",
+        "odds = (shape + n_occupied)",
+        CONDITIONALS,
+        "number_of_classes",
+    ),
+    Mutant(
+        "concentration: auxiliary variable with the wrong shape",
+        DPMPM + "collapsed.py",
+        "generator.standard_gamma(concentration + 1.0)",
+        "generator.standard_gamma(concentration)",
+        CONDITIONALS,
+        "number_of_classes",
+    ),
+    Mutant(
+        "split-merge: size of a class off by one in the prior",
+        DPMPM + "split_merge.py",
+        "lgamma(size[0]) + lgamma(size[1])",
+        "lgamma(size[0] + 1) + lgamma(size[1])",
+        ENUMERATION,
+        "split_merge_move",
+    ),
+    Mutant(
+        "split-merge: proposal probability forgotten",
+        DPMPM + "split_merge.py",
+        "np.log(state.concentration) - log_proposal",
+        "np.log(state.concentration)",
+        ENUMERATION,
+        "split_merge_move",
+    ),
+    Mutant(
+        "split-merge: a merge judged by the ratio of a split",
+        DPMPM + "split_merge.py",
+        "        log_ratio = -log_ratio\n",
+        "        log_ratio = log_ratio\n",
+        ENUMERATION,
+        "split_merge_move",
+    ),
+    Mutant(
+        "redistribution: weights with one record too many",
+        DPMPM + "redistribution.py",
+        "generator.standard_gamma(float(class_size[one]))",
+        "generator.standard_gamma(float(class_size[one]) + 1.0)",
+        ENUMERATION,
+        "redistribution_move",
+    ),
+    Mutant(
+        "redistribution: classes without a pinned record take part",
+        DPMPM + "redistribution.py",
+        "if pinned[combination, one] > 0:\n                has",
+        "if pinned[combination, one] >= 0:\n                has",
+        ENUMERATION,
+        "redistribution_move",
+    ),
+    Mutant(
+        "blocked: wrong tail index of the sticks",
+        DPMPM + "blocked.py",
+        "_log_gamma_draw(generator, concentration + behind)",
+        "_log_gamma_draw(generator, concentration + behind + class_size[one])",
+        CONDITIONALS,
+        "sticks",
+    ),
+    Mutant(
+        "blocked: concentration counts one stick too many",
+        DPMPM + "blocked.py",
+        "generator.standard_gamma(shape + n_classes - 1.0)",
+        "generator.standard_gamma(shape + n_classes)",
+        CONDITIONALS,
+        "blocked_concentration",
+    ),
+    Mutant(
+        "blocked: swaps in the wrong direction",
+        DPMPM + "blocked.py",
+        "np.log(concentration + c + behind) - np.log(concentration + a + behind)",
+        "np.log(concentration + a + behind) - np.log(concentration + c + behind)",
+        CONDITIONALS,
+        "swaps",
+    ),
+    Mutant(
+        "blocked: the last class swapped as if it had a stick",
+        DPMPM + "blocked.py",
+        "if first == n_classes - 2:",
+        "if first == n_classes:",
+        CONDITIONALS,
+        "swaps",
+    ),
+    Mutant(
+        "blocked: counts stay behind when classes swap",
+        DPMPM + "blocked.py",
+        "level_count[level, first] = level_count[level, first + 1]",
+        "level_count[level, first] = moved",
+        CONDITIONALS,
+        "swaps",
+    ),
+    Mutant(
+        "blocked: last group of combinations never booked",
+        DPMPM + "blocked.py",
+        "    if n_combinations > 0:\n        _flush",
+        "    if n_combinations > 10**9:\n        _flush",
+        CONDITIONALS,
+        "multinomial",
+    ),
+    Mutant(
+        "blocked: level prior missing",
+        DPMPM + "blocked.py",
+        "                shape = problem.prior[level] + level_count[level, one]\n",
+        "                shape = 1.0 + level_count[level, one]\n",
+        CONDITIONALS,
+        "dirichlet",
+    ),
+    Mutant(
+        "blocked: binomial remainder not reduced",
+        DPMPM + "blocked.py",
+        "total = max(total - joint[one], 1e-300)",
+        "total = max(total, 1e-300)",
+        CONDITIONALS,
+        "multinomial",
+    ),
+    Mutant(
+        "parameters: level counts of another class",
+        DPMPM + "parameters.py",
+        "shapes += level_count[held[place]]",
+        "shapes += level_count[place]",
+        JOINT,
+        "uniform and collapsed",
+    ),
+    Mutant(
+        "parameters: sticks of the remainder with the wrong power",
+        DPMPM + "parameters.py",
+        "** (1.0 / concentration)",
+        "** concentration",
+        CONDITIONALS,
+        "no_records",
+    ),
+    Mutant(
+        "parameters: the unoccupied mass forgotten",
+        DPMPM + "parameters.py",
+        "unoccupied = generator.standard_gamma(concentration)",
+        "unoccupied = generator.standard_gamma(1.0)",
+        CONDITIONALS,
+        "remainder",
+    ),
+    Mutant(
+        "labels: kept and full class draws exchanged",
+        DPMPM + "labels.py",
+        'if class_draw == "kept":',
+        'if class_draw == "full":',
+        FIT,
+        "definition",
+    ),
+    Mutant(
+        "chains: every chain the same stream",
+        "synthesis/chains.py",
+        'stream(plan.seed, "fit", "chain", number)',
+        'stream(plan.seed, "fit", "chain")',
+        FIT,
+        "same_start",
+    ),
+    Mutant(
+        "checkpoints: half-used random words lost",
+        "synthesis/checkpoints.py",
+        '"buffer_pos": position,',
+        '"buffer_pos": 0,',
+        SAVED,
+        "killed or generator_state",
+    ),
+    Mutant(
+        "checkpoints: digests not compared",
+        "synthesis/checkpoints.py",
+        "!= digest:\n            return None",
+        "== 0:\n            return None",
+        SAVED,
+        "flipped or truncated",
+    ),
+    Mutant(
+        "fit: all sets from the first chain",
+        DPMPM + "fit.py",
+        "chain = number % self.plan.chains",
+        "chain = 0",
+        FIT,
+        "spread_over",
+    ),
+]
+
+
+def run_tests(package: Path, mutant: Mutant) -> bool:
+    """Tell whether the tests beside a mutant pass on this copy of the package."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", mutant.tests]
+    if mutant.only:
+        command += ["-k", mutant.only]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(package.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in {0, 1}:  # 5: no test was selected; others: pytest itself failed
+        raise SystemExit(f"{mutant.what}: the tests could not be run\n{done.stdout}{done.stderr}")
+    return done.returncode == 0
+
+
+def main() -> int:
+    """Plant every bug in turn; give the number that nobody noticed."""
+    word = sys.argv[1] if len(sys.argv) > 1 else ""
+    chosen = [mutant for mutant in MUTANTS if word in mutant.what]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        package = Path(folder) / "understudy"
+        shutil.copytree(ROOT / "src" / "understudy", package)
+        passed: dict[tuple[str, str], bool] = {}
+        for mutant in chosen:
+            begin = time.monotonic()
+            asked = (mutant.tests, mutant.only)
+            if asked not in passed:
+                passed[asked] = run_tests(package, mutant)
+            if not passed[asked]:
+                raise SystemExit(f"{mutant.what}: the tests fail without the bug too")
+            path = package / mutant.file
+            before, stamp = path.read_text(encoding="utf-8"), path.stat()
+            if before.count(mutant.old) < 1:
+                raise SystemExit(f"{mutant.what}: the place of the bug is gone")
+            path.write_text(before.replace(mutant.old, mutant.new, 1), encoding="utf-8")
+            caught = not run_tests(package, mutant)
+            path.write_text(before, encoding="utf-8")
+            os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # its compiled cache is good
+            missed += not caught
+            said = "caught" if caught else "MISSED"
+            print(f"{said}  {mutant.what}  ({time.monotonic() - begin:.0f} s)", flush=True)
+    print(f"{len(chosen) - missed} of {len(chosen)} caught")
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,225 @@
+"""Slow, obvious twins of the DPMPM's kernels, and exact posteriors of tiny data.
+
+Everything here is written from the model's definition with lists, dictionaries and quadrature;
+nothing is taken from the package but the form of its inputs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import cache
+from math import lgamma, log
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.special import gammaln
+
+Rows = Sequence[tuple[int, ...]]
+Priors = list[list[float]]
+
+
+def partitions(n_records: int) -> Iterator[list[list[int]]]:
+    """Give every partition of the records 0 .. n - 1 into classes."""
+    if n_records == 0:
+        yield []
+        return
+    for smaller in partitions(n_records - 1):
+        for place in range(len(smaller)):
+            yield [
+                [*members, n_records - 1] if here == place else list(members)
+                for here, members in enumerate(smaller)
+            ]
+        yield [*[list(members) for members in smaller], [n_records - 1]]
+
+
+def log_marginal(rows: Rows, priors: Priors) -> float:
+    """Log marginal likelihood of a class: each record predicted from those before it."""
+    total = 0.0
+    for variable, prior in enumerate(priors):
+        seen: list[int] = []
+        for row in rows:
+            level = row[variable]
+            total += log((prior[level] + seen.count(level)) / (sum(prior) + len(seen)))
+            seen.append(level)
+    return total
+
+
+@cache
+def log_process_weight(n_classes: int, n_records: int, shape: float, rate: float) -> float:
+    """Log of E[alpha^k G(alpha) / G(alpha + n)], alpha from Gamma(shape, rate), by quadrature."""
+    return log(
+        quad(
+            lambda t: np.exp(concentration_log_density(t, n_classes, n_records, shape, rate)),
+            -60,
+            12,
+            limit=400,
+        )[0]
+    )
+
+
+def concentration_log_density(
+    log_alpha: NDArray[np.float64] | float,
+    n_classes: int,
+    n_records: int,
+    shape: float,
+    rate: float,
+) -> NDArray[np.float64]:
+    """Log density of log alpha given the number of classes, up to a constant of n alone."""
+    alpha = np.exp(log_alpha)
+    prior = shape * np.log(rate) - gammaln(shape) + shape * np.asarray(log_alpha) - rate * alpha
+    rest = gammaln(alpha) - gammaln(alpha + n_records) if n_records else 0.0
+    return np.asarray(prior + n_classes * np.asarray(log_alpha) + rest)
+
+
+def key_of(classes: list[list[tuple[int, ...]]]) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """Name a partition by the rows in its classes, whatever the order of classes and records."""
+    return tuple(sorted(tuple(sorted(members)) for members in classes if members))
+
+
+def exact_partitions(
+    rows: Rows, priors: Priors, shape: float, rate: float
+) -> dict[tuple[tuple[tuple[int, ...], ...], ...], float]:
+    """Posterior of the partition under the Dirichlet process, the concentration integrated out."""
+    found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
+    for partition in partitions(len(rows)):
+        classes = [[rows[record] for record in members] for members in partition]
+        log_weight = log_process_weight(len(classes), len(rows), shape, rate)
+        log_weight += sum(
+            lgamma(len(members)) + log_marginal(members, priors) for members in classes
+        )
+        key = key_of(classes)
+        found[key] = found.get(key, 0.0) + np.exp(log_weight)
+    total = sum(found.values())
+    return {key: weight / total for key, weight in found.items()}
+
+
+def exact_truncated(
+    rows: Rows, priors: Priors, shape: float, rate: float, n_classes: int
+) -> dict[tuple[tuple[tuple[int, ...], ...], ...], float]:
+    """Posterior of the partition under sticks cut off after `n_classes` classes.
+
+    Every assignment of the records to numbered classes is enumerated, its prior integrated over
+    the concentration by quadrature.
+    """
+
+    @cache
+    def log_prior(sizes: tuple[int, ...]) -> float:
+        def density(log_alpha: float) -> float:
+            alpha = np.exp(log_alpha)
+            total = shape * np.log(rate) - gammaln(shape) + shape * log_alpha - rate * alpha
+            for place in range(n_classes - 1):
+                behind = sum(sizes[place + 1 :])
+                total += gammaln(1 + sizes[place]) + gammaln(alpha + behind)
+                total -= gammaln(1 + alpha + sizes[place] + behind) - np.log(alpha)
+            return float(np.exp(total))
+
+        return log(quad(density, -60, 12, limit=400)[0])
+
+    found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
+    for assigned in itertools.product(range(n_classes), repeat=len(rows)):
+        classes: list[list[tuple[int, ...]]] = [[] for _ in range(n_classes)]
+        for row, one in zip(rows, assigned, strict=True):
+            classes[one].append(row)
+        log_weight = log_prior(tuple(len(members) for members in classes))
+        log_weight += sum(log_marginal(members, priors) for members in classes)
+        key = key_of(classes)
+        found[key] = found.get(key, 0.0) + np.exp(log_weight)
+    total = sum(found.values())
+    return {key: weight / total for key, weight in found.items()}
+
+
+def move_records(
+    generator: np.random.Generator,
+    rows: Rows,
+    counts: list[int],
+    members: list[list[int]],
+    priors: Priors,
+    concentration: float,
+    visits: int,
+) -> list[list[int]]:
+    """One collapsed sweep, by lists: `members[combination][class]`, classes in any order.
+
+    Uses the generator as the kernel does: one number to choose among several waiting records, one
+    to choose the class.
+    """
+    members = [list(row) for row in members]
+    held = [one for one in range(len(members[0])) if any(row[one] for row in members)]
+    for combination, row in enumerate(rows):
+        waiting = {one: members[combination][one] for one in held}
+        for _ in range(min(visits, counts[combination])):
+            left = sum(waiting.values())
+            chosen = int(generator.random() * left) if left > 1 else 0
+            pool = [one for one in held for _ in range(waiting[one])]
+            leaving = pool[chosen]
+            waiting[leaving] -= 1
+            members[combination][leaving] -= 1
+            if not any(other[leaving] for other in members):
+                place = held.index(leaving)
+                last = held.pop()
+                if last != leaving:
+                    held[place] = last
+            weights = []
+            for one in held:
+                size = sum(other[one] for other in members)
+                weight = float(size)
+                for variable, prior in enumerate(priors):
+                    same = sum(
+                        other[one]
+                        for other, levels in zip(members, rows, strict=True)
+                        if levels[variable] == row[variable]
+                    )
+                    weight *= (same + prior[row[variable]]) / (size + sum(prior))
+                weights.append(weight)
+            new = concentration
+            for variable, prior in enumerate(priors):
+                new *= prior[row[variable]] / sum(prior)
+            rest = generator.random() * (sum(weights) + new)
+            for place, weight in enumerate(weights):
+                if rest < weight:
+                    joining = held[place]
+                    break
+                rest -= weight
+            else:
+                empty = [one for one in range(len(members[0])) if one not in held]
+                joining = empty[0]
+                held.append(joining)
+                waiting[joining] = 0
+            members[combination][joining] += 1
+    return members
+
+
+def mixture_log_likelihood(
+    rows: Rows, counts: list[int], weights: list[float], probabilities: list[list[list[float]]]
+) -> float:
+    """Log-likelihood of the observed records: `probabilities[class][variable][level]`."""
+    total = 0.0
+    for row, count in zip(rows, counts, strict=True):
+        likelihood = 0.0
+        for weight, tables in zip(weights, probabilities, strict=True):
+            product = weight
+            for variable, level in enumerate(row):
+                product *= tables[variable][level]
+            likelihood += product
+        total += count * log(likelihood)
+    return total
+
+
+def label_probability(
+    kept: tuple[int, ...],
+    label: tuple[int, ...],
+    weights: list[float],
+    probabilities: list[list[list[float]]],
+) -> float:
+    """p(label | kept variables) of a mixture whose kept variables come first."""
+    above = below = 0.0
+    for weight, tables in zip(weights, probabilities, strict=True):
+        product = weight
+        for variable, level in enumerate(kept):
+            product *= tables[variable][level]
+        below += product
+        for variable, level in enumerate(label):
+            product *= tables[len(kept) + variable][level]
+        above += product
+    return above / below

@@ -1,0 +1,410 @@
+"""Every conditional against the joint density, one at a time; kernels against their slow twins.
+
+A conditional is right if its density is proportional to the joint density as the free part varies.
+Draws of each kernel, everything else held still, are compared with the normalized joint density,
+worked out by the twins in ``tests/naive``. Seeds are fixed; false-alarm rates are how likely a
+correct program was to fail when they were chosen.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Hashable
+from math import lgamma, log
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom, gamma, kstest
+from tests.naive import dpmpm as naive
+from tests.statistics import tiny
+
+from understudy.randomness import stream
+from understudy.synthesis.dpmpm import (
+    blocked,
+    collapsed,
+    parameters,
+    redistribution,
+    split_merge,
+)
+from understudy.synthesis.dpmpm.problem import Problem
+
+FALSE_ALARM = 1e-4
+PROBLEM = tiny.problem_of(tiny.ROWS, tiny.PRIORS)
+
+
+def log_joint(classes: list[naive.Rows], concentration: float) -> float:
+    """Log of the joint density of data and partition given the concentration."""
+    used = [members for members in classes if members]
+    total = len(used) * log(concentration)
+    return total + sum(lgamma(len(one)) + naive.log_marginal(one, tiny.PRIORS) for one in used)
+
+
+def test_one_record_joins_classes_in_proportion_to_the_joint_density() -> None:
+    """Collapsed conditional of a single record; false-alarm rate 1e-4."""
+    classes: list[naive.Rows] = [[(0, 0), (0, 1)], [(0, 0), (1, 2)], []]
+    moving = (1, 2)
+    distinct: list[tuple[int, ...]] = sorted(set(tiny.ROWS))
+    concentration = 0.9
+    weights = []
+    for place in range(3):
+        joined = [[*one, moving] if here == place else one for here, one in enumerate(classes)]
+        weights.append(np.exp(log_joint(joined, concentration)))
+    exact = {place: weight / sum(weights) for place, weight in enumerate(weights)}
+    generator = stream(31, "one record")
+    seen: Counter[Hashable] = Counter()
+    for _ in range(20_000):
+        start = int(generator.integers(0, 3))
+        members = np.zeros((3, 3), dtype=np.int32)
+        for place, rows in enumerate(classes):
+            for row in rows:
+                members[distinct.index(row), place] += 1
+        members[distinct.index(moving), start] += 1
+        before = members.copy()
+        state = collapsed.with_members(PROBLEM, members, concentration)
+        after = _visit_only(generator, PROBLEM, state, distinct.index(moving), start)
+        change = after - before
+        change[distinct.index(moving), start] += 1
+        seen[int(np.flatnonzero(change[distinct.index(moving)])[0])] += 1
+    assert tiny.chi_square_p(seen, exact) > FALSE_ALARM
+
+
+def _visit_only(
+    generator: np.random.Generator,
+    problem: Problem,
+    state: collapsed.State,
+    combination: int,
+    start: int,
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+    """Visit one record of a class, by giving it a combination of its own with the same levels."""
+    levels = np.vstack([problem.levels, problem.levels[combination]])
+    members = np.vstack([state.members, np.zeros_like(state.members[:1])])
+    members[combination, start] -= 1
+    members[-1, start] += 1
+    counts = np.zeros(levels.shape[0], dtype=np.int64)
+    counts[-1] = 1
+    alone = problem._replace(levels=levels, counts=counts)
+    moved = collapsed.move_records(
+        generator, alone, collapsed.with_members(alone, members, state.concentration), 1
+    )[0].members
+    result = moved[:-1].copy()
+    result[combination] += moved[-1]
+    return np.asarray(result[:, :3])
+
+
+def test_sweep_is_that_of_its_twin() -> None:
+    """The same generator gives the same moves, at any number of visits; no false alarms."""
+    rows = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]
+    counts = [3, 1, 4, 2, 1]
+    priors = [[0.7, 1.3], [0.5, 1.0, 2.0]]
+    problem = tiny.problem_of(
+        [row for row, n in zip(rows, counts, strict=True) for _ in range(n)], priors
+    )
+    for visits in (1, 2, 100):
+        kernel, twin = stream(32, visits), stream(32, visits)
+        state = collapsed.init(kernel, problem, 3, 1.7)
+        collapsed.init(twin, problem, 3, 1.7)
+        expected = state.members.tolist()
+        for _ in range(40):
+            expected = naive.move_records(twin, rows, counts, expected, priors, 1.7, visits)
+            state, _ = collapsed.move_records(kernel, problem, state, visits)
+            assert state.members.tolist() == expected
+            assert np.array_equal(state.class_size, np.sum(expected, axis=0))
+
+
+def test_a_state_grows_when_all_places_are_taken() -> None:
+    """Counts stay those of the members through growth and shrinking; no false alarms."""
+    generator = stream(33, "growth")
+    rows = [(a, b) for a in range(2) for b in range(3) for _ in range(30)]
+    problem = tiny.problem_of(rows, tiny.PRIORS)
+    state = collapsed.init(generator, problem, 1, 1.0)
+    widths = set()
+    for concentration in (1.0, 500.0, 500.0, 0.01, 0.01, 0.01):
+        state = state._replace(concentration=concentration)
+        for _ in range(5):
+            state, _ = collapsed.move_records(generator, problem, state, 10**9)
+            split_merge.split_or_merge(generator, problem, state)
+            redistribution.redistribute(generator, problem, state, 5)
+            counted = collapsed.with_members(problem, state.members, concentration)
+            assert np.array_equal(counted.class_size, state.class_size)
+            assert np.array_equal(counted.level_count, state.level_count)
+            assert np.array_equal(state.members.sum(axis=1), problem.counts)
+        widths.add(state.class_size.size)
+    assert len(widths) > 2
+
+
+def test_marginal_likelihood_is_that_of_its_twin() -> None:
+    rows = [(0, 0), (1, 2), (1, 1), (0, 0)]
+    counts = np.zeros(5, dtype=np.int64)
+    for a, b in rows:
+        counts[a] += 1
+        counts[2 + b] += 1
+    found = split_merge.log_marginal(
+        counts, 4, PROBLEM.level_start, PROBLEM.prior, PROBLEM.prior_sum
+    )
+    assert found == pytest.approx(naive.log_marginal(rows, tiny.PRIORS), rel=1e-12)
+
+
+def test_split_of_two_records_has_the_ratio_of_the_joint_densities() -> None:
+    rows = [(0, 0), (1, 2)]
+    problem = tiny.problem_of(rows, tiny.PRIORS)
+    generator = stream(34, "ratio")
+    for together in (True, False):
+        members = np.array([[1, 0, 0], [1, 0, 0]] if together else [[1, 0, 0], [0, 1, 0]], np.int32)
+        info = split_merge.split_or_merge(
+            generator, problem, collapsed.with_members(problem, members, 0.6)
+        )
+        expected = log_joint([[rows[0]], [rows[1]]], 0.6) - log_joint([rows], 0.6)
+        assert info.split == together
+        assert info.log_ratio == pytest.approx(expected if together else -expected, rel=1e-10)
+
+
+def test_sticks_are_beta() -> None:
+    """Every stick given the counts; false-alarm rate 1e-4 each."""
+    generator = stream(35, "sticks")
+    sizes, concentration = np.array([3, 0, 5, 1]), 0.4
+    drawn = np.empty((4_000, 4))
+    for row in drawn:
+        blocked.draw_sticks(generator, sizes, concentration, row)
+    weights = np.exp(drawn)
+    assert np.allclose(weights.sum(axis=1), 1.0)
+    left = np.ones(4_000)
+    for one in range(3):
+        stick = weights[:, one] / left
+        expected = beta(1 + sizes[one], concentration + sizes[one + 1 :].sum())
+        assert kstest(stick, expected.cdf).pvalue > FALSE_ALARM
+        left -= weights[:, one]
+
+
+def test_sticks_do_not_round_for_a_tiny_concentration() -> None:
+    """log(1 - V) stays finite, so the concentration can grow again; no false alarms."""
+    generator = stream(36, "tiny concentration")
+    drawn = np.empty(6)
+    for _ in range(200):
+        blocked.draw_sticks(generator, np.array([50, 0, 0, 0, 0, 0]), 1e-4, drawn)
+        assert np.isfinite(drawn).all()
+        assert np.isfinite(blocked.draw_concentration(generator, drawn[-1], 6, 0.25, 0.25))
+
+
+def test_level_probabilities_are_dirichlet() -> None:
+    """Marginal beta distributions of both samplers' draws; false-alarm rate 1e-4 each."""
+    generator = stream(37, "levels")
+    count = np.array([[4, 0], [1, 0], [2, 0], [0, 0], [3, 0]])  # (level, class)
+    size = np.array([5, 0])
+    draws = 4_000
+    found = np.empty((draws, 5, 2))
+    for draw in range(draws):
+        blocked.draw_levels(generator, PROBLEM, count, size, found[draw])
+    for one, level in itertools.product(range(2), range(5)):
+        variable = 0 if level < 2 else 1
+        first, last = PROBLEM.level_start[variable], PROBLEM.level_start[variable + 1]
+        shape = PROBLEM.prior[level] + count[level, one]
+        total = PROBLEM.prior[first:last].sum() + count[first:last, one].sum()
+        expected = beta(shape, total - shape)
+        assert kstest(found[:, level, one], expected.cdf).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("prior", [1e-3, 1e-5])
+def test_tiny_level_priors_do_not_underflow_to_nothing(prior: float) -> None:
+    generator = stream(38, "small prior")
+    problem = PROBLEM._replace(prior=np.full(5, prior), prior_sum=np.array([2 * prior, 3 * prior]))
+    found = np.empty((5, 3))
+    for _ in range(100):
+        blocked.draw_levels(
+            generator, problem, np.zeros((5, 3), np.int64), np.zeros(3, np.int64), found
+        )
+        assert np.allclose(found[:2].sum(axis=0), 1.0)
+        drawn = parameters.draw_parameters(
+            generator, problem, np.zeros(1, np.int64), np.zeros((1, 5), np.int64), 0.5
+        )
+        assert np.allclose(drawn.probabilities[:, 2:].sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 7])
+def test_blocked_concentration_is_gamma(n_classes: int) -> None:
+    """Given the last weight; with one class the prior. False-alarm rate 1e-4 each."""
+    generator = stream(39, n_classes)
+    log_last = 0.0 if n_classes == 1 else -2.5
+    drawn = [
+        blocked.draw_concentration(generator, log_last, n_classes, 1.5, 0.8) for _ in range(4_000)
+    ]
+    expected = gamma(1.5 + n_classes - 1, scale=1 / (0.8 - log_last))
+    assert kstest(drawn, expected.cdf).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("count", [1, 30, 200])
+def test_classes_of_a_combination_are_multinomial(count: int) -> None:
+    """One draw per record and binomial draws alike; false-alarm rate 1e-4 per class."""
+    generator = stream(40, count)
+    problem = PROBLEM._replace(counts=np.array([count, 0, 2]))
+    log_weights = np.log(np.array([0.2, 0.5, 0.0001, 0.2999]))
+    probabilities = np.vstack(
+        [generator.dirichlet(np.ones(2), 4).T, generator.dirichlet(np.ones(3), 4).T]
+    )  # (level, class)
+    first, second = problem.levels[0]
+    joint = np.exp(log_weights) * probabilities[first] * probabilities[second]
+    size, level_count = np.zeros(4, np.int64), np.zeros((5, 4), np.int64)
+    seen = np.empty((4_000, 4), np.int64)
+    for draw in range(4_000):
+        blocked.draw_classes(generator, problem, log_weights, probabilities, size, level_count)
+        assert size.sum() == count + 2
+        assert np.array_equal(level_count[:2].sum(axis=0), size)
+        seen[draw] = level_count[second]
+    for one in range(4):
+        expected = binom(count, joint[one] / joint.sum())
+        support = np.arange(count + 1)
+        exact = {int(k): float(expected.pmf(k)) for k in support}
+        counted: Counter[Hashable] = Counter(seen[:, one].tolist())
+        assert tiny.chi_square_p(counted, exact) > FALSE_ALARM
+
+
+def test_redistribution_multinomial() -> None:
+    """Small and large numbers of records; false-alarm rate 1e-4 each."""
+    generator = stream(41, "multinomial")
+    weights = np.array([0.3, 0.1, 0.6])
+    drawn = np.empty(3, np.int64)
+    for count in (5, 60):
+        seen = np.empty((4_000, 3), np.int64)
+        for row in seen:
+            redistribution._multinomial(generator, count, weights, weights.sum(), drawn)
+            row[:] = drawn
+        assert (seen.sum(axis=1) == count).all()
+        for one in range(3):
+            exact = {k: float(binom(count, weights[one]).pmf(k)) for k in range(count + 1)}
+            assert tiny.chi_square_p(Counter(seen[:, one].tolist()), exact) > FALSE_ALARM
+
+
+def test_swaps_leave_the_order_of_classes_as_the_sticks_have_it() -> None:
+    """All orders of three classes, from exact draws; false-alarm rate 1e-4."""
+    sizes, concentration = (4, 1, 2), 0.7
+
+    def log_order(order: tuple[int, ...]) -> float:
+        total = 0.0
+        for place in range(2):
+            behind = sum(order[place + 1 :])
+            total += lgamma(1 + order[place]) + lgamma(concentration + behind)
+            total -= lgamma(1 + concentration + order[place] + behind)
+        return total
+
+    orders = list(itertools.permutations(sizes))
+    weights = np.exp([log_order(order) for order in orders])
+    exact = {order: float(w / weights.sum()) for order, w in zip(orders, weights, strict=True)}
+    generator = stream(42, "swaps")
+    seen: Counter[Hashable] = Counter()
+    for _ in range(20_000):
+        order = orders[generator.choice(len(orders), p=list(exact.values()))]
+        size = np.array(order)
+        count = np.vstack([size, 10 * size])  # (level, class): must travel with the sizes
+        blocked.swap_neighbours(generator, size, count, concentration)
+        assert np.array_equal(count, np.vstack([size, 10 * size]))
+        seen[tuple(int(one) for one in size)] += 1
+    assert tiny.chi_square_p(seen, exact) > FALSE_ALARM
+
+
+def test_one_class_is_the_exact_dirichlet_posterior() -> None:
+    """Level probabilities of a single class, both samplers; false-alarm rate 1e-4 each."""
+    generator = stream(43, "one class")
+    rows = [(0, 0), (0, 1), (1, 2), (1, 2), (1, 0)]
+    problem = tiny.problem_of(rows, tiny.PRIORS)
+    state = collapsed.init(generator, problem, 1)
+    held = blocked.init(generator, problem, 1, 1)
+    found = np.empty((4_000, 2))
+    for draw in range(4_000):
+        drawn = parameters.draw_parameters(
+            generator, problem, state.class_size, state.level_count, 0.5
+        )
+        found[draw, 0] = drawn.probabilities[0, 4]
+        held = blocked.step(generator, problem, held, (1.0, 1.0))
+        found[draw, 1] = held.probabilities[4, 0]
+    expected = beta(2.0 + 2, 3.5 + 5 - 4.0)
+    for sampler in range(2):
+        assert kstest(found[:, sampler], expected.cdf).pvalue > FALSE_ALARM
+
+
+def test_no_records_give_the_prior() -> None:
+    """Concentration, first stick and level probabilities; false-alarm rate 1e-4 each."""
+    generator = stream(44, "nothing")
+    empty = tiny.problem_of([], tiny.PRIORS)
+    state = collapsed.init(generator, empty, 1)
+    held = blocked.init(generator, empty, 5, 1)
+    draws = 4_000
+    found = np.empty((draws, 4))
+    for draw in range(draws):
+        state, _ = collapsed.step(generator, empty, state, (1.5, 0.8), 10**9)
+        split_merge.split_or_merge(generator, empty, state)
+        redistribution.redistribute(generator, empty, state, 4)
+        drawn = parameters.draw_parameters(
+            generator, empty, state.class_size, state.level_count, 1.3
+        )
+        found[draw] = state.concentration, drawn.weights[0], drawn.probabilities[0, 0], 0.0
+    assert collapsed.occupied(state) == 0
+    assert kstest(found[:, 0], gamma(1.5, scale=1 / 0.8).cdf).pvalue > FALSE_ALARM
+    assert kstest(found[:, 1], beta(1, 1.3).cdf).pvalue > FALSE_ALARM
+    assert kstest(found[:, 2], beta(0.7, 1.3).cdf).pvalue > FALSE_ALARM
+    thinned = []
+    for draw in range(40_000):
+        held = blocked.step(generator, empty, held, (1.5, 0.8))
+        if draw % 20 == 0:
+            thinned.append(held.concentration)
+    assert kstest(thinned, gamma(1.5, scale=1 / 0.8).cdf).pvalue > FALSE_ALARM
+
+
+def test_weights_are_dirichlet_with_the_concentration_as_remainder() -> None:
+    """Weights of occupied classes, and their sum; false-alarm rate 1e-4 each."""
+    generator = stream(45, "weights")
+    size, count = np.array([3, 0, 2]), np.zeros((3, 5), np.int64)
+    found = np.empty((4_000, 2))
+    for row in found:
+        weights = parameters.draw_parameters(generator, PROBLEM, size, count, 1.2).weights
+        assert weights.sum() == pytest.approx(1.0)
+        row[:] = weights[0], weights[2:].sum()
+    assert kstest(found[:, 0], beta(3, 2 + 1.2).cdf).pvalue > FALSE_ALARM
+    assert kstest(found[:, 1], beta(1.2, 5).cdf).pvalue > FALSE_ALARM
+
+
+def test_quantities_are_those_of_their_twins() -> None:
+    """Log-likelihood and label probabilities, and their invariance to levels and columns."""
+    generator = stream(46, "quantities")
+    weights = generator.dirichlet(np.ones(3))
+    tables = [[generator.dirichlet(np.ones(size)).tolist() for size in (2, 3)] for _ in range(3)]
+    flat = np.array([np.concatenate(one) for one in tables])  # (class, level)
+    rows = sorted(set(tiny.ROWS))
+    counts = [tiny.ROWS.count(row) for row in rows]
+    found = parameters.log_likelihood(PROBLEM.levels, PROBLEM.counts, weights, flat)
+    expected = naive.mixture_log_likelihood(rows, counts, weights.tolist(), tables)
+    assert found == pytest.approx(expected, rel=1e-12)
+    cells = np.array([(pattern, label) for pattern in range(2) for label in range(3)])
+    kept, labels = np.array([[0], [1]]), np.array([[2], [3], [4]])
+    table = parameters.label_probabilities(kept, labels, cells, weights, flat)
+    for (pattern, label), value in zip(cells, table, strict=True):
+        twin = naive.label_probability((pattern,), (label,), weights.tolist(), tables)
+        assert value == pytest.approx(twin, rel=1e-6)
+    order = np.array([1, 0, 4, 2, 3])  # other numbers for the levels
+    place = np.argsort(order)
+    again = parameters.log_likelihood(
+        place[PROBLEM.levels].astype(np.int32), PROBLEM.counts, weights, flat[:, order]
+    )
+    assert again == pytest.approx(found, rel=1e-12)
+    columns = np.ascontiguousarray(PROBLEM.levels[:, ::-1])
+    turned = parameters.log_likelihood(columns, PROBLEM.counts, weights, flat)
+    assert turned == pytest.approx(found, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_records", "shape", "rate"), [(3, 20, 0.25, 0.25), (1, 1, 0.5, 0.2)]
+)
+def test_concentration_given_the_number_of_classes(
+    n_classes: int, n_records: int, shape: float, rate: float
+) -> None:
+    """Iterated draws end in the exact density, whatever the start; false-alarm rate 1e-4."""
+    generator = stream(47, "concentration", n_classes)
+    _, distribution = tiny.concentration_sampler(n_classes, n_records, shape, rate)
+    drawn = []
+    for _ in range(4_000):
+        value = 1.0
+        for _ in range(20):
+            value = collapsed.draw_concentration(
+                generator, value, n_classes, n_records, shape, rate
+            )
+        drawn.append(value)
+    assert kstest(distribution(np.array(drawn)), "uniform").pvalue > FALSE_ALARM

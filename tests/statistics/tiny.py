@@ -1,0 +1,116 @@
+"""Tiny data whose posterior can be enumerated, and the comparison of draws with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+from tests.naive import dpmpm as naive
+
+from understudy.synthesis.dpmpm import blocked, collapsed
+from understudy.synthesis.dpmpm.problem import Problem
+
+Key = tuple[tuple[tuple[int, ...], ...], ...]
+
+# Five records, three combinations of two variables; unequal prior counts.
+ROWS = [(0, 0), (0, 0), (0, 1), (1, 2), (1, 2)]
+PRIORS = [[0.7, 1.3], [0.5, 1.0, 2.0]]
+SHAPE, RATE = 1.5, 0.8
+
+
+def problem_of(rows: naive.Rows, priors: naive.Priors) -> Problem:
+    """Bring rows into the form of the kernels."""
+    distinct = sorted(set(rows))
+    sizes = [len(prior) for prior in priors]
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    levels = np.array(distinct, dtype=np.int32).reshape(len(distinct), len(priors))
+    return Problem(
+        levels=(levels + start[:-1].astype(np.int32)).astype(np.int32),
+        counts=np.array([rows.count(row) for row in distinct], dtype=np.int64),
+        level_start=start,
+        prior=np.concatenate([np.asarray(prior, dtype=np.float64) for prior in priors]),
+        prior_sum=np.array([sum(prior) for prior in priors], dtype=np.float64),
+    )
+
+
+def key_of_state(state: collapsed.State, rows: naive.Rows) -> Key:
+    """Name a collapsed state as the enumeration names partitions."""
+    distinct = sorted(set(rows))
+    classes = [
+        [row for row, count in zip(distinct, column, strict=True) for _ in range(int(count))]
+        for column in state.members.T
+    ]
+    return naive.key_of(classes)
+
+
+def state_of_key(
+    key: Key, rows: naive.Rows, problem: Problem, concentration: float
+) -> collapsed.State:
+    """Build a collapsed state from the name of a partition."""
+    distinct = sorted(set(rows))
+    members = np.zeros((len(distinct), len(key) + len(rows)), dtype=np.int32)
+    for one, rows_of_class in enumerate(key):
+        for row in rows_of_class:
+            members[distinct.index(row), one] += 1
+    return collapsed.with_members(problem, members, concentration)
+
+
+def counts_key(level_count: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
+    """Name a partition by the level counts of its classes: (class, level)."""
+    return tuple(sorted(tuple(int(x) for x in row) for row in level_count if row.any()))
+
+
+def counts_key_of(key: Key, priors: naive.Priors) -> tuple[tuple[int, ...], ...]:
+    """Translate the name of a partition into level counts."""
+    start = np.concatenate([[0], np.cumsum([len(prior) for prior in priors])])
+    table = np.zeros((len(key), int(start[-1])), dtype=np.int64)
+    for one, members in enumerate(key):
+        for row in members:
+            for variable, level in enumerate(row):
+                table[one, start[variable] + level] += 1
+    return counts_key(table)
+
+
+def chi_square_p(seen: Counter[Any], exact: Mapping[Any, float]) -> float:
+    """p-value of independent draws against exact probabilities; rare outcomes are pooled."""
+    assert set(seen) <= set(exact), "an impossible outcome was drawn"
+    total = sum(seen.values())
+    statistic, cells, pooled_seen, pooled_expected = 0.0, 0, 0.0, 0.0
+    for key, probability in exact.items():
+        expected = probability * total
+        if expected < 8:
+            pooled_seen += seen[key]
+            pooled_expected += expected
+        else:
+            statistic += (seen[key] - expected) ** 2 / expected
+            cells += 1
+    if pooled_expected > 0:
+        statistic += (pooled_seen - pooled_expected) ** 2 / max(pooled_expected, 1.0)
+        cells += 1
+    return float(chi2.sf(statistic, cells - 1))
+
+
+def concentration_sampler(
+    n_classes: int, n_records: int, shape: float, rate: float
+) -> tuple[
+    Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    Callable[[NDArray[np.float64]], NDArray[np.float64]],
+]:
+    """Quantiles and distribution function of the concentration given the number of classes."""
+    grid = np.linspace(-40, 8, 60_001)
+    density = np.exp(naive.concentration_log_density(grid, n_classes, n_records, shape, rate))
+    cumulative = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    cumulative /= cumulative[-1]
+    return (
+        lambda uniform: np.exp(np.interp(uniform, cumulative, grid)),
+        lambda value: np.interp(np.log(value), grid, cumulative),
+    )
+
+
+def blocked_key(state: blocked.State) -> tuple[tuple[int, ...], ...]:
+    """Name the partition of a blocked state by its level counts."""
+    return counts_key(state.level_count.T)
