@@ -26,7 +26,7 @@ ALLOWED = {
     "microdata": {"errors", "randomness", "settings", "compiling"},
     "risk": {"errors", "randomness", "microdata", "compiling"},
     "utility": {"errors", "randomness", "microdata", "compiling"},
-    "synthesis": {"errors", "randomness", "settings", "microdata", "compiling"},
+    "synthesis": {"errors", "randomness", "settings", "microdata", "compiling", ""},
     "plan": {"errors", "settings", "microdata"},
     "cli": {"errors", "plan", "microdata", "risk", "utility", "synthesis", ""},
     "__main__": {"cli"},
