@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 CORES  ?= 2
 
-.PHONY: demo test lint types unit docs bench lock clean help
+.PHONY: demo test lint types unit docs bench calibrate mutants lock clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,6 +31,12 @@ docs: $(VENV)/test.stamp  ## the site, in docs/_build/html; needs no network
 
 bench: $(VENV)/test.stamp  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks
+
+calibrate: $(VENV)/test.stamp  ## simulation-based calibration with 1,000 simulations
+	UNDERSTUDY_CALIBRATE=1000 $(BIN)/python -m pytest -n $(CORES) tests/statistics -k calibrat
+
+mutants: $(VENV)/test.stamp  ## plant bugs in the samplers; every one must break a test
+	$(BIN)/python tests/mutants.py
 
 lock:  ## renew the pinned versions (the only target that asks for newer ones)
 	$(PYTHON) -m venv $(VENV)/lock

@@ -5,13 +5,24 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.microdata.delimited import Progress
 
-__all__ = ["in_bytes", "paragraph", "reading_progress", "say", "say_json", "table"]
+if TYPE_CHECKING:
+    from understudy.synthesis.chains import Progress as RunProgress
+
+__all__ = [
+    "fitting_progress",
+    "in_bytes",
+    "paragraph",
+    "reading_progress",
+    "say",
+    "say_json",
+    "table",
+]
 
 WIDTH = 88
 
@@ -54,6 +65,28 @@ def in_bytes(number: float) -> str:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
         number /= 1000
     return f"{number:,.1f} TB"
+
+
+@contextmanager
+def fitting_progress() -> Iterator[Callable[[RunProgress], None] | None]:
+    """Show a bar on the error stream while chains run; nothing without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    columns = ("Fitting", BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"))
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("starting", total=None)
+
+        def show(run: RunProgress) -> None:
+            worst = "" if run.rhat is None else f", R-hat so far {run.rhat:.3f}"
+            said = f"sweep {run.sweep:,} of {run.n_sweeps:,}, {run.seconds_left:.0f} s left{worst}"
+            bars.update(task, completed=run.sweep, total=run.n_sweeps, description=said)
+
+        yield show
 
 
 @contextmanager
