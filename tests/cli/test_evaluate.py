@@ -15,6 +15,7 @@ from understudy import (
     SyntheticSets,
     attribute_risk,
     identification_risk,
+    inherent_risk,
     load_ce_like,
     table_utility,
     within_pattern_utility,
@@ -107,13 +108,65 @@ def test_files_that_would_look_safe_are_refused(
     assert "randomly paired rows" in answer.err
 
 
-def test_without_kept_columns(command: Command, tmp_path: Path, data: Microdata) -> None:
+def test_mixed_up_rows_can_stop_the_program(
+    command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
+) -> None:
     original = data.write(tmp_path / "original.csv")
-    answer = command(
-        "evaluate", original, original, "--synthesize", "county", "--ignore", "gender,income,age"
-    )
+    labels = sets[0]["county"].sample(fraction=1.0, shuffle=True, seed=1)
+    sets[0].with_columns(county=labels).write_csv(tmp_path / "labels.csv")
+    options = ("--synthesize", "county", "--repeats", 2, "--if-unaligned", "error")
+    answer = command("evaluate", original, tmp_path / "labels.csv", *options)
     assert answer.code == 2
-    assert "at least one kept column" in answer.err
+    told = command("evaluate", original, tmp_path / "labels.csv", *options[:4], "--json")
+    assert told.code == 0
+    assert json.loads(told.out)["warnings"]
+
+
+def test_all_files_together_stand_beside_their_own_levels(
+    command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
+) -> None:
+    """Perfect sets lie at the Max level, one by one and together (within 6 standard errors)."""
+    original, files = data.write(tmp_path / "original.csv"), sets.write(tmp_path)
+    options = ("--synthesize", "county", "--repeats", 40, "--seed", 1, "--json")
+    told = json.loads(command("evaluate", original, *files, *options).out)
+    level = inherent_risk(data, known=data.kept, repeats=40, seed=1, sets=3).maximum
+    shown = told["attribute"]["matches"]
+    spread = level.joint_spreads["attribute_matches"]
+    assert shown["all_files_together_maximum_level"] == pytest.approx(spread.mean)
+    assert spread.standard_error is not None
+    wide = 6 * spread.standard_error * 40**0.5
+    assert abs(shown["all_files_together"] - spread.mean) < wide
+
+
+def test_fully_synthetic_files_are_compared_without_rows(
+    command: Command, tmp_path: Path, data: Microdata
+) -> None:
+    original = data.write(tmp_path / "original.csv")
+    options = ("--synthesize", "county,age", "--ignore", "gender,income", "--json")
+    told = json.loads(command("evaluate", original, original, *options).out)
+    assert told["fully_synthetic"]
+    assert "identification" not in told
+    assert told["utility"]["tables"]["2-way"]["deviation"] == 0
+    readable = command("evaluate", original, original, *options[:-1])
+    assert readable.code == 0
+    assert "no row belongs to any record" in " ".join(readable.out.split())
+    assert command("evaluate", original, original, *options[:-1], "--known", "age").code == 2
+
+
+def test_levels_that_would_be_too_large_do_not_stop_the_rest(
+    command: Command,
+    tmp_path: Path,
+    data: Microdata,
+    sets: SyntheticSets,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("understudy.cli.evaluate.LARGEST_TABLE", 1)
+    original, files = data.write(tmp_path / "original.csv"), sets.write(tmp_path)
+    answer = command(
+        "evaluate", original, files[0], "--synthesize", "county", "--known", "gender, age"
+    )
+    assert answer.code == 0
+    assert "were not computed" in " ".join(answer.out.split())
 
 
 def test_a_plan_in_place_of_options(

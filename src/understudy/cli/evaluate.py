@@ -9,12 +9,14 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from understudy.cli.levels import LARGEST_TABLE
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
-from understudy.errors import DataWarning, ExitCode, SettingError, quoted_list
+from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.synthetic import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.microdata.warning_signs import table_bytes
 from understudy.risk.attribute import AttributeRisk, attribute_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
 from understudy.risk.levels import InherentRisk, Level, inherent_risk
@@ -50,6 +52,7 @@ def evaluate(
     delimiter: str | None = None,
     formula: str | None = None,
     family: Literal["ordered-logit", "logistic", "linear"] = "ordered-logit",
+    if_unaligned: Literal["warn", "error"] = "warn",
     repeats: int = 100,
     seed: int | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -90,6 +93,8 @@ def evaluate(
         A regression to ask of the original and of every file, such as "income ~ county + age".
     family
         Its kind.
+    if_unaligned
+        What to do if the rows of a file look mixed up: warn, or stop.
     repeats
         How often the Min and Max levels are drawn.
     seed
@@ -113,29 +118,42 @@ def evaluate(
         data = read_microdata(**options, progress=progress)
     texts = {name: options.get(name) for name in ("na", "encoding", "delimiter")}
     sets = read_synthetic(data, synthetic, **texts)  # type: ignore[arg-type]
-    intruders = [tuple(one.split(",")) for one in known] or [data.kept]
-    if not data.kept:
-        raise SettingError(
-            expected="at least one kept column, by which rows can be told to belong together",
-            came="none",
-            do="keep a column, or use attribution_risk in Python, which needs no rows",
+    intruders = [tuple(part.strip() for part in one.split(",")) for one in known]
+    if intruders and not data.kept:
+        data.known(intruders[0])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UnderstudyWarning)
+        risk = _measure(data, sets, intruders or [data.kept], repeats, seed, if_unaligned)
+        tables = table_utility(data, sets, seed=seed)
+        patterns = within_pattern_utility(data, sets) if data.kept else None
+        regression = (
+            None
+            if formula is None
+            else regression_utility(
+                data, sets, formula=formula, family=family, train=None, seed=seed
+            )
         )
-    found = _measure(data, sets, intruders, repeats, seed)
-    tables = table_utility(data, sets, seed=seed)
-    patterns = within_pattern_utility(data, sets)
-    regression = (
-        None
-        if formula is None
-        else regression_utility(data, sets, formula=formula, family=family, train=None, seed=seed)
-    )
+    notes = list(dict.fromkeys(str(one.message) for one in said))
     if as_json:
-        content = _as_json(data, sets, *found)
+        content: dict[str, Any] = {
+            "records": data.n_records,
+            "files": len(sets),
+            "synthesized": list(data.synthesized),
+            "fully_synthetic": sets.fully_synthetic,
+            "warnings": notes,
+        }
+        content |= {} if risk is None else _risk_json(*risk)
         content["utility"] = _utility_json(tables, patterns, regression)
         say_json(content)
     else:
-        _show(data, sets, *found)
+        _show(data, sets, risk)
         _show_utility(tables, patterns, regression)
+    for note in notes:
+        warnings.warn(note, DataWarning, stacklevel=1)
     return ExitCode.DONE
+
+
+Pair = tuple[IdentificationRisk, InherentRisk | None]
 
 
 def _measure(
@@ -144,50 +162,64 @@ def _measure(
     intruders: Sequence[tuple[str, ...]],
     repeats: int,
     seed: int | None,
-) -> tuple[AttributeRisk, list[tuple[IdentificationRisk, InherentRisk]]]:
-    """Measure every risk; the warning about rows that look mixed up is given once."""
-    attribute = attribute_risk(data, sets)
-    several = len(sets) if len(sets) > 1 else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        pairs = [
-            (
-                identification_risk(data, sets, known=known),
-                inherent_risk(data, known=known, repeats=repeats, seed=seed, sets=several),
-            )
-            for known in intruders
-        ]
+    if_unaligned: Literal["warn", "error"],
+) -> tuple[AttributeRisk, list[Pair]] | None:
+    """Measure every risk; nothing where no row belongs to any record."""
+    if not data.kept:
+        return None
+    attribute = attribute_risk(data, sets, if_unaligned=if_unaligned)
+    pairs: list[Pair] = []
+    for known in intruders:
+        risk = identification_risk(data, sets, known=known, if_unaligned=if_unaligned)
+        pairs.append((risk, _levels(data, known, repeats, seed, len(sets))))
     return attribute, pairs
 
 
+def _levels(
+    data: Microdata, known: tuple[str, ...], repeats: int, seed: int | None, n_sets: int
+) -> InherentRisk | None:
+    """Draw the data's own levels, for all files together as well; None where that is too much."""
+    if table_bytes(data) > LARGEST_TABLE:
+        return None
+    sets = n_sets if n_sets > 1 else None
+    return inherent_risk(data, known=known, repeats=repeats, seed=seed, sets=sets)
+
+
 def _show(
-    data: Microdata,
-    sets: SyntheticSets,
-    attribute: AttributeRisk,
-    pairs: Sequence[tuple[IdentificationRisk, InherentRisk]],
+    data: Microdata, sets: SyntheticSets, risk: tuple[AttributeRisk, list[Pair]] | None
 ) -> None:
     files = f"{len(sets)} synthetic file{'s' * (len(sets) != 1)}"
     say(f"{files} of {data.n_records:,} records; synthesized: {quoted_list(data.synthesized)}")
+    if risk is None:
+        say(
+            paragraph(
+                "Nothing is kept: the rows are new people, so that no row belongs to any record, "
+                "and nothing can be matched by rows. In Python, attribution_risk needs no rows."
+            )
+        )
+        return
+    attribute, pairs = risk
     say(paragraph(f"The {attribute.alignment}."))
-    for risk, levels in pairs:
+    for found, levels in pairs:
         say()
-        say(paragraph(f"An intruder knows {quoted_list(risk.known)} and a person's true label"))
+        say(paragraph(f"An intruder knows {quoted_list(found.known)} and a person's true label"))
         rows = [
-            _row(label, risk.spreads[name], getattr(risk.joint, name), levels, name)
+            _row(label, found.spreads[name], getattr(found.joint, name), levels, name)
             for name, label in MEASURES.items()
         ]
         say(table(HEADER, rows))
         say(
             paragraph(
                 f"If rows were paired at random the expected match risk would be "
-                f"{figure(risk.random_linkage)} (never more than 1)."
+                f"{figure(found.random_linkage)} (never more than 1), and "
+                f"{figure(found.random_within_cells)} if they were paired at random among people "
+                "who are alike in what the intruder knows."
             )
         )
     say()
     say("An intruder knows which row is the person's and believes its label")
-    level = pairs[0][1]
-    row = _row("true labels", attribute.spreads["matches"], attribute.joint.matches, level,
-               "attribute_matches")  # fmt: skip
+    matches = attribute.spreads["matches"]
+    row = _row("true labels", matches, attribute.joint.matches, pairs[0][1], "attribute_matches")
     say(table(HEADER, [row]))
     say(
         paragraph(
@@ -196,46 +228,48 @@ def _show(
         )
     )
     say()
-    say(
-        paragraph(
-            "Min and Max are reference levels of the confidential data, not bounds: labels drawn "
-            "evenly, and labels drawn from each pattern's own distribution. Exact where known, "
-            "else the mean of draws. For the false match rate Max is the lower one."
-        )
-    )
+    say(paragraph(EXPLANATION if pairs[0][1] is not None else NO_LEVELS))
 
 
 def _show_utility(
-    tables: TableUtility, patterns: WithinPatternUtility, regression: RegressionUtility | None
+    tables: TableUtility,
+    patterns: WithinPatternUtility | None,
+    regression: RegressionUtility | None,
 ) -> None:
     say()
     say("What an analyst keeps: deviations of tables, beside those of a perfect synthesizer")
     say(str(tables))
-    say()
-    say(str(patterns))
+    if patterns is not None:
+        say()
+        say(str(patterns))
     if regression is not None:
         say()
         say(str(regression))
 
 
 def _utility_json(
-    tables: TableUtility, patterns: WithinPatternUtility, regression: RegressionUtility | None
+    tables: TableUtility,
+    patterns: WithinPatternUtility | None,
+    regression: RegressionUtility | None,
 ) -> dict[str, Any]:
     content: dict[str, Any] = {
         "tables": {
             f"{order}-way": {
                 "deviation": tables.deviation[order],
                 "noise_floor": tables.noise_floor[order],
+                "lowest": tables.spread[order].minimum,
+                "highest": tables.spread[order].maximum,
             }
             for order in tables.deviation
         },
-        "within_pattern": {
+    }
+    if patterns is not None:
+        content["within_pattern"] = {
             "patterns": len(patterns.distance),
             "above_noise_floor": int((patterns.distance > patterns.noise_floor).sum()),
             "mean_distance": float(patterns.distance.mean()),
             "mean_noise_floor": float(patterns.noise_floor.mean()),
-        },
-    }
+        }
     if regression is not None:
         content["regression"] = {
             "formula": regression.formula,
@@ -245,44 +279,51 @@ def _utility_json(
     return content
 
 
-HEADER = ("", "mean", "lowest", "highest", "all files together", "Min", "Max")
+HEADER = ("", "mean", "lowest", "highest", "Min", "Max", "together", "its Min", "its Max")
+EXPLANATION = (
+    "Together: the intruder holds all files. Min and Max are reference levels of the confidential "
+    "data, not bounds: labels drawn evenly, and labels drawn from each pattern's own distribution, "
+    "for one file and for all together. Exact where known, else the mean of draws. For the false "
+    "match rate Max is the lower one."
+)
+NO_LEVELS = (
+    "Min and Max were not computed: the table of patterns by labels is too large. In Python, "
+    "expected_risk takes a table of your own."
+)
 
 
 def _row(
-    label: str, spread: Spread, joint: float | None, levels: InherentRisk, name: str
+    label: str, spread: Spread, joint: float | None, levels: InherentRisk | None, name: str
 ) -> tuple[str, ...]:
-    return (
-        label,
-        figure(spread.mean, "undefined"),
-        figure(spread.minimum, "undefined"),
-        figure(spread.maximum, "undefined"),
-        figure(joint, "undefined"),
-        figure(_level(levels.minimum, name), "undefined"),
-        figure(_level(levels.maximum, name), "undefined"),
-    )
+    low, high = (None, None) if levels is None else (levels.minimum, levels.maximum)
+    figures = (spread.mean, spread.minimum, spread.maximum, _level(low, name), _level(high, name))
+    together = (joint, _joint_level(low, name), _joint_level(high, name))
+    shown = [figure(one, "undefined") for one in figures]
+    return (label, *shown, *(figure(one, "-") for one in together))
 
 
-def _level(level: Level, name: str) -> float | None:
+def _joint_level(level: Level | None, name: str) -> float | None:
+    if level is None or name not in level.joint_spreads:
+        return None
+    return level.joint_spreads[name].mean
+
+
+def _level(level: Level | None, name: str) -> float | None:
     """Take the exact value of a level where there is one, the mean of its draws otherwise."""
+    if level is None:
+        return None
     exact = level.expected.measures().get(name)
     return level.spreads[name].mean if exact is None else exact
 
 
-def _as_json(
-    data: Microdata,
-    sets: SyntheticSets,
-    attribute: AttributeRisk,
-    pairs: Sequence[tuple[IdentificationRisk, InherentRisk]],
-) -> dict[str, Any]:
+def _risk_json(attribute: AttributeRisk, pairs: Sequence[Pair]) -> dict[str, Any]:
     return {
-        "records": data.n_records,
-        "files": len(sets),
-        "synthesized": list(data.synthesized),
         "rows": attribute.alignment.verdict,
         "identification": [
             {
                 "known": list(risk.known),
                 "random_linkage": risk.random_linkage,
+                "random_within_cells": risk.random_within_cells,
                 **{
                     name: _measure_json(risk.spreads[name], getattr(risk.joint, name), levels, name)
                     for name in MEASURES
@@ -292,6 +333,7 @@ def _as_json(
         ],
         "attribute": {
             "most_frequent_label": attribute.most_frequent_label,
+            "most_frequent_synthetic_label": attribute.most_frequent_synthetic_label,
             "matches": _measure_json(
                 attribute.spreads["matches"],
                 attribute.joint.matches,
@@ -303,14 +345,17 @@ def _as_json(
 
 
 def _measure_json(
-    spread: Spread, joint: float | None, levels: InherentRisk, name: str
+    spread: Spread, joint: float | None, levels: InherentRisk | None, name: str
 ) -> Mapping[str, Any]:
+    low, high = (None, None) if levels is None else (levels.minimum, levels.maximum)
     return {
         "mean": spread.mean,
         "lowest": spread.minimum,
         "highest": spread.maximum,
         "files_counted": spread.files,
+        "minimum_level": _level(low, name),
+        "maximum_level": _level(high, name),
         "all_files_together": joint,
-        "minimum_level": _level(levels.minimum, name),
-        "maximum_level": _level(levels.maximum, name),
+        "all_files_together_minimum_level": _joint_level(low, name),
+        "all_files_together_maximum_level": _joint_level(high, name),
     }

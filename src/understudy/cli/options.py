@@ -14,7 +14,9 @@ __all__ = ["Names", "source_options"]
 
 def _split(_type: Any, tokens: tuple[Token, ...]) -> tuple[str, ...]:
     """Read names separated by commas; an option that is given twice adds to the list."""
-    return tuple(name for token in tokens for name in token.value.split(",") if name)
+    return tuple(
+        name.strip() for token in tokens for name in token.value.split(",") if name.strip()
+    )
 
 
 Names = Annotated[tuple[str, ...], Parameter(converter=_split, n_tokens=1, negative="")]

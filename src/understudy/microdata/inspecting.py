@@ -274,6 +274,8 @@ def _remarks(
     remarks = []
     if _WEIGHT_NAME.search(column.name):
         remarks.append("looks like survey weights, which the models do not use: ignore it")
+    if column.kind == "text" and "" in observed:
+        remarks.append('empty text is a level here: if it means missing, say so (na, --na "")')
     numbers = column.kind == "integer" or all(level.isdecimal() for level in observed)
     if part == "kept" and numbers and len(observed) > 20 and not binned and not problem:
         remarks.append("many whole numbers: if it is a quantity, such as an age, bin it")

@@ -86,7 +86,7 @@ def read_synthetic(
         _check_rows(data, table, own, number + 1)
         for place, name in enumerate(data.synthesized):
             codes[number, :, place] = own[data.names.index(name)][_rows(table, data, name)]
-    return SyntheticSets(data, codes)
+    return SyntheticSets(data, codes, fully_synthetic=not data.kept)
 
 
 def as_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> SyntheticSets:
@@ -198,16 +198,21 @@ def _check_levels(data: Microdata, tables: Sequence[CodedTable], na: Sequence[st
                 do="complete the synthetic files, or read the data with missing as a level",
             )
         if strange:
-            raise _strange_levels(variable.name, len(strange), n_levels, files)
+            raise _strange_levels(variable.name, strange, n_levels, files)
 
 
-def _strange_levels(name: str, n_strange: int, n_levels: int, files: Sequence[int]) -> LevelError:
+def _strange_levels(
+    name: str, strange: set[str], n_levels: int, files: Sequence[int]
+) -> LevelError:
     which = ", ".join(map(str, files[:12])) + (" and others" if len(files) > 12 else "")
+    n_strange = len(strange)
     differently = n_strange >= n_levels
+    empty = " (empty text among them: if it means missing, say so with na)" if "" in strange else ""
     return LevelError(
         expected=f"levels of {quoted(name)} that the original data or the codebook have",
         came=f"{n_strange:,} other level{'s' * (n_strange != 1)} in synthetic file {which}"
-        + (", so that it seems to be coded differently" if differently else ""),
+        + (", so that it seems to be coded differently" if differently else "")
+        + empty,
         do="write the same codes in the same way (01 is not 1, a label is not its code, a number "
         "is not the group it was binned into)"
         if differently
