@@ -23,7 +23,7 @@ def test_simulated_risk_agrees_with_the_exact_risk_of_the_same_draws() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # short chains do for an identity
         fit = us.DPMPM().fit(data, seed=1, warmup=200, draws=SETS, thin=2)
-    sets = fit.synthesize(SETS, seed=2)
+        sets = fit.synthesize(SETS, seed=2)
     known = ["gender", "age"]
     tables = [fit.label_table(index, SETS) for index in range(SETS)]
     exact = us.posterior_risk(data, tables, known)
