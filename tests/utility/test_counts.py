@@ -57,6 +57,38 @@ def test_wrong_tables_and_counts_are_told() -> None:
         us.combine_counts([[11], [3]], 10)
 
 
+@pytest.mark.parametrize(
+    ("counts", "total"),
+    [
+        ([["SECRET", "b"]], 10),
+        ([["SECRET", "b"], ["c", "d"]], 10),
+        ([[1, 2], [3]], 10),
+        ([[1], [None]], 10),
+        ([[1j], [2]], 10),
+        ([[10**400], [1]], 10),
+        (None, 10),
+        (3, 10),
+        ([[[1]], [[2]]], 10),
+        ([[1], [2]], "10"),
+        ([[1], [2]], None),
+        ([[1], [2]], True),
+        ([[1], [2]], 0),
+        ([[1], [2]], float("nan")),
+    ],
+)
+def test_wrong_counts_are_told_without_a_value(counts: Any, total: Any) -> None:
+    with pytest.raises(InputError, match="Expected") as caught:
+        us.combine_counts(counts, total)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_numbers_of_numpy_are_fine() -> None:
+    found = us.combine_counts(np.array([[4], [5]], dtype=np.int32), np.int64(10))  # type: ignore[arg-type]
+    assert found.estimate.tolist() == [4.5]
+
+
 def test_intervals_of_counts_cover() -> None:
     """The share of one town in the population, from samples and perfect-model sets.
 

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from understudy.errors import SettingError
 
-__all__ = ["check_level", "check_repeats", "check_rule"]
+__all__ = ["as_numbers", "as_whole", "check_level", "check_repeats", "check_rule"]
 
 RULES = ("partial", "full")
 
 
+def as_whole(value: object) -> int | None:
+    """Give a whole number, Python's or numpy's, as an int; None for anything else."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    return None
+
+
+def as_numbers(values: Any) -> NDArray[np.float64] | None:
+    """Give what the user meant as an array of numbers; None where it is none."""
+    try:
+        array = np.asarray(values)
+        return array.astype(np.float64) if array.dtype.kind in "iufO" else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def check_repeats(repeats: object) -> int:
     """Check how often the perfect synthesizer is to be simulated."""
-    if isinstance(repeats, int) and not isinstance(repeats, bool) and repeats >= 1:
-        return repeats
+    number = as_whole(repeats)
+    if number is not None and number >= 1:
+        return number
     raise SettingError(
         expected="repeats, a whole number from 1 on",
-        came=f"a value of type {type(repeats).__name__}"
-        if not isinstance(repeats, int) or isinstance(repeats, bool)
-        else str(repeats),
+        came=f"a value of type {type(repeats).__name__}" if number is None else str(number),
         do="say how many perfect sets the noise floor is simulated from, 20 if in doubt",
     )
 

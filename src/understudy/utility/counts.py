@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError, SettingError
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata
-from understudy.utility.checks import check_level, check_rule
+from understudy.utility.checks import as_numbers, as_whole, check_level, check_rule
 from understudy.utility.combining import (
     CombinedEstimates,
     combine_estimates,
@@ -30,6 +30,7 @@ from understudy.utility.printing import figure, text_table
 
 __all__ = ["CountUtility", "combine_counts", "count_utility"]
 
+Numbers = NDArray[np.float64]
 EMPTY = "in no record of any set: its error cannot be told"
 
 
@@ -90,14 +91,33 @@ def combine_counts(
     >>> combined.estimate.tolist(), round(float(combined.standard_error[0]), 3)
     ([40.0, 60.0], 5.406)
     """
-    values = np.asarray(counts, dtype=np.float64)
-    if total < 1 or not np.isfinite(values).all() or (values < 0).any() or (values > total).any():
+    values, records = _check_counts(counts, total)
+    return combine_estimates(values, values * (1 - values / records), rule, level=level)
+
+
+def _check_counts(counts: Any, total: object) -> tuple[Numbers, int]:
+    """Check counts (set, cell) and the number of records, without showing any of them."""
+    records = as_whole(total)
+    if records is None or records < 1:
+        raise SettingError(
+            expected="total, the number of records in a set: a whole number from 1 on",
+            came="a smaller number" if records is not None else f"a {type(total).__name__}",
+            do="give the number of records that every set has",
+        )
+    values = as_numbers(counts)
+    if values is None or values.ndim not in {1, 2}:
+        raise InputError(
+            expected="counts as an array of numbers with axes (set,) or (set, cell)",
+            came="something that is not",
+            do="give one count per set, or a row of counts per set, all rows of one length",
+        )
+    if not np.isfinite(values).all() or (values < 0).any() or (values > records).any():
         raise InputError(
             expected="counts from 0 to the number of records in a set",
             came="others",
             do="give the counts of each set and the number of its records",
         )
-    return combine_estimates(values, values * (1 - values / total), rule, level=level)
+    return values, records
 
 
 def count_utility(
