@@ -63,6 +63,8 @@ class CombinedEstimates:
         Of the intervals.
     sets : int
         m.
+    note : str or None
+        What the reader must know beside the figures, such as quantities without an error.
     """
 
     estimate: Numbers
@@ -78,6 +80,7 @@ class CombinedEstimates:
     rule: str
     level: float
     sets: int
+    note: str | None = None
 
     def __repr__(self) -> str:
         """Show the estimates with their intervals, and say where the rule had to give way."""
@@ -99,7 +102,7 @@ class CombinedEstimates:
                 f"\nnegative variance by the rule in {n_negative} of {len(rows)}: the mean "
                 "variance within the sets is shown, and the interval is a makeshift"
             )
-        return text
+        return text if self.note is None else f"{text}\n{self.note}"
 
 
 def combine_estimates(
