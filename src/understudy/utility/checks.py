@@ -30,13 +30,13 @@ def as_numbers(values: Any) -> NDArray[np.float64] | None:
         return None
 
 
-def check_repeats(repeats: object) -> int:
+def check_repeats(repeats: object, least: int = 1) -> int:
     """Check how often the perfect synthesizer is to be simulated."""
     number = as_whole(repeats)
-    if number is not None and number >= 1:
+    if number is not None and number >= least:
         return number
     raise SettingError(
-        expected="repeats, a whole number from 1 on",
+        expected=f"repeats, a whole number from {least} on",
         came=f"a value of type {type(repeats).__name__}" if number is None else str(number),
         do="say how many perfect sets the noise floor is simulated from, 20 if in doubt",
     )
