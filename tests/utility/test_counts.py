@@ -228,7 +228,9 @@ def test_own_analysis_must_return_what_it_promises() -> None:
     with pytest.raises(InputError, match="1 names"):
         us.analysis_utility(data, sets, always((1.0, 0.1)), names=["a", "b"])
     negative = us.analysis_utility(data, sets, always((1.0, -0.1)))
-    assert "not finite in the original" in negative.estimates["note"][0]
+    note = "negative variance in the original; negative variance in 2 of 2 sets"
+    assert negative.estimates["note"].to_list() == [note]
+    assert negative.per_set["status"].to_list() == ["negative variance"] * 2
 
 
 def test_full_rule_says_where_it_gave_way() -> None:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import SettingError
+from understudy.errors import InputError, SettingError
+from understudy.microdata.table import Microdata
 
-__all__ = ["as_numbers", "as_whole", "check_level", "check_repeats", "check_rule"]
+__all__ = [
+    "as_numbers",
+    "as_whole",
+    "check_data",
+    "check_level",
+    "check_repeats",
+    "check_rule",
+    "check_texts",
+    "check_variables",
+]
 
 RULES = ("partial", "full")
 
@@ -28,6 +39,37 @@ def as_numbers(values: Any) -> NDArray[np.float64] | None:
         return array.astype(np.float64) if array.dtype.kind in "iufO" else None
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def check_data(data: object) -> Microdata:
+    """Check that the confidential data came as microdata."""
+    if isinstance(data, Microdata):
+        return data
+    raise InputError(
+        expected="the confidential data as Microdata",
+        came=f"a {type(data).__name__}",
+        do="read files and frames with read_microdata first, and give what it returns",
+    )
+
+
+def check_texts(names: object, what: str) -> list[str]:
+    """List names; one name may stand alone."""
+    if isinstance(names, str):
+        return [names]
+    listed = list(names) if isinstance(names, Iterable) else None
+    if listed is not None and all(isinstance(one, str) for one in listed):
+        return [str(one) for one in listed]
+    raise SettingError(
+        expected=f"{what} as a list of texts",
+        came=f"a {type(names).__name__}" if listed is None else "a list with something else in it",
+        do='give for instance ["county", "age"]',
+    )
+
+
+def check_variables(data: Microdata, names: object) -> list[str]:
+    """List variables of the data by their names, each once."""
+    listed = check_texts(names, "names of variables")
+    return list(dict.fromkeys(data.variable(name).name for name in listed))
 
 
 def check_repeats(repeats: object, least: int = 1) -> int:

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from understudy.errors import InputError, SettingError
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata
-from understudy.utility.checks import as_numbers, as_whole, check_level, check_rule
+from understudy.utility.checks import (
+    as_numbers,
+    as_whole,
+    check_data,
+    check_level,
+    check_rule,
+    check_variables,
+)
 from understudy.utility.combining import (
     CombinedEstimates,
     combine_estimates,
@@ -207,9 +214,9 @@ def count_utility(
     CountUtility
         Cells that are empty in the original and in all sets are left out.
     """
-    rule, level = check_rule(rule), check_level(level)
-    listed = [names] if isinstance(names, str) else list(names)
-    if not {data.variable(name).name for name in listed} & set(data.synthesized):
+    data, rule, level = check_data(data), check_rule(rule), check_level(level)
+    listed = check_variables(data, names)
+    if not set(listed) & set(data.synthesized):
         raise SettingError(
             expected="a table with a synthesized variable",
             came="a table of kept variables only, which is the same in every set",

@@ -21,7 +21,7 @@ from understudy.microdata.coding import regroup
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.utility.checks import as_whole, check_level, check_repeats, check_rule
+from understudy.utility.checks import as_whole, check_data, check_level, check_repeats, check_rule
 from understudy.utility.comparison import Estimates, compare, per_set_frame
 from understudy.utility.design import Design, make_design, read_formula
 from understudy.utility.fitting import ABSENT, UNFITTED, Fit
@@ -176,6 +176,7 @@ def regression_utility(
     (0.0, 1.0)
     """
     rule, level, repeats = check_rule(rule), check_level(level), check_repeats(repeats)
+    data = check_data(data)
     model = _Model.make(data, formula, family, reference)
     sets = as_sets(data, synthetic)
     seed = check_seed(seed)
@@ -277,7 +278,7 @@ class _Model:
     def make(
         cls, data: Microdata, formula: str, family: str, reference: Mapping[str, str] | str | None
     ) -> _Model:
-        if family not in FAMILIES:
+        if not isinstance(family, str) or family not in FAMILIES:
             raise SettingError(
                 expected=f"a family among {', '.join(FAMILIES)}",
                 came="another name",

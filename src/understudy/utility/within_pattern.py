@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.utility.checks import check_repeats
+from understudy.utility.checks import check_data, check_repeats
 from understudy.utility.marginals import (
     CountedSets,
     column_of,
@@ -143,7 +143,7 @@ def within_pattern_utility(
     >>> us.within_pattern_utility(data, [other]).distance.tolist()
     [0.5, 0.0]
     """
-    repeats = check_repeats(repeats, least=2)
+    data, repeats = check_data(data), check_repeats(repeats, least=2)
     generator = stream(check_seed(seed), "utility", "within_pattern")
     counted = count_sets(as_sets(data, synthetic))
     table = tabulate(counted, data.names)
