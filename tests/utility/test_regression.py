@@ -105,6 +105,28 @@ def test_linear_is_that_of_statsmodels() -> None:
     assert fit.log_likelihood == pytest.approx(other.llf)
 
 
+@pytest.mark.parametrize("scale", [1, 7, 100_003])
+def test_a_linear_fit_without_residual_is_called_exact(scale: int) -> None:
+    x, z = ["p", "q", "r"] * 40, ["k", "l"] * 60
+    worth = {"p": 1, "q": 2, "r": 4, "k": 0, "l": 8}
+    y = [str(scale * (worth[one] + worth[other])) for one, other in zip(x, z, strict=True)]
+    data = data_from({"x": x, "z": z, "y": y}, ["x"])
+    same = [data.frame()] * 2
+    found = us.regression_utility(data, same, "y ~ x + z", "linear", train=90, repeats=1, seed=1)
+    assert found.per_set["status"].to_list() == ["exact fit"] * 6
+    note = "exact fit in the original; exact fit in 2 of 2 sets"
+    assert found.coefficients["note"].to_list() == [note] * 3
+    assert found.coefficients["original_standard_error"].null_count() == 3
+    truth = data.frame("polars")["y"].cast(pl.String).cast(pl.Float64).to_numpy()
+    told = found.predictions.filter(pl.col("source") == "original")
+    np.testing.assert_allclose(told["prediction"], truth[told["record"]], rtol=1e-9)
+    near = [str(scale * (worth[one] + worth[other])) for one, other in zip(x, z, strict=True)]
+    near[0] = str(int(near[0]) + 1)
+    rough = data_from({"x": x, "z": z, "y": near}, ["x"])
+    found = us.regression_utility(rough, [rough.frame()] * 2, "y ~ x + z", "linear", repeats=1)
+    assert found.per_set["status"].to_list() == ["estimated"] * 6
+
+
 def test_derivatives_are_those_of_differences() -> None:
     data = survey(2, 60)
     formula = read_formula("income ~ age + sex", data)
