@@ -61,6 +61,14 @@ def measures(
     }
 
 
+def logit_interval(share: float, error: float, reach: float) -> tuple[float, float]:
+    """Interval of a share by the delta method on the logit scale."""
+    centre = math.log(share / (1 - share))
+    way = reach * error / (share * (1 - share))
+    low, high = (1 / (1 + math.exp(-(centre + sign * way))) for sign in (-1, 1))
+    return low, high
+
+
 def binomial_masses(trials: int, chance: float) -> Numbers:
     """Probabilities of 0 to trials successes."""
     return np.array(

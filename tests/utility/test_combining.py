@@ -127,6 +127,27 @@ def test_wrong_numbers_are_told(estimates: object, variances: object) -> None:
         us.combine_estimates(estimates, variances)
 
 
+@pytest.mark.parametrize(
+    ("matrix", "word"),
+    [
+        ([[1.0, math.nan], [math.nan, 2.0]], "finite"),
+        ([[1.0, math.inf], [math.inf, 2.0]], "finite"),
+        ([[1.0, 0.5], [0.4, 2.0]], "symmetric"),
+        ([[1.0, 0.5], [0.0, 2.0]], "symmetric"),
+        ([[1.0, 1.5], [1.5, 2.0]], "correlations"),
+        ([[0.0, 0.1], [0.1, 2.0]], "correlations"),
+        ([[-1.0, 0.1], [0.1, 2.0]], "not negative"),
+    ],
+)
+def test_covariance_matrices_are_checked_as_a_whole(matrix: list[list[float]], word: str) -> None:
+    fine = [[1.0, 0.5], [0.5, 2.0]]
+    estimates = np.array([[1.0, 0.0], [3.0, 2.0]])
+    with pytest.raises(InputError, match=word):
+        us.combine_estimates(estimates, [fine, matrix])
+    rounded = [[1.0, 0.5 + 1e-12], [0.5, 2.0]]
+    assert us.combine_estimates(estimates, [fine, rounded]).covariance is not None
+
+
 def test_wrong_settings_are_told() -> None:
     for rule in ("some", 3):
         with pytest.raises(SettingError, match="partial or full"):

@@ -22,6 +22,7 @@ from understudy.utility.design import Indicators, make_design, read_formula
 from understudy.utility.fitting import Fit, independent_columns
 from understudy.utility.linear import fit_linear
 from understudy.utility.logistic import event_probability, fit_logistic
+from understudy.utility.noise import perfect_codes
 from understudy.utility.ordered_logit import (
     _Likelihood,
     category_probabilities,
@@ -102,6 +103,28 @@ def test_linear_is_that_of_statsmodels() -> None:
     np.testing.assert_allclose(fit.standard_errors, other.bse[1:], rtol=1e-9)
     assert fit.degrees_of_freedom == other.df_resid
     assert fit.log_likelihood == pytest.approx(other.llf)
+
+
+@pytest.mark.parametrize("scale", [1, 7, 100_003])
+def test_a_linear_fit_without_residual_is_called_exact(scale: int) -> None:
+    x, z = ["p", "q", "r"] * 40, ["k", "l"] * 60
+    worth = {"p": 1, "q": 2, "r": 4, "k": 0, "l": 8}
+    y = [str(scale * (worth[one] + worth[other])) for one, other in zip(x, z, strict=True)]
+    data = data_from({"x": x, "z": z, "y": y}, ["x"])
+    same = [data.frame()] * 2
+    found = us.regression_utility(data, same, "y ~ x + z", "linear", train=90, repeats=1, seed=1)
+    assert found.per_set["status"].to_list() == ["exact fit"] * 6
+    note = "exact fit in the original; exact fit in 2 of 2 sets"
+    assert found.coefficients["note"].to_list() == [note] * 3
+    assert found.coefficients["original_standard_error"].null_count() == 3
+    truth = data.frame("polars")["y"].cast(pl.String).cast(pl.Float64).to_numpy()
+    told = found.predictions.filter(pl.col("source") == "original")
+    np.testing.assert_allclose(told["prediction"], truth[told["record"]], rtol=1e-9)
+    near = [str(scale * (worth[one] + worth[other])) for one, other in zip(x, z, strict=True)]
+    near[0] = str(int(near[0]) + 1)
+    rough = data_from({"x": x, "z": z, "y": near}, ["x"])
+    found = us.regression_utility(rough, [rough.frame()] * 2, "y ~ x + z", "linear", repeats=1)
+    assert found.per_set["status"].to_list() == ["estimated"] * 6
 
 
 def test_derivatives_are_those_of_differences() -> None:
@@ -255,6 +278,70 @@ def test_coefficients_are_combined_by_the_rule() -> None:
     )
     assert frame["overlap_floor"].null_count() == 0
     assert set(frame["significance"].to_list()) <= {"kept", "lost", "gained", "none", "reversed"}
+
+
+def test_overlap_of_perfect_sets_combines_as_many_as_there_are_sets() -> None:
+    data = survey(6)
+    sets = perfect_sets(data, 3)
+    found = us.regression_utility(data, sets, "income ~ town", train=None, repeats=7, seed=9)
+    drawn = [
+        perfect_codes(stream(9, "utility", "regression", "perfect", number), data)
+        for number in range(6)
+    ]  # two groups of three; the seventh perfect set is left over
+    overlaps = []
+    for group in (drawn[:3], drawn[3:]):
+        alone = us.regression_utility(
+            data, SyntheticSets(data, np.stack(group)), "income ~ town", train=None, repeats=1
+        )
+        overlaps.append(alone.coefficients["overlap"].to_numpy())
+    twin = np.array(overlaps)
+    frame = found.coefficients
+    np.testing.assert_allclose(frame["overlap_floor"].to_numpy(), twin.mean(axis=0))
+    error = twin.std(axis=0, ddof=1) / np.sqrt(2)
+    np.testing.assert_allclose(frame["overlap_floor_standard_error"].to_numpy(), error)
+    assert found.overlap_floor is not None
+    assert found.overlap_floor.number == 2
+    assert found.overlap_floor.mean == pytest.approx(twin.mean())
+    assert found.overlap_in_common == pytest.approx(found.mean_overlap)
+    assert "standard error" in repr(found)
+
+
+def test_overlap_of_perfect_sets_needs_two_sets_and_one_group() -> None:
+    data = survey(6, 300)
+    one = us.regression_utility(data, perfect_sets(data, 1), "income ~ sex", repeats=4, seed=1)
+    assert one.overlap_floor is None
+    assert one.coefficients["overlap_floor"].to_list() == [None]
+    assert "of perfect sets there" in repr(one)
+    few = us.regression_utility(data, perfect_sets(data, 3), "income ~ town", repeats=2, seed=1)
+    assert few.overlap_floor is not None
+    assert few.overlap_floor.standard_error is None
+    assert few.coefficients["overlap_floor_standard_error"].null_count() == 7
+    assert "standard error" not in repr(few)
+
+
+def test_overlaps_are_compared_where_both_have_one() -> None:
+    data = survey(5)
+    codes = np.repeat(data.codes("town")[None, :, None], 3, axis=0)
+    highest = data.codes("income") == 3
+    codes[1, (codes[1, :, 0] == 2) & ~highest, 0] = 3  # t2 is separated in one set
+    sets = SyntheticSets(data, codes)
+    found = us.regression_utility(data, sets, "income ~ town", repeats=6, seed=1)
+    both = found.coefficients.drop_nulls(["overlap", "overlap_floor"])
+    assert both.height == found.coefficients.height - 1
+    assert found.overlap_floor is not None
+    assert found.overlap_floor.mean == pytest.approx(both["overlap_floor"].mean())
+    assert found.overlap_in_common == pytest.approx(both["overlap"].mean())
+
+
+def test_few_records_are_all_used_unless_told_otherwise() -> None:
+    data = survey(7, 200)
+    same = [data.frame()] * 2
+    found = us.regression_utility(data, same, "income ~ sex", repeats=1)
+    assert found.train == 200
+    assert found.predictions.height == 0
+    number: Any = np.int64(150)
+    found = us.regression_utility(data, same, "income ~ sex", train=number, repeats=number // 75)
+    assert found.train == 150
 
 
 def test_one_set_has_estimates_but_no_combined_interval() -> None:
@@ -438,7 +525,7 @@ def test_wrong_arguments_are_told() -> None:
     with pytest.raises(SettingError, match="family"):
         us.regression_utility(data, same, "income ~ sex", "probit")
     with pytest.raises(SettingError, match="training records"):
-        us.regression_utility(data, same, "income ~ sex")  # 5,000 of 100
+        us.regression_utility(data, same, "income ~ sex", train=5000)  # of 100
     with pytest.raises(SettingError, match="training records"):
         us.regression_utility(data, same, "income ~ sex", train=0.5)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="two levels"):

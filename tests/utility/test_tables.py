@@ -288,7 +288,7 @@ def test_wrong_arguments_are_told() -> None:
         us.table_utility(data, SyntheticSets(data, sets.codes[:0]))
     with pytest.raises(InputError, match="at least one synthetic"):
         us.table_utility(data, [])
-    for orders in ((), (0,), (9,), (True,), ("1",)):
+    for orders in ((), (0,), (9,), (True,), ("1",), None, 2.5, (1, 7), "12", [None]):
         with pytest.raises(SettingError, match="orders of tables"):
             us.table_utility(data, sets, orders=orders)  # type: ignore[arg-type]
     for repeats in (0, True, 1.5):
@@ -297,7 +297,7 @@ def test_wrong_arguments_are_told() -> None:
     with pytest.raises(SettingError, match="seed"):
         us.table_utility(data, sets, seed=-1)
     # Orders beyond the number of variables make no table; a single one may be given.
-    assert list(us.table_utility(data, sets, orders=(1, 7), seed=1).deviation) == [1]
+    assert list(us.table_utility(data, sets, orders=np.array([2, 1]), seed=1).deviation) == [1, 2]  # type: ignore[arg-type]
     assert list(us.table_utility(data, sets, orders=2, seed=1).deviation) == [2]  # type: ignore[arg-type]
 
 

@@ -6,9 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.naive import utility as naive
-from tests.utility.making import perfect_sets, rows_of, some_data, uniform_sets
+from tests.utility.making import data_from, perfect_sets, rows_of, some_data, uniform_sets
 
 import understudy as us
+from understudy.errors import SettingError
+from understudy.microdata.table import SyntheticSets
 
 
 @pytest.mark.parametrize("second", [False, True])
@@ -42,12 +44,66 @@ def test_floor_is_exact_and_simulation_agrees() -> None:
         assert found.noise_floor[pattern] == pytest.approx(twin, rel=1e-9)
 
 
+def test_spread_is_that_of_perfect_sets() -> None:
+    # Six patterns; the standard deviation of 2,000 simulated perfect distances against that of
+    # 2,000 others: each within about 1.6 % of the truth (kurtosis near 3), so that 12 % is more
+    # than five standard errors of the difference; false alarm below 1e-5 for all six.
+    data = some_data(22, n=200)
+    found = us.within_pattern_utility(data, perfect_sets(data, 2000, seed=3), repeats=2000, seed=5)
+    np.testing.assert_allclose(found.floor_spread, found.per_set.std(axis=0), rtol=0.12)
+    expected = (found.distance - found.noise_floor) / (found.floor_spread / np.sqrt(2000))
+    np.testing.assert_allclose(found.spreads_above, expected)
+
+
+def test_perfect_sets_are_hardly_ever_flagged_and_bad_ones_are() -> None:
+    # 6 patterns of 3 perfect sets, 100 times: 600 figures. Half lie above the floor: between 40 and
+    # 60 % asked for, five standard errors. Far above (3 s.d.) lies less than 0.5 % of a figure that
+    # is nearly normal: 9 or more of 600 have a probability below 1e-2 at 0.5 %, 1e-6 at 0.14 %.
+    data = some_data(26, n=900)
+    above = np.concatenate(
+        [
+            us.within_pattern_utility(data, perfect_sets(data, 3, seed=seed)).spreads_above
+            for seed in range(100)
+        ]
+    )
+    assert 0.4 < (above > 0).mean() < 0.6
+    assert (above > 3).sum() < 9
+    codes = np.zeros((3, data.n_records, 1), dtype=np.int32)
+    bad = us.within_pattern_utility(data, SyntheticSets(data, codes))
+    assert (bad.spreads_above > 3).all()
+    assert "6 of 6 patterns more than 3 standard deviations above" in repr(bad)
+    assert "about half" in repr(bad)
+
+
+def test_a_pattern_of_one_label_has_no_spread() -> None:
+    data = data_from({"sex": ["f"] * 4 + ["m"] * 4, "town": ["a"] * 4 + ["a", "b"] * 2}, ["town"])
+    codes = data.codes("town").copy()
+    same = us.within_pattern_utility(data, SyntheticSets(data, codes[None, :, None]))
+    assert same.floor_spread[0] == 0
+    assert same.spreads_above[0] == 0
+    codes[0] = 1
+    other = us.within_pattern_utility(data, SyntheticSets(data, codes[None, :, None]))
+    assert other.spreads_above[0] == np.inf
+    assert other.patterns["pattern"][0] == 0
+
+
+def test_figures_are_the_same_every_time_and_repeats_are_checked() -> None:
+    data = some_data(23)
+    sets = uniform_sets(data, 2)
+    one, two = (us.within_pattern_utility(data, sets).spreads_above for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    for wrong in (1, 0, 2.5):
+        with pytest.raises(SettingError, match="from 2 on"):
+            us.within_pattern_utility(data, sets, repeats=wrong)  # type: ignore[arg-type]
+
+
 def test_patterns_come_worst_first() -> None:
     data = some_data(23)
     found = us.within_pattern_utility(data, uniform_sets(data, 2))
-    excess = found.patterns["excess"].to_list()
-    assert excess == sorted(excess, reverse=True)
+    above = found.patterns["spreads_above"].to_list()
+    assert above == sorted(above, reverse=True)
     numbers = found.patterns["pattern"].to_numpy()
+    excess = found.patterns["excess"].to_numpy()
     np.testing.assert_allclose(excess, (found.distance - found.noise_floor)[numbers])
     assert found.patterns["records"].sum() == data.n_records
     order = found.distributions["pattern"].unique(maintain_order=True).to_list()

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.errors import InputError
+from understudy.errors import InputError, SettingError
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata
-from understudy.utility.checks import check_level, check_rule
+from understudy.utility.checks import check_data, check_level, check_rule, check_texts
 from understudy.utility.comparison import Estimates, compare, per_set_frame
 from understudy.utility.fitting import ESTIMATED, UNFITTED
 from understudy.utility.printing import figure, text_table
@@ -21,6 +21,7 @@ from understudy.utility.printing import figure, text_table
 __all__ = ["AnalysisUtility", "analysis_utility"]
 
 Numbers = NDArray[np.float64]
+NEGATIVE = "negative variance"  # what the analysis gave as a variance cannot be one
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -103,11 +104,18 @@ def analysis_utility(
     >>> us.analysis_utility(data, [frame, frame], share_of_a).estimates["combined"].to_list()
     [0.75]
     """
-    rule, level = check_rule(rule), check_level(level)
+    data, rule, level = check_data(data), check_rule(rule), check_level(level)
+    if not callable(analysis):
+        raise SettingError(
+            expected="an analysis: a function of a data frame",
+            came=f"a {type(analysis).__name__}",
+            do="give a function that takes a data frame and returns estimates and variances",
+        )
+    given = None if names is None else check_texts(names, "names of the quantities")
     sets = as_sets(data, synthetic)
-    original = _estimates(analysis(data.frame()), None)
+    original = _of_original(analysis, data)
     size = original.values.size
-    labels = [str(place + 1) for place in range(size)] if names is None else list(names)
+    labels = [str(place + 1) for place in range(size)] if given is None else given
     if len(labels) != size:
         raise InputError(
             expected=f"{size} names, one for each estimate of the analysis",
@@ -124,6 +132,22 @@ def analysis_utility(
             found.append(Estimates(nothing, nothing, (UNFITTED,) * size))
     frame = pl.DataFrame({"quantity": labels, **compare(original, found, rule, level)})
     return AnalysisUtility(frame, per_set_frame(labels, found), failures, len(sets))
+
+
+def _of_original(analysis: Callable[[Any], Any], data: Microdata) -> Estimates:
+    """Run the analysis on the original; tell the kind of an error, for its text may hold values."""
+    frame = data.frame()
+    try:
+        returned = analysis(frame)
+    except Exception as problem:  # noqa: BLE001 - an analysis may fail in any way, and is told
+        kind = type(problem).__name__
+    else:
+        return _estimates(returned, None)
+    raise InputError(
+        expected="an analysis that runs on the original data",
+        came=f"an error of type {kind}, whose text may hold values and is not shown",
+        do="try the analysis on data.frame() by itself, where the data may be seen",
+    )
 
 
 def _estimates(returned: Any, size: int | None) -> Estimates:
@@ -144,4 +168,5 @@ def _estimates(returned: Any, size: int | None) -> Estimates:
             do="return two numbers or two sequences, a variance for every estimate",
         )
     errors = np.sqrt(np.where(variances >= 0, variances, np.nan))
-    return Estimates(values, errors, (ESTIMATED,) * values.size)
+    status = tuple(NEGATIVE if one < 0 else ESTIMATED for one in variances.tolist())
+    return Estimates(values, errors, status)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.utility.checks import check_level, check_rule
+from understudy.utility.checks import as_numbers, check_level, check_rule
 from understudy.utility.printing import figure, text_table
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 Numbers = NDArray[np.float64]
+ROUNDING = 1e-8  # relative difference of covariances that is the computer's, not the user's
 NORMAL = 1e12  # degrees of freedom from which t is the normal distribution, to all digits
 
 
@@ -63,6 +64,8 @@ class CombinedEstimates:
         Of the intervals.
     sets : int
         m.
+    note : str or None
+        What the reader must know beside the figures, such as quantities without an error.
     """
 
     estimate: Numbers
@@ -78,6 +81,7 @@ class CombinedEstimates:
     rule: str
     level: float
     sets: int
+    note: str | None = None
 
     def __repr__(self) -> str:
         """Show the estimates with their intervals, and say where the rule had to give way."""
@@ -99,7 +103,7 @@ class CombinedEstimates:
                 f"\nnegative variance by the rule in {n_negative} of {len(rows)}: the mean "
                 "variance within the sets is shown, and the interval is a makeshift"
             )
-        return text
+        return text if self.note is None else f"{text}\n{self.note}"
 
 
 def combine_estimates(
@@ -179,15 +183,13 @@ def combine_estimates(
 
 def _check(estimates: Any, variances: Any) -> tuple[Numbers, Numbers, Numbers | None]:
     """Numbers of the right shape: estimates, variances, and covariance matrices where given."""
-    try:
-        values = np.asarray(estimates, dtype=np.float64)
-        spreads = np.asarray(variances, dtype=np.float64)
-    except (TypeError, ValueError):
+    values, spreads = as_numbers(estimates), as_numbers(variances)
+    if values is None or spreads is None:
         raise InputError(
             expected="estimates and variances as arrays of numbers",
             came="something that is not",
             do="give one estimate and one variance per set, or rows of them of equal length",
-        ) from None
+        )
     matrices = spreads if spreads.ndim == 3 and values.ndim == 2 else None
     if values.ndim not in {1, 2} or spreads.shape not in {values.shape, _squared(values.shape)}:
         raise InputError(
@@ -203,6 +205,7 @@ def _check(estimates: Any, variances: Any) -> tuple[Numbers, Numbers, Numbers | 
         )
     if matrices is not None:
         spreads = np.diagonal(matrices, axis1=1, axis2=2)
+        _check_matrices(matrices)
     if not (np.isfinite(values).all() and np.isfinite(spreads).all() and (spreads >= 0).all()):
         raise InputError(
             expected="finite estimates and variances that are not negative",
@@ -210,6 +213,32 @@ def _check(estimates: Any, variances: Any) -> tuple[Numbers, Numbers, Numbers | 
             do="leave out quantities that cannot be estimated in every set",
         )
     return values, spreads, matrices
+
+
+def _check_matrices(matrices: Numbers) -> None:
+    """Check covariance matrices (set, quantity, quantity) as a whole, not their diagonals alone."""
+    if not np.isfinite(matrices).all():
+        raise InputError(
+            expected="covariance matrices of finite numbers",
+            came="others",
+            do="leave out quantities that cannot be estimated in every set",
+        )
+    size = np.sqrt(np.abs(np.diagonal(matrices, axis1=1, axis2=2)))
+    scale = size[:, :, None] * size[:, None, :]
+    apart = np.abs(matrices - matrices.transpose(0, 2, 1))
+    if (apart > ROUNDING * scale).any():
+        raise InputError(
+            expected="covariance matrices that are symmetric",
+            came="others",
+            do="give the covariance of quantities a and b the same at (a, b) and at (b, a)",
+        )
+    if (np.abs(matrices) > (1 + ROUNDING) * scale).any():
+        raise InputError(
+            expected="covariances within the bounds that the variances set (correlations from -1 "
+            "to 1)",
+            came="others",
+            do="give covariance matrices, not correlations or inverses",
+        )
 
 
 def _squared(shape: tuple[int, ...]) -> tuple[int, ...]:

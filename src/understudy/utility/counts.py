@@ -8,7 +8,7 @@ standard error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from understudy.errors import InputError, SettingError
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata
-from understudy.utility.checks import check_level, check_rule
+from understudy.utility.checks import (
+    as_numbers,
+    as_whole,
+    check_data,
+    check_level,
+    check_rule,
+    check_variables,
+)
 from understudy.utility.combining import (
     CombinedEstimates,
     combine_estimates,
@@ -30,7 +37,10 @@ from understudy.utility.printing import figure, text_table
 
 __all__ = ["CountUtility", "combine_counts", "count_utility"]
 
+Numbers = NDArray[np.float64]
 EMPTY = "in no record of any set: its error cannot be told"
+WHOLE = "in every record of every set: its error cannot be told"
+UNTOLD = "the rule gives a variance of zero: its error cannot be told"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -42,7 +52,8 @@ class CountUtility:
     cells : frame
         The levels, ``original`` count with ``original_lower`` and ``original_upper``, combined
         ``count``, ``share``, ``standard_error`` (of the count), ``lower``, ``upper``,
-        ``degrees_of_freedom``, ``overlap`` of the intervals and ``note``.
+        ``degrees_of_freedom``, ``overlap`` of the intervals and ``note``. Intervals lie between 0
+        and the number of records; see `combine_counts`. Null where there is no error to tell.
     mean_overlap : float or None
         Over the cells that have both intervals.
     """
@@ -66,7 +77,9 @@ def combine_counts(
     """Combine counts of the same cells over m sets, as an analyst of a release can.
 
     Each set's count is taken as that of a simple random sample of `total` records: the variance of
-    a share p is p (1 - p) / total.
+    a share p is p (1 - p) / total. The interval is made on the logit scale and so stays between
+    0 and `total`: with combined share p and its standard error s, log(p / (1 - p)) has the standard
+    error s / (p (1 - p)), and the ends are carried back. Degrees of freedom are those of the rule.
 
     Parameters
     ----------
@@ -82,7 +95,8 @@ def combine_counts(
     Returns
     -------
     CombinedEstimates
-        Of counts, in records.
+        Of counts, in records. A count that is 0 in every set, or `total` in every set, has no
+        variance, error, degrees of freedom or interval (nan), and ``note`` says so.
 
     Examples
     --------
@@ -90,14 +104,86 @@ def combine_counts(
     >>> combined.estimate.tolist(), round(float(combined.standard_error[0]), 3)
     ([40.0, 60.0], 5.406)
     """
-    values = np.asarray(counts, dtype=np.float64)
-    if total < 1 or not np.isfinite(values).all() or (values < 0).any() or (values > total).any():
+    values, records = _check_counts(counts, total)
+    combined = combine_estimates(values, values * (1 - values / records), rule, level=level)
+    known = combined.standard_error > 0
+    lower, upper = _interval(
+        combined.estimate, combined.standard_error, records,
+        quantile(combined.degrees_of_freedom, combined.level),
+    )  # fmt: skip
+    return replace(
+        combined,
+        variance=np.where(known, combined.variance, np.nan),
+        standard_error=np.where(known, combined.standard_error, np.nan),
+        degrees_of_freedom=np.where(known, combined.degrees_of_freedom, np.nan),
+        lower=lower,
+        upper=upper,
+        note=_untold(int(np.sum(~known)), known.size),
+    )
+
+
+def _untold(number: int, size: int) -> str | None:
+    if not number:
+        return None
+    return (
+        f"no error in {number:,} of {size:,}: a count that no set has, or that all records of "
+        "every set have, does not tell its error, and zero would be a lie"
+    )
+
+
+def _interval(
+    count: Numbers, error: Numbers, total: int, reach: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Ends of an interval of counts, on the logit scale; nan where the error is zero.
+
+    Parameters
+    ----------
+    count, error : float64 (cell,)
+        Counts and their standard errors.
+    total : int
+        Records.
+    reach : float64, one or (cell,)
+        Standard errors to either side.
+
+    Returns
+    -------
+    lower, upper : float64 (cell,)
+        Between 0 and `total`, the count between them.
+    """
+    known = (error > 0) & (count > 0) & (count < total)
+    inside = np.where(known, count, total / 2)
+    odds = inside / (total - inside)
+    with np.errstate(over="ignore"):  # an interval that reaches the end of the range
+        factor = np.exp(reach * error * total / (inside * (total - inside)))
+        lower = total * odds / (odds + factor)
+        upper = total - total / (1 + odds * factor)
+    lower, upper = np.minimum(lower, inside), np.clip(upper, inside, total)
+    return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
+
+
+def _check_counts(counts: Any, total: object) -> tuple[Numbers, int]:
+    """Check counts (set, cell) and the number of records, without showing any of them."""
+    records = as_whole(total)
+    if records is None or records < 1:
+        raise SettingError(
+            expected="total, the number of records in a set: a whole number from 1 on",
+            came="a smaller number" if records is not None else f"a {type(total).__name__}",
+            do="give the number of records that every set has",
+        )
+    values = as_numbers(counts)
+    if values is None or values.ndim not in {1, 2}:
+        raise InputError(
+            expected="counts as an array of numbers with axes (set,) or (set, cell)",
+            came="something that is not",
+            do="give one count per set, or a row of counts per set, all rows of one length",
+        )
+    if not np.isfinite(values).all() or (values < 0).any() or (values > records).any():
         raise InputError(
             expected="counts from 0 to the number of records in a set",
             came="others",
             do="give the counts of each set and the number of its records",
         )
-    return combine_estimates(values, values * (1 - values / total), rule, level=level)
+    return values, records
 
 
 def count_utility(
@@ -128,9 +214,9 @@ def count_utility(
     CountUtility
         Cells that are empty in the original and in all sets are left out.
     """
-    rule, level = check_rule(rule), check_level(level)
-    listed = [names] if isinstance(names, str) else list(names)
-    if not {data.variable(name).name for name in listed} & set(data.synthesized):
+    data, rule, level = check_data(data), check_rule(rule), check_level(level)
+    listed = check_variables(data, names)
+    if not set(listed) & set(data.synthesized):
         raise SettingError(
             expected="a table with a synthesized variable",
             came="a table of kept variables only, which is the same in every set",
@@ -141,29 +227,38 @@ def count_utility(
     total = data.n_records
     combined = combine_counts(table.synthetic, total, rule, level=level)
     original = table.original.astype(np.float64)
-    reach = quantile(np.inf, level) * np.sqrt(original * (1 - original / total))
-    known = combined.standard_error > 0
-    overlap = interval_overlap(original - reach, original + reach, combined.lower, combined.upper)
-    shown = known & (reach > 0) & ~np.isnan(overlap)
+    error = np.sqrt(original * (1 - original / total))
+    low, high = _interval(original, error, total, quantile(np.inf, level))
+    overlap = interval_overlap(low, high, combined.lower, combined.upper)
+    shown = ~np.isnan(overlap)
     frame = pl.DataFrame(
         {
             **level_columns(data, table.names, table.codes),
             "original": table.original,
-            "original_lower": original - reach,
-            "original_upper": original + reach,
+            "original_lower": _told(low),
+            "original_upper": _told(high),
             "count": combined.estimate,
             "share": combined.estimate / total,
-            "standard_error": _where(combined.standard_error, known),
-            "lower": _where(combined.lower, known),
-            "upper": _where(combined.upper, known),
-            "degrees_of_freedom": _where(combined.degrees_of_freedom, known),
-            "overlap": _where(overlap, shown),
-            "note": pl.Series([None if one else EMPTY for one in known], dtype=pl.String),
+            "standard_error": _told(combined.standard_error),
+            "lower": _told(combined.lower),
+            "upper": _told(combined.upper),
+            "degrees_of_freedom": _told(combined.degrees_of_freedom),
+            "overlap": _told(overlap),
+            "note": pl.Series(_notes(combined, total), dtype=pl.String),
         }
     )
     mean = float(overlap[shown].mean()) if shown.any() else None
     return CountUtility(frame, mean, len(sets))
 
 
-def _where(values: NDArray[np.float64], shown: NDArray[np.bool_]) -> pl.Series:
-    return pl.Series(np.where(shown, values, np.nan)).fill_nan(None)
+def _told(values: Numbers) -> pl.Series:
+    return pl.Series(values).fill_nan(None)
+
+
+def _notes(combined: CombinedEstimates, total: int) -> list[str | None]:
+    """Say of each cell without an error why it has none."""
+    words = np.select(
+        [combined.estimate == 0, combined.estimate == total], [EMPTY, WHOLE], UNTOLD
+    ).tolist()
+    known = ~np.isnan(combined.standard_error)
+    return [None if one else str(word) for one, word in zip(known, words, strict=True)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from understudy.utility.arrow import Arrow
 
-__all__ = ["ABSENT", "ALIASED", "ESTIMATED", "SEPARATED", "UNFITTED", "Fit", "Maximum",
+__all__ = ["ABSENT", "ALIASED", "ESTIMATED", "EXACT", "SEPARATED", "UNFITTED", "Fit", "Maximum",
            "independent_columns", "newton"]  # fmt: skip
 
 Numbers = NDArray[np.float64]
@@ -20,6 +20,7 @@ ESTIMATED = "estimated"
 SEPARATED = "separated"  # the likelihood rises for ever as the coefficient grows
 ABSENT = "absent"  # no record has the level
 ALIASED = "aliased"  # the column is a sum of others
+EXACT = "exact fit"  # a linear regression leaves no residual: there is no error to tell
 UNFITTED = "no fit"  # the model as a whole could not be fitted
 
 ENOUGH = 1e-12  # twice what the log-likelihood can still gain
@@ -39,7 +40,7 @@ class Fit:
     standard_errors : float64 (column,)
         nan unless the coefficient is estimated.
     status : tuple of str
-        ``estimated``, ``separated``, ``absent`` or ``aliased``, by column.
+        ``estimated``, ``separated``, ``absent``, ``aliased`` or ``exact fit``, by column.
     intercepts : float64
         Cutpoints of an ordered logit, else the one intercept.
     log_likelihood : float

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.utility.arrow import BORDER, Arrow
 from understudy.utility.design import Indicators
-from understudy.utility.fitting import ESTIMATED, Fit
+from understudy.utility.fitting import ESTIMATED, EXACT, Fit
 from understudy.utility.ordered_logit import usable_columns
 
 __all__ = ["fit_linear"]
 
 Numbers = NDArray[np.float64]
+NOTHING = 1e-12  # residuals, relative to the response, that are rounding alone
 
 
 def fit_linear(rows: Indicators, score: Numbers, weights: Numbers) -> Fit:
@@ -32,7 +33,8 @@ def fit_linear(rows: Indicators, score: Numbers, weights: Numbers) -> Fit:
     -------
     Fit
         ``intercepts`` holds the one intercept; intervals use t with the residual degrees of
-        freedom.
+        freedom. Where the regression leaves no residual, the coefficients are called ``exact fit``
+        and have no standard errors.
     """
     status = usable_columns(rows, weights)
     usable = np.array([one == ESTIMATED for one in status], dtype=bool)
@@ -57,7 +59,8 @@ def fit_linear(rows: Indicators, score: Numbers, weights: Numbers) -> Fit:
     full[usable] = solution[1:]
     residual = centred - solution[0] - rows.linear(full)
     left_over = float(weights @ residual**2)
-    variance = left_over / freedom
+    exact = left_over <= NOTHING**2 * float(weights @ score**2)
+    variance = np.nan if exact else left_over / freedom
     coefficients = np.where(usable, full, np.nan)
     errors = np.full(rows.n_columns, np.nan)
     errors[usable] = np.sqrt(variance * shape.inverse_diagonal(products)[1:])
@@ -66,7 +69,7 @@ def fit_linear(rows: Indicators, score: Numbers, weights: Numbers) -> Fit:
     return Fit(
         coefficients=coefficients,
         standard_errors=errors,
-        status=tuple(status),
+        status=tuple(EXACT if exact and one == ESTIMATED else one for one in status),
         intercepts=np.array([solution[0] + centre]),
         log_likelihood=-0.5 * total * (np.log(2 * np.pi * spread) + 1),
         degrees_of_freedom=freedom,

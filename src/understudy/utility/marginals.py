@@ -25,7 +25,18 @@ LARGEST_KEY = 1 << 62
 OWN_COLUMNS = frozenset(
     (
         *("cell", "count", "degrees_of_freedom", "deviation", "distance", "estimate", "excess"),
-        *("lower", "maximum", "mean", "minimum", "noise_floor", "note", "order", "original"),
+        *(
+            "floor_spread",
+            "spreads_above",
+            "lower",
+            "maximum",
+            "mean",
+            "minimum",
+            "noise_floor",
+            "note",
+            "order",
+            "original",
+        ),
         *("original_lower", "original_share", "original_upper", "overlap", "pattern", "rank"),
         *("records", "set", "share", "source", "standard_error", "table", "upper"),
     )

@@ -23,7 +23,7 @@ from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.utility.arrow import BORDER, Arrow
-from understudy.utility.checks import check_repeats
+from understudy.utility.checks import check_data, check_repeats, check_variables
 from understudy.utility.design import Design, Formula, Indicators, make_design
 from understudy.utility.fitting import independent_columns, newton
 from understudy.utility.logistic import BinaryLikelihood
@@ -118,6 +118,7 @@ def propensity_utility(
     utility measures for synthetic data. Journal of the Royal Statistical Society A 181(3),
     663-688. doi:10.1111/rssa.12358
     """
+    data = check_data(data)
     design = _design(data, names, pairs)
     counted = count_sets(as_sets(data, synthetic))
     table = tabulate(counted, design.formula.names)
@@ -149,7 +150,7 @@ def propensity_utility(
 
 
 def _design(data: Microdata, names: Sequence[str] | None, pairs: bool) -> Design:
-    listed = list(data.names) if names is None else [data.variable(one).name for one in names]
+    listed = list(data.names) if names is None else check_variables(data, names)
     if not set(listed) & set(data.synthesized):
         raise SettingError(
             expected="a propensity model with a synthesized variable",

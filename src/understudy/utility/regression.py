@@ -8,9 +8,9 @@ perfect sets, drawn here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,7 @@ from understudy.microdata.coding import regroup
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.utility.checks import check_level, check_repeats, check_rule
+from understudy.utility.checks import as_whole, check_data, check_level, check_repeats, check_rule
 from understudy.utility.comparison import Estimates, compare, per_set_frame
 from understudy.utility.design import Design, make_design, read_formula
 from understudy.utility.fitting import ABSENT, UNFITTED, Fit
@@ -36,6 +36,7 @@ __all__ = ["RegressionUtility", "regression_utility", "wasserstein"]
 Numbers = NDArray[np.float64]
 FAMILIES = ("ordered-logit", "logistic", "linear")
 MOST_SHOWN = 12
+USUAL_TRAIN = 5000  # as in the paper
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -48,8 +49,10 @@ class RegressionUtility:
         What was fitted.
     coefficients : frame
         One row per coefficient: estimate, standard error and interval of the original and combined
-        over the sets, the overlap of the two intervals, ``overlap_floor`` (the overlap that perfect
-        sets reach), whether significance is kept or lost, and why where an estimate is missing.
+        over the sets, the overlap of the two intervals, ``overlap_floor`` (the overlap that as many
+        perfect sets reach, mean over groups of them) with ``overlap_floor_standard_error`` (null
+        with fewer than two groups), whether significance is kept or lost, and why where an estimate
+        is missing.
     predictions : frame
         Hold-out predictions: ``source`` (original or synthetic), ``set`` (null for the original),
         ``record`` (place in the data, from 0) and ``prediction`` (expected category from 1 on,
@@ -59,6 +62,13 @@ class RegressionUtility:
         Wasserstein distance between the predictions' distributions, original against each set.
     noise_floor : Spread or None
         The same for simulated perfect sets.
+    overlap_floor : Spread or None
+        Mean interval overlap of groups of perfect sets, each group as large as the number of sets,
+        over the coefficients that the sets and every group have an overlap for. None with one set,
+        or without such coefficients.
+    overlap_in_common : float or None
+        Mean interval overlap of the sets over the same coefficients: what stands beside
+        `overlap_floor`.
     per_set : frame
         Estimates set by set, with ``status``: a set in which a coefficient is separated, absent
         or aliased says so here.
@@ -72,6 +82,8 @@ class RegressionUtility:
     predictions: pl.DataFrame
     distance: Spread | None
     noise_floor: Spread | None
+    overlap_floor: Spread | None
+    overlap_in_common: float | None
     per_set: pl.DataFrame
     train: int
     _sets: int = field(repr=False)
@@ -85,7 +97,6 @@ class RegressionUtility:
     def __repr__(self) -> str:
         """Show the summary; coefficients carry names of levels and are left to the frame."""
         known = self.coefficients.filter(pl.col("overlap").is_not_null())
-        floor = self.coefficients["overlap_floor"].mean()
         words = self.coefficients["significance"].value_counts().rows()
         told = ", ".join(f"{number} {word}" for word, number in sorted(words, key=str) if word)
         failed = self.coefficients.filter(pl.col("note").is_not_null()).height
@@ -93,7 +104,8 @@ class RegressionUtility:
             ["coefficients", str(self.coefficients.height)],
             ["with both intervals", str(known.height)],
             ["mean interval overlap", figure(self.mean_overlap, 3)],
-            ["  of perfect sets", figure(floor if isinstance(floor, float) else None, 3)],
+            ["  where perfect sets have one too", figure(self.overlap_in_common, 3)],
+            ["  of perfect sets there", _with_error(self.overlap_floor)],
             ["significance", told or "-"],
             ["with a note (separated, absent, ...)", str(failed)],
         ]
@@ -109,7 +121,7 @@ def regression_utility(
     synthetic: Any,
     formula: str = "income ~ county + age + gender",
     family: str = "ordered-logit",
-    train: int | None = 5000,
+    train: int | Literal["auto"] | None = "auto",
     seed: int | None = None,
     *,
     reference: Mapping[str, str] | str | None = None,
@@ -130,9 +142,10 @@ def regression_utility(
     family : {"ordered-logit", "logistic", "linear"}
         Logistic needs a response with two levels, or ``name == level`` on the left. Linear takes
         levels that are numbers as numbers, others by their place, from 1.
-    train : int, optional
+    train : int or "auto", optional
         Records drawn at random to fit on, the same in the original and every set; the others are
-        predicted. None fits on all records and predicts none.
+        predicted. "auto" is 5,000 where there are more records than that, else all of them. None
+        fits on all records and predicts none.
     seed : int, optional
         Makes the draw of records and the noise floor repeatable.
     reference : mapping of str to str, or "largest", optional
@@ -144,8 +157,9 @@ def regression_utility(
     level : float
         Of the intervals.
     repeats : int
-        Perfect sets that the noise floors are simulated from; for `overlap_floor` to be fair, as
-        many as there are sets.
+        Perfect sets that the noise floors are simulated from. For `overlap_floor` they are combined
+        in groups of as many as there are sets; where `repeats` is less than that, further perfect
+        sets are drawn to make one group.
 
     Returns
     -------
@@ -162,6 +176,7 @@ def regression_utility(
     (0.0, 1.0)
     """
     rule, level, repeats = check_rule(rule), check_level(level), check_repeats(repeats)
+    data = check_data(data)
     model = _Model.make(data, formula, family, reference)
     sets = as_sets(data, synthetic)
     seed = check_seed(seed)
@@ -170,12 +185,15 @@ def regression_utility(
     original = model.study(_codes(data, names, None), chosen, held, must=True)
     studied = [model.study(_codes(data, names, drawn), chosen, held) for drawn in sets.codes]
     perfect = []
-    for number in range(repeats):
+    for number in range(max(repeats, len(sets)) if len(sets) > 1 else repeats):
         generator = stream(seed, "utility", "regression", "perfect", number)
         drawn = perfect_codes(generator, data)
         perfect.append(model.study(_codes(data, names, drawn), chosen, held))
     columns = compare(original.estimates, [one.estimates for one in studied], rule, level)
-    by_chance = compare(original.estimates, [one.estimates for one in perfect], rule, level)
+    by_chance = _group_overlaps(original, perfect, len(sets), rule, level)
+    own = columns["overlap"].to_numpy()
+    common = np.flatnonzero(~np.isnan(own) & ~np.isnan(by_chance).any(axis=0))
+    known = common.size > 0 and len(by_chance) > 0
     coefficients = pl.DataFrame(
         {
             "term": pl.Series(list(model.design.term_of_column), dtype=pl.String),
@@ -184,18 +202,59 @@ def regression_utility(
         }
     )
     place = coefficients.get_column_index("overlap") + 1
-    coefficients = coefficients.insert_column(place, by_chance["overlap"].alias("overlap_floor"))
+    for column in reversed(_floor_columns(by_chance)):
+        coefficients = coefficients.insert_column(place, column)
     return RegressionUtility(
         formula=formula,
         family=family,
         coefficients=coefficients,
         predictions=_prediction_frame(held, original, studied),
         distance=_distances(original, studied),
-        noise_floor=_distances(original, perfect),
+        noise_floor=_distances(original, perfect[:repeats]),
+        overlap_floor=spread_of(by_chance[:, common].mean(axis=1)) if known else None,
+        overlap_in_common=float(own[common].mean()) if known else None,
         per_set=per_set_frame(model.design.columns, [one.estimates for one in studied]),
         train=int(chosen.size),
         _sets=len(sets),
     )
+
+
+def _with_error(spread: Spread | None) -> str:
+    if spread is None:
+        return "-"
+    if spread.standard_error is None:
+        return figure(spread.mean, 3)
+    return f"{figure(spread.mean, 3)} (standard error {figure(spread.standard_error, 2)})"
+
+
+def _group_overlaps(
+    original: _Studied, perfect: Sequence[_Studied], size: int, rule: str, level: float
+) -> Numbers:
+    """Interval overlaps of groups of as many perfect sets as there are sets.
+
+    Returns
+    -------
+    float64 (group, coefficient)
+        nan where a group has none; no group where there is one set, which has no combining rule.
+    """
+    groups = len(perfect) // size if size > 1 else 0
+    found = np.full((groups, original.estimates.values.size), np.nan)
+    for group in range(groups):
+        sets = [one.estimates for one in perfect[group * size : (group + 1) * size]]
+        found[group] = compare(original.estimates, sets, rule, level)["overlap"].to_numpy()
+    return found
+
+
+def _floor_columns(overlaps: Numbers) -> list[pl.Series]:
+    """Mean overlap over the groups that have one, and its standard error, by coefficient."""
+    known = [column[~np.isnan(column)] for column in overlaps.T]
+    spreads = [spread_of(one) if one.size else None for one in known]
+    means = [one.mean if one else None for one in spreads]
+    errors = [one.standard_error if one else None for one in spreads]
+    return [
+        pl.Series("overlap_floor", means, dtype=pl.Float64),
+        pl.Series("overlap_floor_standard_error", errors, dtype=pl.Float64),
+    ]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -219,7 +278,7 @@ class _Model:
     def make(
         cls, data: Microdata, formula: str, family: str, reference: Mapping[str, str] | str | None
     ) -> _Model:
-        if family not in FAMILIES:
+        if not isinstance(family, str) or family not in FAMILIES:
             raise SettingError(
                 expected=f"a family among {', '.join(FAMILIES)}",
                 came="another name",
@@ -311,20 +370,23 @@ def _scores(data: Microdata, design: Design, family: str) -> Numbers:
 
 
 def _split(
-    data: Microdata, train: int | None, seed: int
+    data: Microdata, train: object, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Records to fit on and records to predict, each in the order of the data."""
     everything = np.arange(data.n_records)
+    if isinstance(train, str) and train == "auto":
+        train = USUAL_TRAIN if data.n_records > USUAL_TRAIN else None
     if train is None:
         return everything, everything[:0]
-    if isinstance(train, bool) or not isinstance(train, int) or not 1 < train < data.n_records:
+    number = as_whole(train)
+    if number is None or not 1 < number < data.n_records:
         raise SettingError(
-            expected=f"a number of training records from 2 to {data.n_records - 1:,}, or none",
-            came=f"{train:,}" if isinstance(train, int) else f"a {type(train).__name__}",
+            expected=f"a number of training records from 2 to {data.n_records - 1:,}, auto or none",
+            came=f"a {type(train).__name__}" if number is None else f"{number:,}",
             do="give fewer records than the data have, or train=None to fit on all of them",
         )
     order = stream(seed, "utility", "regression", "train").permutation(data.n_records)
-    return np.sort(order[:train]), np.sort(order[train:])
+    return np.sort(order[:number]), np.sort(order[number:])
 
 
 def _codes(

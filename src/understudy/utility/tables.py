@@ -8,7 +8,7 @@ without it nobody can tell whether a number is large.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from understudy.errors import SettingError
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.utility.checks import check_repeats
+from understudy.utility.checks import as_whole, check_data, check_repeats
 from understudy.utility.marginals import (
     CountedSets,
     TableCounts,
@@ -36,6 +36,7 @@ from understudy.utility.printing import Spread, figure, spread_of, text_table
 __all__ = ["TableUtility", "table_utility"]
 
 Numbers = NDArray[np.float64]
+USUAL_ORDERS = tuple(range(1, 4))  # an object of its own, to know when the user gave none
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -153,7 +154,7 @@ class TableUtility:
 def table_utility(
     data: Microdata,
     synthetic: Any,
-    orders: Sequence[int] = (1, 2, 3),
+    orders: Sequence[int] = USUAL_ORDERS,
     *,
     repeats: int = 20,
     seed: int | None = None,
@@ -167,7 +168,8 @@ def table_utility(
     synthetic : SyntheticSets, or a list of frames or paths
         The sets, row by row beside the data.
     orders : sequence of int
-        Numbers of variables in a table; every table that holds a synthesized variable is made.
+        Numbers of variables in a table; every table that holds a synthesized variable is made. When
+        left out, those of 1, 2 and 3 that the data have variables for.
     repeats : int
         Simulated perfect sets, for the spread of the noise floor.
     seed : int, optional
@@ -193,10 +195,11 @@ def table_utility(
     >>> us.table_utility(data, [other], orders=(1, 2), seed=1).deviation
     {1: 0.0, 2: 4.0}
     """
+    data, repeats = check_data(data), check_repeats(repeats)
     listed = _check_orders(data, orders)
     counted = count_sets(as_sets(data, synthetic))
     generator = stream(check_seed(seed), "utility", "tables")
-    perfect = perfect_counts(generator, data, check_repeats(repeats))  # (repeat, combination)
+    perfect = perfect_counts(generator, data, repeats)  # (repeat, combination)
     names = [table for order in listed for table in _tables_of(data, order)]
     rows = []
     reached = {order: np.zeros(counted.n_sets) for order in listed}
@@ -224,18 +227,20 @@ def table_utility(
     )
 
 
-def _check_orders(data: Microdata, orders: Sequence[int]) -> list[int]:
-    """Orders as given, each once, rising; those beyond the number of variables make no table."""
-    listed = [orders] if isinstance(orders, int) else list(orders)
-    whole = all(isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in listed)
-    kept = sorted({one for one in listed if one <= len(data.names)}) if whole else []
-    if not kept:
+def _check_orders(data: Microdata, orders: object) -> list[int]:
+    """Orders as given, each once, rising; only the usual ones may go beyond the variables."""
+    most = len(data.names)
+    if orders is USUAL_ORDERS:
+        return [one for one in USUAL_ORDERS if one <= most]
+    given = list(orders) if isinstance(orders, Iterable) else [orders]
+    listed = [one for one in map(as_whole, given) if one is not None]
+    if not given or len(listed) < len(given) or min(listed) < 1 or max(listed) > most:
         raise SettingError(
-            expected=f"orders of tables from 1 to {len(data.names)}, the number of variables",
-            came="none" if not listed else "others",
-            do="give for instance orders=(1, 2, 3)",
+            expected=f"orders of tables from 1 to {most}, the number of variables",
+            came="none" if not given or orders is None else "others",
+            do="give for instance orders=(1, 2), or leave them out",
         )
-    return kept
+    return sorted(set(listed))
 
 
 def _tables_of(data: Microdata, order: int) -> list[tuple[str, ...]]:
