@@ -125,7 +125,7 @@ def evaluate(
         warnings.simplefilter("always", UnderstudyWarning)
         risk = _measure(data, sets, intruders or [data.kept], repeats, seed, if_unaligned)
         tables = table_utility(data, sets, seed=seed)
-        patterns = within_pattern_utility(data, sets) if data.kept else None
+        patterns = within_pattern_utility(data, sets, seed=seed) if data.kept else None
         regression = (
             None
             if formula is None
@@ -267,6 +267,7 @@ def _utility_json(
         content["within_pattern"] = {
             "patterns": len(patterns.distance),
             "above_noise_floor": int((patterns.distance > patterns.noise_floor).sum()),
+            "far_above_noise_floor": int((patterns.spreads_above > 3).sum()),
             "mean_distance": float(patterns.distance.mean()),
             "mean_noise_floor": float(patterns.noise_floor.mean()),
         }
