@@ -122,6 +122,24 @@ def shuffled_labels(true: Values, sets: Sequence[Values]) -> tuple[Fraction, Fra
     return mean, sum(((one - mean) ** 2 for one in numbers), Fraction(0)) / len(numbers)
 
 
+def shuffled_score(pattern: Values, true: Values, made: Values) -> tuple[Fraction, Fraction]:
+    """Mean and variance, over all shuffles of one label column, of its score."""
+    n = len(true)
+    scores = [
+        sum((Fraction(*_holders(pattern, true, i, made[j])) for i, j in enumerate(order)),
+            Fraction(0))
+        for order in permutations(range(n))
+    ]  # fmt: skip
+    mean = sum(scores, Fraction(0)) / len(scores)
+    return mean, sum(((one - mean) ** 2 for one in scores), Fraction(0)) / len(scores)
+
+
+def _holders(pattern: Values, true: Values, record: int, label: Hashable) -> tuple[int, int]:
+    """Count the records of a record's pattern that have a label, and all of them."""
+    own = [true[j] for j in range(len(true)) if pattern[j] == pattern[record]]
+    return own.count(label), len(own)
+
+
 def all_draws(probabilities: Sequence[Sequence[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:
     """List every file that records with these label probabilities can draw, with its chance."""
     for labels in product(range(len(probabilities[0])), repeat=len(probabilities)):
