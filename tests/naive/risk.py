@@ -93,11 +93,18 @@ def guess_most_frequent(pattern: Values, true: Values, seen: Values) -> Fraction
     return right
 
 
-def random_pairings(known: Values, true: Values, made: Values) -> Fraction:
-    """Average the expected match risk over all pairings of records with rows."""
+def random_pairings(
+    known: Values, true: Values, made: Values, count_in: str = "synthetic", within: bool = False
+) -> Fraction:
+    """Average the expected match risk over all pairings of records with rows.
+
+    `within` takes only the pairings that keep every row in its known cell.
+    """
     risks = []
+    candidates = match(known, true, made, count_in).candidates
     for order in permutations(range(len(true))):
-        candidates = match(known, true, made).candidates
+        if within and any(known[j] != known[i] for i, j in enumerate(order)):
+            continue
         risks.append(
             sum(
                 (

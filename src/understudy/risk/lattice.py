@@ -164,5 +164,5 @@ def _measure(data: Microdata, known: tuple[str, ...], labels: Labels) -> dict[st
         "true_match_rate": spread_of([one.true_matches / n_records for one in matches]).mean,
         "false_match_rate": spread_of([one.false_match_rate for one in matches]).mean,
         "unique_matches": spread_of([one.unique_matches for one in matches]).mean,
-        "random_linkage": spread_of([one.reachable / n_records for one in matches]).mean,
+        "random_linkage": spread_of([one.random_linkage for one in matches]).mean,
     }

@@ -164,7 +164,7 @@ def attribution_risk(
     sets = as_sets(data, synthetic)
     measured = [_measure_set(sets, index, names, target) for index in range(len(sets))]
     per_set = pl.DataFrame(measured, schema=dict.fromkeys(MEASURES, pl.Float64)).with_row_index(
-        "set"
+        "set", offset=1
     )
     return AttributionRisk(
         keys=names,
