@@ -52,6 +52,7 @@ from understudy.errors import DataWarning, InputError, SettingError, quoted
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk import kernels
+from understudy.risk.doors import check_data
 from understudy.risk.matching import Labels, Targets, find_targets
 from understudy.risk.spread import figure
 
@@ -66,6 +67,7 @@ ROWS = 1 << 16  # rows looked at together
 
 def aligned_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> SyntheticSets:
     """Do the same for a measure that matches row by row; refuse sets that have no such rows."""
+    check_data(data)
     sets = as_sets(data, synthetic)
     if sets.fully_synthetic or not data.kept:
         why = "fully synthetic sets" if sets.fully_synthetic else "data with no kept variable"

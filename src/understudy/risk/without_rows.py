@@ -34,7 +34,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.synthetic import as_sets
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.risk.doors import check_data, kind_of
 from understudy.risk.matching import fold_keys
 from understudy.risk.spread import Spread, figure, spread_frame, spread_of, text_table
 
@@ -177,7 +178,15 @@ def attribution_risk(
 
 
 def _checked_keys(data: Microdata, keys: Sequence[str] | str, target: str) -> tuple[str, ...]:
-    listed = [keys] if isinstance(keys, str) else list(keys)
+    check_data(data)
+    listed = [keys] if isinstance(keys, str) else list(keys) if isinstance(keys, Iterable) else []
+    strange = [name for name in (target, *listed) if not isinstance(name, str)]
+    if strange or not isinstance(keys, Iterable):
+        raise SettingError(
+            expected="keys as a list of names, and target as a name",
+            came=kind_of(strange[0] if strange else keys),
+            do=f"name some of {quoted_list(data.names)}",
+        )
     for name in (target, *listed):
         data.variable(name)  # says what is wrong with a name that is not there
     if not listed or target in listed:
