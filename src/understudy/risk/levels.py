@@ -169,8 +169,8 @@ class InherentRisk:
             [
                 text_table(title, header, rows),
                 f"  {self.repeats} repeats; draws: those in which a measure is defined, which its "
-                "mean is over. Reference levels, not bounds: a synthesizer can lie outside. For the "
-                "false match rate Max is the lower one.",
+                "mean is over. Reference levels, not bounds: a synthesizer can lie outside. For "
+                "the false match rate Max is the lower one.",
             ]
         )
 
