@@ -93,11 +93,18 @@ def guess_most_frequent(pattern: Values, true: Values, seen: Values) -> Fraction
     return right
 
 
-def random_pairings(known: Values, true: Values, made: Values) -> Fraction:
-    """Average the expected match risk over all pairings of records with rows."""
+def random_pairings(
+    known: Values, true: Values, made: Values, count_in: str = "synthetic", within: bool = False
+) -> Fraction:
+    """Average the expected match risk over all pairings of records with rows.
+
+    `within` takes only the pairings that keep every row in its known cell.
+    """
     risks = []
+    candidates = match(known, true, made, count_in).candidates
     for order in permutations(range(len(true))):
-        candidates = match(known, true, made).candidates
+        if within and any(known[j] != known[i] for i, j in enumerate(order)):
+            continue
         risks.append(
             sum(
                 (
@@ -120,6 +127,24 @@ def shuffled_labels(true: Values, sets: Sequence[Values]) -> tuple[Fraction, Fra
     ]
     mean = sum(numbers, Fraction(0)) / len(numbers)
     return mean, sum(((one - mean) ** 2 for one in numbers), Fraction(0)) / len(numbers)
+
+
+def shuffled_score(pattern: Values, true: Values, made: Values) -> tuple[Fraction, Fraction]:
+    """Mean and variance, over all shuffles of one label column, of its score."""
+    n = len(true)
+    scores = [
+        sum((Fraction(*_holders(pattern, true, i, made[j])) for i, j in enumerate(order)),
+            Fraction(0))
+        for order in permutations(range(n))
+    ]  # fmt: skip
+    mean = sum(scores, Fraction(0)) / len(scores)
+    return mean, sum(((one - mean) ** 2 for one in scores), Fraction(0)) / len(scores)
+
+
+def _holders(pattern: Values, true: Values, record: int, label: Hashable) -> tuple[int, int]:
+    """Count the records of a record's pattern that have a label, and all of them."""
+    own = [true[j] for j in range(len(true)) if pattern[j] == pattern[record]]
+    return own.count(label), len(own)
 
 
 def all_draws(probabilities: Sequence[Sequence[float]]) -> Iterator[tuple[float, tuple[int, ...]]]:

@@ -19,8 +19,14 @@ from understudy.errors import DataWarning, InputError
 from understudy.microdata.label_table import empirical_labels, uniform_labels
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
-from understudy.risk.alignment import Alignment, judge_alignment
-from understudy.risk.matching import labels_of
+from understudy.risk.alignment import (
+    Alignment,
+    _count_figure,
+    _count_rows,
+    _score_figure,
+    judge_alignment,
+)
+from understudy.risk.matching import find_targets, labels_of
 
 
 @EXAMPLES
@@ -30,6 +36,25 @@ def test_figures_of_random_pairing_are_exact(survey: Survey) -> None:
     found = judge_alignment(labels_of(survey.sets))
     assert close(found.random, mean)
     assert np.isclose(found.standard_deviation**2, float(variance), atol=1e-12)
+
+
+@EXAMPLES
+@given(survey=surveys(most_records=5, most_sets=2))
+def test_figures_of_each_set_are_exact(survey: Survey) -> None:
+    data, labels = survey.data, labels_of(survey.sets)
+    everywhere = find_targets(data, (), labels.of_combination, labels.size)
+    patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
+    rows = _count_rows(labels, everywhere, patterns)
+    count, score = _count_figure(rows, everywhere), _score_figure(rows, everywhere, patterns)
+    pattern = survey.values(data.kept)
+    for one, made in enumerate(survey.made):
+        mean, variance = naive.shuffled_labels(survey.true, [made])
+        hits = sum(a == b for a, b in zip(survey.true, made, strict=True))
+        assert np.isclose(count.excess[one], float(hits - mean))
+        assert np.isclose(count.deviation[one] ** 2, float(variance), atol=1e-12)
+        again, variance = naive.shuffled_score(pattern, survey.true, made)
+        assert again == mean
+        assert np.isclose(score.deviation[one] ** 2, float(variance), atol=1e-9)
 
 
 @EXAMPLES
@@ -81,6 +106,81 @@ def test_shuffled_label_columns_are_caught(per_set: bool) -> None:
         us.attribute_risk(data, sets, if_unaligned="error")
     with pytest.raises(InputError, match="check that row i"):
         us.risk_lattice(data, sets, if_unaligned="error")
+
+
+def shuffle_some(codes: NDArray[np.int32], seed: int, sets: list[int]) -> NDArray[np.int32]:
+    """Shuffle the label columns of some sets, numbered from 1."""
+    mixed = codes.copy()
+    for number in sets:
+        order = stream(seed, "shuffle some", number).permutation(codes.shape[1])
+        mixed[number - 1] = codes[number - 1, order]
+    return mixed
+
+
+@pytest.mark.parametrize("weaker", [False, True])
+@pytest.mark.parametrize(
+    ("m", "sets"), [(3, [2]), (10, [1, 3, 4, 8, 10]), (20, [20]), (20, list(range(2, 21)))]
+)
+def test_shuffled_sets_hidden_among_aligned_ones_are_named(
+    m: int, sets: list[int], weaker: bool
+) -> None:
+    data, codes = weaker_codes(8, m) if weaker else perfect_codes(8, m)
+    mixed = SyntheticSets(data, shuffle_some(codes, 8, sets))
+    found = judge_alignment(labels_of(mixed))
+    assert found.verdict == "looks random"
+    assert found.sets == tuple(sets)
+    named = f"in sets? {', '.join(map(str, sets[:12]))}( and others)? of {m}"
+    with pytest.warns(DataWarning, match=named):
+        us.identification_risk(data, mixed, "gender")
+    with pytest.raises(InputError, match=named):
+        us.attribute_risk(data, mixed, if_unaligned="error")
+
+
+def weaker_codes(seed: int, m: int) -> tuple[us.Microdata, NDArray[np.int32]]:
+    """Redraw labels as a model does that keeps four tenths of what the patterns say."""
+    data, codes = perfect_codes(seed, m)
+    for one in range(m):
+        generator = stream(seed, "weaker", one)
+        order = generator.permutation(data.n_records)
+        blind = generator.random(data.n_records) < 0.6
+        codes[one] = np.where(blind[:, None], codes[one, order], codes[one])
+    return data, codes
+
+
+@pytest.mark.parametrize("weaker", [False, True])
+def test_no_right_set_is_flagged_by_chance(weaker: bool) -> None:
+    """Thirty times twenty sets, and each of some alone: none lies near the limit."""
+    for seed in range(30):
+        data, codes = weaker_codes(seed, 20) if weaker else perfect_codes(seed)
+        found = judge_alignment(labels_of(SyntheticSets(data, codes)))
+        assert (found.verdict, found.sets) == ("aligned", ())
+        alone = judge_alignment(labels_of(SyntheticSets(data, codes[:1])))
+        assert (alone.verdict, alone.sets) == ("aligned", ())
+
+
+def test_a_barely_informed_synthesizer_has_no_set_singled_out() -> None:
+    """Sets that lie around the limit differ by chance alone: none is named among the others."""
+    for seed in range(20):
+        data, codes = perfect_codes(seed)
+        for one in range(20):
+            generator = stream(seed, "barely", one)
+            blind = generator.random(data.n_records) < 0.93
+            order = generator.permutation(data.n_records)
+            codes[one] = np.where(blind[:, None], codes[one, order], codes[one])
+        found = judge_alignment(labels_of(SyntheticSets(data, codes)))
+        assert found.sets == () or len(found.sets) > 10
+
+
+def test_labels_that_follow_the_record_alone_are_judged_by_true_labels() -> None:
+    """The kept variable says nothing; a shuffled set still falls far below the others."""
+    generator = stream(9, "own")
+    sex, town = generator.integers(0, 2, 2000), generator.integers(0, 20, 2000)
+    data = microdata({"sex": sex.tolist()}, {"town": town.tolist()}, {"sex": 2, "town": 20})
+    stays = generator.random((4, 2000)) < 0.5
+    codes = np.where(stays, town, generator.integers(0, 20, (4, 2000)))[:, :, None]
+    assert judge_alignment(labels_of(SyntheticSets(data, codes))).verdict == "aligned"
+    mixed = SyntheticSets(data, shuffle_some(codes, 9, [3]))
+    assert judge_alignment(labels_of(mixed)).sets == (3,)
 
 
 def test_labels_sorted_by_pattern_are_caught() -> None:
@@ -155,4 +255,4 @@ def test_frames_and_paths_are_read(tmp_path: Path) -> None:
 def test_the_verdict_prints_its_figures() -> None:
     shown = str(Alignment(10.0, 9.5, 2.0, 30.0, "looks random"))
     assert "looks random" in shown
-    assert "9.500 ± 2.000" in shown
+    assert "9.500 ± 2 " in shown

@@ -12,6 +12,7 @@ from understudy.errors import InputError, SettingError
 from understudy.microdata.label_table import empirical_labels
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
+from understudy.risk.matching import CountIn
 from understudy.risk.spread import UNDEFINED
 
 
@@ -65,12 +66,15 @@ def test_records_and_patterns_add_up_to_the_file(survey: Survey) -> None:
 
 @EXAMPLES
 @given(survey=surveys(most_records=6, most_sets=1))
-def test_random_pairings_average_to_the_random_linkage_value(survey: Survey) -> None:
-    known = survey.data.kept
-    found = us.identification_risk(survey.data, survey.sets, known)
-    average = naive.random_pairings(survey.values(known), survey.true, survey.made[0])
-    assert close(found.random_linkage, average)
-    assert found.random_linkage <= 1
+@pytest.mark.parametrize("count_in", ["synthetic", "original"])
+def test_random_pairings_average_to_the_baselines(survey: Survey, count_in: CountIn) -> None:
+    known = survey.data.kept[:1]
+    found = us.identification_risk(survey.data, survey.sets, known, count_in)
+    values, true, made = survey.values(known), survey.true, survey.made[0]
+    assert close(found.random_linkage, naive.random_pairings(values, true, made, count_in))
+    within = naive.random_pairings(values, true, made, count_in, within=True)
+    assert close(found.random_within_cells, within)
+    assert found.random_linkage <= 1 + 1e-12
     assert found.random_within_cells <= len(survey.data.cells(known)) + 1e-12
 
 
@@ -166,6 +170,44 @@ def test_printing_shows_no_level() -> None:
         assert "secret" not in shown
     assert '"sex"' in str(found)
     assert "at random" in str(found)
+
+
+def test_the_joint_column_says_where_it_counts() -> None:
+    survey = one_cell([0, 0, 1, 2], [[0, 0, 2, 1]])
+    assert "c in synthetic" in str(
+        us.identification_risk(survey.data, survey.sets, "sex", "original")
+    )
+    assert "c in synthetic" not in str(us.identification_risk(survey.data, survey.sets, "sex"))
+
+
+def test_sets_are_numbered_from_one() -> None:
+    survey = one_cell([0, 0, 1, 2], [[0, 0, 2, 1], [4, 4, 4, 4]])
+    data, sets = survey.data, survey.sets
+    for frame in (
+        us.identification_risk(data, sets, "sex").per_set,
+        us.attribute_risk(data, sets).per_set,
+        us.attribution_risk(data, sets, "sex", "town").per_set,
+    ):
+        assert frame["set"].to_list() == [1, 2]
+
+
+def test_a_variable_named_like_a_figure_stays() -> None:
+    names = ("records", "expected_match_risk", "matches", "share", "sex")
+    kept = {name: [0, 1, 1] for name in names}
+    data = microdata(kept, {"town": [0, 1, 1]}, {**dict.fromkeys(names, 2), "town": 2})
+    sets = SyntheticSets(data, np.array([[[0], [1], [0]]]))
+    patterns = us.identification_risk(data, sets, "sex").per_pattern()
+    assert patterns.columns[:3] == [
+        "records (variable)",
+        "expected_match_risk (variable)",
+        "matches",
+    ]
+    assert patterns["records"].to_list() == [1, 2]
+    patterns = us.attribute_risk(data, sets).per_pattern()
+    assert "expected_match_risk" in patterns.columns
+    assert {"records (variable)", "matches (variable)", "share (variable)"} < set(patterns.columns)
+    assert patterns["share"].to_list() == [1.0, 0.5]
+    assert patterns["matches (variable)"].dtype == pl.Enum(["secret matches 0", "secret matches 1"])
 
 
 @pytest.mark.parametrize(

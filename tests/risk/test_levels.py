@@ -139,3 +139,15 @@ def test_settings_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(levels, "MOST_CELLS", 100)
     with pytest.raises(SettingError, match="40 patterns and 133 labels"):
         us.inherent_risk(data, "gender")
+
+
+def test_the_table_says_over_how_many_draws_a_mean_is() -> None:
+    """A unique match occurs in some repeats only; the false match rate is a mean over those."""
+    data = microdata({"sex": [0, 0, 0]}, {"town": [0, 0, 1]}, {"sex": 1, "town": 2})
+    found = us.inherent_risk(data, "sex", repeats=30, seed=2)
+    files = found.minimum.spreads["false_match_rate"].files
+    assert 0 < files < 30
+    for shown in (str(found), str(found.minimum)):
+        assert "draws" in shown.splitlines()[1]
+        rate = next(line for line in shown.splitlines() if "false match rate" in line)
+        assert f"  {files}  " in rate

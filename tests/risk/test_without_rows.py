@@ -1,13 +1,14 @@
 """Attribution without rows, against record-by-record twins and synthpop's definitions by hand."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from tests.naive import risk as naive
 from tests.risk.making import EXAMPLES, Survey, close, microdata, surveys
 
 import understudy as us
-from understudy.errors import SettingError
+from understudy.errors import AlignmentError, InputError, SettingError
 from understudy.microdata.table import SyntheticSets
 
 
@@ -73,6 +74,41 @@ def test_fully_synthetic_sets_by_hand() -> None:
     assert close(row["baseline_cap"], 0.5)
     assert close(found.tcap, 2 / 3)
     assert found.over_sets().height == 14
+
+
+def test_fully_synthetic_files_may_have_any_number_of_rows() -> None:
+    """Fewer and more new people than records, of unequal number, against the slow twin."""
+    data, _ = fully_synthetic()
+    made = [([0, 2], [0, 0]), ([0, 0, 0, 1, 1, 3, 3, 4], [0, 0, 1, 1, 1, 0, 1, 0])]
+    frames = [
+        pl.DataFrame(
+            {
+                "key": [f"secret key {code}" for code in keys],
+                "target": [f"secret target {code}" for code in targets],
+            }
+        )
+        for keys, targets in made
+    ]
+    found = us.attribution_risk(data, frames, "key", "target")
+    assert found.n_sets == 2
+    for index, (keys, targets) in enumerate(made):
+        slow = naive.attribution(
+            data.codes("key").tolist(), data.codes("target").tolist(), keys, targets
+        )
+        row = found.per_set.row(index, named=True)
+        for name, value in slow.items():
+            assert close(row[name], value), name
+    with pytest.raises(InputError, match=r"row|record"):
+        us.attribution_risk(data, [frames[0].head(0)], "key", "target")
+    with pytest.raises(InputError, match="levels"):
+        us.attribution_risk(data, [frames[0].with_columns(key=pl.lit("other"))], "key", "target")
+
+
+def test_rows_still_count_where_something_is_kept() -> None:
+    data = microdata({"key": [0, 1]}, {"target": [0, 1]}, {"key": 2, "target": 2})
+    frame = SyntheticSets(data, np.array([[[0], [1]]]))[0]
+    with pytest.raises(AlignmentError, match="2 records"):
+        us.attribution_risk(data, [frame[:1]], "key", "target")
 
 
 def test_prints_without_levels_and_says_undefined() -> None:

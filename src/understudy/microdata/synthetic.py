@@ -28,7 +28,7 @@ from understudy.microdata.roles import check_names, listed_columns
 from understudy.microdata.schema import MISSING, Variable
 from understudy.microdata.table import Microdata, SyntheticSets
 
-__all__ = ["as_sets", "read_synthetic"]
+__all__ = ["as_sets", "read_new_people", "read_synthetic"]
 
 
 def read_synthetic(
@@ -59,6 +59,62 @@ def read_synthetic(
     -------
     SyntheticSets
     """
+    tables = _read_all(data, sources, na, encoding, delimiter)
+    largest = max(data.variable(name).n_levels for name in data.synthesized)
+    shape = (len(tables), data.n_records, len(data.synthesized))
+    codes = np.empty(shape, dtype=np.min_scalar_type(largest))  # (set, record, variable)
+    for number, table in enumerate(tables):
+        own = [_codes(variable, column, na) for variable, column in _pairs(data, table)]
+        _check_rows(data, table, own, number + 1)
+        for place, name in enumerate(data.synthesized):
+            codes[number, :, place] = own[data.names.index(name)][_rows(table, data, name)]
+    return SyntheticSets(data, codes, fully_synthetic=not data.kept)
+
+
+def read_new_people(
+    data: Microdata, sources: Iterable[Any] | str | os.PathLike[str]
+) -> list[NDArray[np.int32]]:
+    """Read fully synthetic files, whose rows are new people and may be of any number.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data; no variable is kept.
+    sources : iterable of paths or frames
+        One per synthetic set.
+
+    Returns
+    -------
+    list of int32 (row, synthesized variable)
+        Codes of each set.
+    """
+    found = []
+    for number, table in enumerate(
+        _read_all(data, sources, (), None, None, any_rows=True), start=1
+    ):
+        if table.of_record.size == 0:
+            raise InputError(
+                expected=f"at least one row in synthetic file {number}",
+                came="none",
+                do="give files that have rows",
+            )
+        own = [_codes(variable, column, ()) for variable, column in _pairs(data, table)]
+        columns = [
+            own[data.names.index(name)][_rows(table, data, name)] for name in data.synthesized
+        ]
+        found.append(np.stack(columns, axis=1))
+    return found
+
+
+def _read_all(
+    data: Microdata,
+    sources: Iterable[Any] | str | os.PathLike[str],
+    na: Sequence[str],
+    encoding: str | None,
+    delimiter: str | None,
+    any_rows: bool = False,
+) -> list[CodedTable]:
+    """Read all files and check their columns, levels and, unless any will do, numbers of rows."""
     if not isinstance(data, Microdata):
         raise InputError(
             expected="the confidential data from read_microdata first",
@@ -75,18 +131,10 @@ def read_synthetic(
             else f"a value of type {type(sources).__name__}",
             do="give the synthetic versions of the data",
         )
-    tables = [_read_one(data, source, number, encoding, delimiter)
+    tables = [_read_one(data, source, number, encoding, delimiter, any_rows)
               for number, source in enumerate(listed, start=1)]  # fmt: skip
     _check_levels(data, tables, na)
-    largest = max(data.variable(name).n_levels for name in data.synthesized)
-    shape = (len(tables), data.n_records, len(data.synthesized))
-    codes = np.empty(shape, dtype=np.min_scalar_type(largest))  # (set, record, variable)
-    for number, table in enumerate(tables):
-        own = [_codes(variable, column, na) for variable, column in _pairs(data, table)]
-        _check_rows(data, table, own, number + 1)
-        for place, name in enumerate(data.synthesized):
-            codes[number, :, place] = own[data.names.index(name)][_rows(table, data, name)]
-    return SyntheticSets(data, codes, fully_synthetic=not data.kept)
+    return tables
 
 
 def as_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> SyntheticSets:
@@ -118,7 +166,12 @@ def as_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> Synthe
 
 
 def _read_one(
-    data: Microdata, source: Any, number: int, encoding: str | None, delimiter: str | None
+    data: Microdata,
+    source: Any,
+    number: int,
+    encoding: str | None,
+    delimiter: str | None,
+    any_rows: bool,
 ) -> CodedTable:
     opened = open_table(source, encoding, delimiter)
     check_names(opened.names)
@@ -130,6 +183,12 @@ def _read_one(
             do="give files with the columns of the original, kept and synthesized",
         )
     table = opened.read(data.names)
+    if not any_rows:
+        _check_number_of_rows(data, table, number)
+    return table
+
+
+def _check_number_of_rows(data: Microdata, table: CodedTable, number: int) -> None:
     if table.of_record.size != data.n_records:
         dropped = " (records with missing values were dropped)" if data.n_dropped else ""
         raise AlignmentError(
@@ -138,7 +197,6 @@ def _read_one(
             came=f"{table.of_record.size:,}",
             do="give the synthetic version of exactly these records, one row each, in their order",
         )
-    return table
 
 
 def _pairs(data: Microdata, table: CodedTable) -> Iterable[tuple[Variable, CodedColumn]]:

@@ -95,8 +95,8 @@ class AttributeRisk:
         Returns
         -------
         polars.DataFrame
-            One row per pattern: the kept variables, ``records``, ``matches`` (mean over sets) and
-            ``share``.
+            One row per pattern: the kept variables (one named like a column of figures is called
+            "NAME (variable)"), ``records``, ``matches`` (mean over sets) and ``share``.
         """
         frame = pattern_frame(self._data, {"matches": self.per_record()})
         return frame.with_columns(share=pl.col("matches") / pl.col("records"))
@@ -174,7 +174,7 @@ def attribute_risk(
         guesses.append(_guess_from_set(patterns, made))
     per_set = pl.DataFrame(
         {
-            "set": list(range(len(sets))),
+            "set": list(range(1, len(sets) + 1)),
             "matches": matches,
             "share": [number / data.n_records for number in matches],
             "most_frequent_synthetic_label": guesses,

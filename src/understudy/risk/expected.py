@@ -33,6 +33,7 @@ from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.label_table import LabelTable
 from understudy.microdata.table import Microdata
 from understudy.risk import kernels
+from understudy.risk.doors import check_data, check_number, check_table, listed_tables
 from understudy.risk.matching import Targets, find_targets, true_labels
 from understudy.risk.spread import Spread, figure, spread_of, text_table
 
@@ -112,23 +113,11 @@ def expected_risk(data: Microdata, table: LabelTable, known: Sequence[str] | str
     >>> round(us.expected_risk(data, uniform_labels(data), known="gender").expected_match_risk, 2)
     2.0
     """
+    check_data(data)
     names = data.known(known)
-    _check_table(data, table)
+    check_table(data, table)
     targets = find_targets(data, names, true_labels(data), data.n_labels)
     return _expected(data, table, names, targets)
-
-
-def _check_table(data: Microdata, table: LabelTable) -> None:
-    n_rows, n_columns = table.probabilities.shape
-    rows = table.row_of_combination
-    right = n_columns == data.n_labels and rows.shape == (data.n_combinations,)
-    if not right or rows.min() < 0 or rows.max() >= n_rows:
-        raise InputError(
-            expected=f"probabilities of {data.n_labels:,} labels, and a row of them for each of "
-            f"{data.n_combinations:,} combinations",
-            came=f"a table of shape {table.probabilities.shape} for {rows.size:,} combinations",
-            do="give a table that was made from these data",
-        )
 
 
 def _expected(
@@ -202,6 +191,7 @@ class PosteriorRisk:
             raise SettingError(
                 expected=f"one of {quoted_list(self.spreads)}", came="another name", do="choose one"
             )
+        check_number("probability", probability)
         if not 0 < probability < 1:
             raise SettingError(
                 expected="a probability between 0 and 1", came="another number", do="give 0.9, say"
@@ -246,11 +236,12 @@ def posterior_risk(
         How sure a fit is of the risk it would cause. What a single drawn file adds to that by
         chance is not in it; `identification_risk` over many files shows both.
     """
+    check_data(data)
     names = data.known(known)
     targets = find_targets(data, names, true_labels(data), data.n_labels)
     found = []
-    for table in tables:
-        _check_table(data, table)
+    for table in listed_tables(tables):
+        check_table(data, table)
         found.append(_expected(data, table, names, targets).measures())
     if not found:
         raise InputError(

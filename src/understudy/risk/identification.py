@@ -63,10 +63,11 @@ class IdentificationRisk:
         Mean, minimum, maximum and standard error over sets, by measure, and how many sets each is
         taken over.
     joint : JointIdentification
-        The intruder who holds all sets at once.
+        The intruder who holds all sets at once; her c is always counted in the synthetic sets.
     random_linkage : float
-        The expected match risk if rows were paired with records at random: the share of records
-        with any candidate, so at most 1 whatever the data. Mean over sets.
+        The expected match risk if rows were paired with records at random: at most 1 whatever the
+        data. With c counted in the synthetic set it is the share of records with any candidate,
+        with c counted in the original the share of rows that equal any record. Mean over sets.
     random_within_cells : float
         The same if rows were paired at random within the cells of the known variables: what the
         file's tables alone give away, and at most the number of known cells.
@@ -149,7 +150,8 @@ class IdentificationRisk:
         Returns
         -------
         polars.DataFrame
-            One row per pattern: the kept variables, ``records``, and means over sets of
+            One row per pattern: the kept variables (one named like a column of figures is called
+            "NAME (variable)"), ``records``, and means over sets of
             ``expected_match_risk``, ``unique_matches`` and ``true_matches``.
         """
         return pattern_frame(
@@ -175,7 +177,8 @@ class IdentificationRisk:
             f"Identification risk of {self.n_records:,} records, known: {quoted_list(self.known)}"
             " and the true label"
         )
-        header = ("over sets", "mean", "minimum", "maximum", "std. error", "sets", "all sets joint")
+        joint = "all sets joint" + (", c in synthetic" if self.count_in == "original" else "")
+        header = ("over sets", "mean", "minimum", "maximum", "std. error", "sets", joint)
         return "\n".join(
             [
                 text_table(title, header, rows),
@@ -287,20 +290,21 @@ def match_sets(targets: Targets, labels: Labels, count_in: CountIn = "synthetic"
     for one in range(n_sets):
         placed[one], counts[one] = targets.place(labels.of_set(one))
         candidates = counts[one] if count_in == "synthetic" else targets.sizes
-        matches.append(count_matches(targets, candidates, placed[one] == targets.of_record, sums))
+        hit = placed[one] == targets.of_record
+        matches.append(count_matches(targets, candidates, hit, sums, counts[one]))
     return SetMatches(matches, placed, counts, sums)
 
 
 def _per_set(matches: Sequence[MatchCounts], n_records: int) -> pl.DataFrame:
     return pl.DataFrame(
         {
-            "set": list(range(len(matches))),
+            "set": list(range(1, len(matches) + 1)),
             "expected_match_risk": [one.expected_match_risk for one in matches],
             "true_match_rate": [one.true_matches / n_records for one in matches],
             "false_match_rate": [one.false_match_rate for one in matches],
             "unique_matches": [one.unique_matches for one in matches],
             "true_matches": [one.true_matches for one in matches],
-            "random_linkage": [one.reachable / n_records for one in matches],
+            "random_linkage": [one.random_linkage for one in matches],
             "random_within_cells": [one.within_cells for one in matches],
         },
         schema_overrides={"false_match_rate": pl.Float64},
@@ -315,12 +319,16 @@ def pattern_frame(data: Microdata, sums: Mapping[str, NDArray[Any]]) -> pl.DataF
     data : Microdata
         For its patterns.
     sums : mapping of str to (record,) arrays
-        Quantities to add up.
+        Quantities to add up. A variable named like one of them, or like the number or share of
+        records, becomes "NAME (variable)".
     """
     patterns = data.patterns
+    taken = {"records", "share", *sums}
     of_record = patterns.of_combination[data.of_record]  # (record,)
     columns: dict[str, Any] = {
-        name: enum_column(data.variable(name), patterns.codes[:, place])
+        f"{name} (variable)" if name in taken else name: enum_column(
+            data.variable(name), patterns.codes[:, place]
+        )
         for place, name in enumerate(patterns.names)
     }
     columns["records"] = patterns.sizes

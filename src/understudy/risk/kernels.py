@@ -73,14 +73,13 @@ def add_matches(of_record, hit, candidates, probability, unique, true_unique):  
     """Form T/c, K and s of one file and add them to each record's sums.
 
     `candidates` has c by target, `hit` has T by record. Returns the expected match risk and the
-    numbers of true unique matches, unique matches and records with any candidate.
+    numbers of true unique matches and of unique matches.
     """
-    risk, n_true, n_unique, n_reachable = 0.0, 0, 0, 0
+    risk, n_true, n_unique = 0.0, 0, 0
     for record in range(of_record.size):
         found = candidates[of_record[record]]
         if found == 0:
             continue
-        n_reachable += 1
         if found == 1:
             n_unique += 1
             unique[record] += 1
@@ -90,7 +89,7 @@ def add_matches(of_record, hit, candidates, probability, unique, true_unique):  
             if found == 1:
                 n_true += 1
                 true_unique[record] += 1
-    return risk, n_true, n_unique, n_reachable
+    return risk, n_true, n_unique
 
 
 @compiled

@@ -18,6 +18,7 @@ import polars as pl
 from understudy.errors import SettingError, quoted_list
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.alignment import IfUnaligned, aligned_sets, guard
+from understudy.risk.doors import check_number
 from understudy.risk.identification import match_sets
 from understudy.risk.matching import Labels, find_targets, labels_of
 from understudy.risk.spread import figure, spread_of, text_table
@@ -63,6 +64,7 @@ class RiskLattice:
             Sets of variables above the threshold of which no smaller part is, fewest variables
             first, then the most dangerous; empty where no knowledge suffices.
         """
+        check_number("threshold", threshold)
         risks = self.ranking["expected_match_risk"].to_list()
         above = [
             subset for subset, risk in zip(self.subsets, risks, strict=True) if risk > threshold
@@ -164,5 +166,5 @@ def _measure(data: Microdata, known: tuple[str, ...], labels: Labels) -> dict[st
         "true_match_rate": spread_of([one.true_matches / n_records for one in matches]).mean,
         "false_match_rate": spread_of([one.false_match_rate for one in matches]).mean,
         "unique_matches": spread_of([one.unique_matches for one in matches]).mean,
-        "random_linkage": spread_of([one.reachable / n_records for one in matches]).mean,
+        "random_linkage": spread_of([one.random_linkage for one in matches]).mean,
     }

@@ -28,6 +28,7 @@ from understudy.microdata.label_table import (
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.risk import kernels
+from understudy.risk.doors import check_data
 from understudy.risk.expected import ExpectedRisk, expected_risk
 from understudy.risk.joint import match_jointly
 from understudy.risk.matching import (
@@ -108,17 +109,18 @@ class Level:
         """Mean, minimum, maximum and standard error of the joint levels, by measure."""
         return {} if self.joint is None else _spreads(self.joint)
 
-    def cells(self, name: str, together: bool = False) -> tuple[str, str, str]:
-        """Write a measure's mean, its standard error and its closed form."""
+    def cells(self, name: str, together: bool = False) -> tuple[str, str, str, str]:
+        """Write a measure's mean, its standard error, the draws it is over, and its closed form."""
         spread = (self.joint_spreads if together else self.spreads)[name]
         exact: float | None = None if together else getattr(self.expected, name, None)
-        return figure(spread.mean), figure(spread.standard_error, "-"), figure(exact, "none")
+        error = figure(spread.standard_error, "-")
+        return figure(spread.mean), error, f"{spread.files}", figure(exact, "none")
 
     def __repr__(self) -> str:
         """Show a readable table."""
         rows = [(words, *self.cells(name)) for name, words in MEASURES.items()]
         title = f"{self.name} level, known: {quoted_list(self.expected.known)}"
-        return text_table(title, ("measure", "mean", "std. error", "exact"), rows)
+        return text_table(title, ("measure", "mean", "std. error", "draws", "exact"), rows)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -157,7 +159,8 @@ class InherentRisk:
                  *self.minimum.cells(name, together=True), *self.maximum.cells(name, together=True))
                 for name, words in MEASURES.items()
             ]  # fmt: skip
-        header = ("measure", "Min", "std. error", "exact", "Max", "std. error", "exact")
+        header = ("measure", "Min", "std. error", "draws", "exact",
+                  "Max", "std. error", "draws", "exact")  # fmt: skip
         title = (
             f"Risk levels of the confidential data ({self.n_records:,} records, {self.n_labels:,} "
             f"labels), known: {quoted_list(self.known)} and the true label"
@@ -165,8 +168,9 @@ class InherentRisk:
         return "\n".join(
             [
                 text_table(title, header, rows),
-                f"  {self.repeats} repeats. Reference levels, not bounds: a synthesizer can lie "
-                "outside. For the false match rate Max is the lower one.",
+                f"  {self.repeats} repeats; draws: those in which a measure is defined, which its "
+                "mean is over. Reference levels, not bounds: a synthesizer can lie outside. For "
+                "the false match rate Max is the lower one.",
             ]
         )
 
@@ -242,6 +246,7 @@ def inherent_risk(
 def _checked(
     data: Microdata, known: Sequence[str] | str, repeats: int, sets: int | None
 ) -> tuple[str, ...]:
+    check_data(data)
     if not data.kept:
         raise InputError(
             expected="some kept variables, so that rows belong to records",

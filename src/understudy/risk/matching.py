@@ -260,8 +260,8 @@ class MatchCounts:
         Records with c = 1 and T = 1.
     unique_matches : int
         Records with c = 1.
-    reachable : int
-        Records with c > 0.
+    random_linkage : float
+        The expected match risk if rows were paired at random.
     within_cells : float
         The expected match risk if rows were paired at random within known cells.
     """
@@ -270,7 +270,7 @@ class MatchCounts:
     attribute_matches: int
     true_matches: int
     unique_matches: int
-    reachable: int
+    random_linkage: float
     within_cells: float
 
     @property
@@ -286,6 +286,7 @@ def count_matches(
     candidates: NDArray[np.int64],
     hit: NDArray[np.bool_],
     sums: PerRecord,
+    rows: NDArray[np.int64] | None = None,
 ) -> MatchCounts:
     """Add up the matches of one file.
 
@@ -299,16 +300,24 @@ def count_matches(
         T: whether the record's own row is one of them.
     sums : PerRecord
         Sums by record, to which this file's are added.
+    rows : int64 (target,), optional
+        Rows of the file that equal each target, where c is counted elsewhere.
+
+    Notes
+    -----
+    Paired at random, a record of a target with M equal rows among n has T = 1 with probability
+    M/n, and T/c of M/(n c) on average.
     """
-    risk, n_true, n_unique, n_reachable = kernels.add_matches(
+    risk, n_true, n_unique = kernels.add_matches(
         targets.of_record, hit, candidates, sums.probability, sums.unique, sums.true_unique
     )
-    share = targets.sizes / targets.cell_sizes[targets.cell]  # (target,)
+    equal = candidates if rows is None else rows
+    paired = targets.sizes * equal / np.maximum(candidates, 1)  # (target,)
     return MatchCounts(
         expected_match_risk=float(risk),
         attribute_matches=int(np.count_nonzero(hit)),
         true_matches=int(n_true),
         unique_matches=int(n_unique),
-        reachable=int(n_reachable),
-        within_cells=float(share[candidates > 0].sum()),
+        random_linkage=float(paired.sum()) / targets.of_record.size,
+        within_cells=float((paired / targets.cell_sizes[targets.cell]).sum()),
     )

@@ -9,6 +9,7 @@ import polars as pl
 
 __all__ = ["UNDEFINED", "Spread", "figure", "spread_frame", "spread_of", "text_table"]
 
+LEAST = 0.0001  # smaller figures are only said to be smaller
 UNDEFINED = "undefined (no unique matches)"
 
 
@@ -67,7 +68,11 @@ def figure(value: float | None, missing: str = UNDEFINED) -> str:
     """Write a number with the digits a reader can use, or say that there is none."""
     if value is None:
         return missing
-    if value == 0 or abs(value) >= 100:
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    if abs(value) < LEAST:
+        return f"< {LEAST}" if value > 0 else f"> -{LEAST}"
+    if abs(value) >= 100:
         return f"{value:,.1f}"
     return f"{value:.3f}" if abs(value) >= 0.1 else f"{value:.3g}"
 

@@ -34,7 +34,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +43,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import SettingError, quoted, quoted_list
-from understudy.microdata.synthetic import as_sets
+from understudy.microdata.synthetic import as_sets, read_new_people
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.risk.doors import check_data, kind_of
 from understudy.risk.matching import fold_keys
 from understudy.risk.spread import Spread, figure, spread_frame, spread_of, text_table
 
@@ -150,7 +151,7 @@ def attribution_risk(
     data : Microdata
         The confidential records.
     synthetic : SyntheticSets, or sequence of frames or paths
-        Synthetic sets.
+        Synthetic sets. Where no variable is kept, files and frames may have any number of rows.
     keys : sequence of str
         Variables that the intruder knows, kept or synthesized.
     target : str
@@ -161,10 +162,10 @@ def attribution_risk(
     AttributionRisk
     """
     names = _checked_keys(data, keys, target)
-    sets = as_sets(data, synthetic)
-    measured = [_measure_set(sets, index, names, target) for index in range(len(sets))]
+    sets = _codes_of_sets(data, synthetic)
+    measured = [_measure_set(data, codes, names, target) for codes in sets]
     per_set = pl.DataFrame(measured, schema=dict.fromkeys(MEASURES, pl.Float64)).with_row_index(
-        "set"
+        "set", offset=1
     )
     return AttributionRisk(
         keys=names,
@@ -176,8 +177,28 @@ def attribution_risk(
     )
 
 
+def _codes_of_sets(
+    data: Microdata, synthetic: SyntheticSets | Sequence[Any]
+) -> Sequence[NDArray[np.integer[Any]]]:
+    """Give the codes of every set, (row, synthesized variable) each.
+
+    Where nothing is kept the rows are new people, and files may have any number of them.
+    """
+    if data.kept or isinstance(synthetic, SyntheticSets):
+        return list(as_sets(data, synthetic).codes)
+    return read_new_people(data, synthetic)
+
+
 def _checked_keys(data: Microdata, keys: Sequence[str] | str, target: str) -> tuple[str, ...]:
-    listed = [keys] if isinstance(keys, str) else list(keys)
+    check_data(data)
+    listed = [keys] if isinstance(keys, str) else list(keys) if isinstance(keys, Iterable) else []
+    strange = [name for name in (target, *listed) if not isinstance(name, str)]
+    if strange or not isinstance(keys, Iterable):
+        raise SettingError(
+            expected="keys as a list of names, and target as a name",
+            came=kind_of(strange[0] if strange else keys),
+            do=f"name some of {quoted_list(data.names)}",
+        )
     for name in (target, *listed):
         data.variable(name)  # says what is wrong with a name that is not there
     if not listed or target in listed:
@@ -190,27 +211,26 @@ def _checked_keys(data: Microdata, keys: Sequence[str] | str, target: str) -> tu
 
 
 def _measure_set(
-    sets: SyntheticSets, index: int, keys: tuple[str, ...], target: str
+    data: Microdata, codes: NDArray[np.integer[Any]], keys: tuple[str, ...], target: str
 ) -> dict[str, float | None]:
     """Tabulate keys and target in the original and in one set, and compare."""
-    data = sets.data
     own = [data.combinations[:, data.names.index(name)] for name in (*keys, target)]
-    made = [_column(sets, index, name) for name in (*keys, target)]
+    made = [_column(data, codes, name) for name in (*keys, target)]
     columns = [np.concatenate(pair) for pair in zip(own, made, strict=True)]
     levels = [data.variable(name).n_levels for name in (*keys, target)]
     folded, _ = fold_keys(columns[:-1], levels[:-1])
     distinct, key = np.unique(folded, return_inverse=True)  # key of each row
     pairs, pair = np.unique(key * levels[-1] + columns[-1], return_inverse=True)
-    n_own, ones = own[0].size, np.ones(data.n_records)
+    n_own, ones = own[0].size, np.ones(codes.shape[0])
     original = np.bincount(pair[:n_own], weights=data.counts, minlength=pairs.size)  # (pair,)
     synthetic = np.bincount(pair[n_own:], weights=ones, minlength=pairs.size)  # (pair,)
     return _compare(original, synthetic, pairs // levels[-1], pairs % levels[-1], distinct.size)
 
 
-def _column(sets: SyntheticSets, index: int, name: str) -> NDArray[Any]:
-    if name in sets.data.synthesized:
-        return sets.codes[index, :, sets.data.synthesized.index(name)]
-    return sets.data.codes(name)
+def _column(data: Microdata, codes: NDArray[np.integer[Any]], name: str) -> NDArray[Any]:
+    if name in data.synthesized:
+        return codes[:, data.synthesized.index(name)]
+    return data.codes(name)
 
 
 def _compare(
