@@ -34,7 +34,7 @@ def inline_math(translator: Any, node: nodes.Element) -> None:
 
 def block_math(translator: Any, node: nodes.Element) -> None:
     """Write a formula on a line of its own as MathML."""
-    translator.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    translator.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
     raise nodes.SkipNode
 
 
