@@ -197,10 +197,12 @@ def test_a_fault_of_ours_shows_no_values(
     assert SECRET not in answer.err
 
 
-def test_warnings_are_single_lines(command: Command, make_file: MakeFile) -> None:
+def test_what_reading_would_warn_of_is_advice(command: Command, make_file: MakeFile) -> None:
     path = make_file("Age,age,county\n" + "1,2,x\n2,1,y\n" * 10)
     answer = command("check", path, "--synthesize", "county")
     assert answer.code == 0
+    assert answer.err == ""
+    assert "differ only in case or spaces" in " ".join(answer.out.split())
 
 
 def test_closed_output_while_a_command_prints(

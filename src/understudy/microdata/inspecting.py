@@ -29,7 +29,7 @@ from understudy.microdata.levels import (
     near_duplicates,
 )
 from understudy.microdata.reading import Missing, OpenTable, build_microdata, open_table
-from understudy.microdata.roles import Roles, assign_roles, check_names
+from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.rules import check_impossible
 from understudy.microdata.table import Cells, Microdata
 from understudy.microdata.warning_signs import FEWEST_FOR_IDS, look_at_whole, table_bytes
@@ -325,6 +325,7 @@ def _data(
         return None, [], []
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", DataWarning)
+        warn_of_similar_names(table.names)
         refusals = []
         try:
             data = build_microdata(
