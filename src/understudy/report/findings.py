@@ -1,0 +1,303 @@
+"""What a study found, as plain numbers and words: all that verdict, page and release see.
+
+The measures' own results hold the confidential data and live in memory. Findings do not: they are
+frozen, go through JSON and back unchanged, and hold no clock times, so that the same study writes
+the same bytes. They are confidential all the same (`Records`, `Pattern`): what may become public is
+chosen by the release, never here.
+
+Figures that are undefined are None, never NaN, 0 or 1.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+__all__ = [
+    "AttributeFindings",
+    "Coefficient",
+    "Convergence",
+    "DataFindings",
+    "Findings",
+    "Histogram",
+    "IdentificationFindings",
+    "IntruderFindings",
+    "Level",
+    "Pattern",
+    "PatternRisk",
+    "PatternShares",
+    "QuantityRow",
+    "RecordRisk",
+    "Regression",
+    "RiskFindings",
+    "Spread",
+    "SynthesizerFindings",
+    "TableRow",
+    "Tables",
+    "Trace",
+    "UtilityFindings",
+    "VariableFindings",
+    "WithinPattern",
+]
+
+
+class _Finding(BaseModel):
+    """A frozen group of findings; numbers that are not finite are refused."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+
+class Spread(_Finding):
+    """A measure over several synthetic sets, or over the repeats of a level."""
+
+    mean: float | None
+    minimum: float | None
+    maximum: float | None
+    standard_error: float | None
+    values: tuple[float | None, ...]  # (set,) or (repeat,)
+
+
+class Histogram(_Finding):
+    """How often each value occurs; or, with one more edge than counts, each interval."""
+
+    edges: tuple[float, ...]
+    counts: tuple[float, ...]
+
+
+class VariableFindings(_Finding):
+    """One variable: its name, its part in the study, its levels in order."""
+
+    name: str
+    role: str  # "kept" or "synthesized"
+    description: str
+    levels: tuple[str, ...]
+    labels: dict[str, str]  # what a level stands for, where the codebook says so
+
+
+class Pattern(_Finding):
+    """One combination of the kept variables."""
+
+    levels: tuple[str, ...]  # (kept variable,)
+    records: int
+
+
+class DataFindings(_Finding):
+    """What the data look like."""
+
+    n_records: int
+    n_dropped: int
+    n_combinations: int
+    n_labels: int
+    kept: tuple[str, ...]
+    synthesized: tuple[str, ...]
+    variables: tuple[VariableFindings, ...]
+    patterns: tuple[Pattern, ...]  # in the order of `Microdata.patterns`
+    codebook_declared: bool
+    codebook_reviewed: bool
+
+
+class QuantityRow(_Finding):
+    """Convergence of one label-free quantity."""
+
+    quantity: str
+    rhat: float | None
+    ess_bulk: float | None
+    ess_tail: float | None
+    converged: bool
+
+
+class Trace(_Finding):
+    """One scalar quantity along the chains, thinned for looking at, and the ranks of all draws."""
+
+    quantity: str
+    draws: tuple[int, ...]  # (point,) number of the kept draw
+    values: tuple[tuple[float, ...], ...]  # (chain, point)
+    ranks: tuple[tuple[int, ...], ...]  # (chain, bin) how many draws of a chain have such ranks
+
+
+class Convergence(_Finding):
+    """Whether a fit has converged, and what shows it."""
+
+    converged: bool
+    chains: int
+    draws: int
+    warmup_sweeps: int
+    sweeps_per_draw: int
+    quantities: tuple[QuantityRow, ...]  # scalar quantities, then the worst label probability
+    n_cells: int  # label probabilities that were judged
+    n_cells_failed: int
+    cell_rhats: Histogram | None
+    traces: tuple[Trace, ...]
+    autocorrelation_time: float | None  # kept draws that make an independent one
+    spacing: float | None  # kept draws between neighbouring sets of a chain; None: one set a chain
+    rhat_target: float
+    ess_target: float
+
+
+class TableRow(_Finding):
+    """One table of the global utility."""
+
+    order: int
+    table: str
+    cells: int
+    deviation: float
+    noise_floor: float
+
+
+class Tables(_Finding):
+    """Global utility: how far tables of the synthetic sets lie from the original's."""
+
+    orders: tuple[int, ...]
+    deviation: tuple[Spread, ...]  # (order,) sum over cells, tables of one order added
+    noise_floor: tuple[float, ...]  # (order,) what a perfect synthesizer scores
+    tables: tuple[TableRow, ...]
+    signed: tuple[Histogram, ...]  # (order,) signed deviations of all cells and sets
+    signed_floor: tuple[Histogram, ...]  # (order,) the same for perfect sets
+    propensity_ratio: float | None  # 1: as hard to tell apart as a perfect synthesizer's
+
+
+class Coefficient(_Finding):
+    """One coefficient, from the original and combined over the sets."""
+
+    name: str
+    original: float | None
+    original_lower: float | None
+    original_upper: float | None
+    combined: float | None
+    combined_lower: float | None
+    combined_upper: float | None
+    overlap: float | None
+    overlap_floor: float | None
+    note: str | None
+
+
+class Regression(_Finding):
+    """Analysis-specific utility."""
+
+    formula: str
+    family: str
+    train: int
+    coefficients: tuple[Coefficient, ...]
+    mean_overlap: float | None
+    overlap_floor: float | None  # what a perfect synthesizer reaches
+    predictions_original: Histogram | None
+    predictions_synthetic: Histogram | None  # all sets together, same edges
+    distance: Spread | None
+    distance_floor: float | None
+
+
+class PatternShares(_Finding):
+    """The label's distribution in one pattern; labels that occur in neither are left out."""
+
+    labels: tuple[int, ...]  # numbers of combined labels
+    original: tuple[float, ...]
+    synthetic: tuple[float, ...]  # mean over sets
+    lowest: tuple[float, ...]  # over sets
+    highest: tuple[float, ...]
+
+
+class WithinPattern(_Finding):
+    """Utility within patterns; arrays are in the order of `DataFindings.patterns`."""
+
+    distance: tuple[float, ...]  # (pattern,) total variation distance, mean over sets
+    noise_floor: tuple[float, ...]
+    spreads_above: tuple[float | None, ...]
+    shares: tuple[PatternShares | None, ...]  # None where there was no room for all patterns
+
+
+class Level(_Finding):
+    """One reference level of the data for one intruder: Min or Max."""
+
+    samples: dict[str, Spread]  # by measure, over repeats
+    exact: dict[str, float | None]  # by measure, closed forms
+    joint: dict[str, Spread]  # by measure, an intruder with as many files as the study releases
+
+
+class IntruderFindings(_Finding):
+    """What is known about one intruder before any synthesizer."""
+
+    known: tuple[str, ...]
+    minimum: Level
+    maximum: Level
+
+
+class PatternRisk(_Finding):
+    """What one pattern contributes."""
+
+    pattern: int  # number in `DataFindings.patterns`
+    expected_match_risk: float
+    attribute_matches: float
+
+
+class RecordRisk(_Finding):
+    """One of the records that carry most of the risk."""
+
+    row: int  # row of the confidential file, the first being 1
+    pattern: int
+    match_probability: float  # mean over sets
+    label_right: float  # share of the sets in which the label is the true one
+
+
+class IdentificationFindings(_Finding):
+    """What one intruder learns from a synthesizer's sets."""
+
+    known: tuple[str, ...]
+    measures: dict[str, Spread]  # expected_match_risk, true_match_rate, false_match_rate, ...
+    joint: dict[str, float | None]
+    random_linkage: float
+    patterns: tuple[PatternRisk, ...]  # those that carry the most, the worst first
+    records: tuple[RecordRisk, ...]  # those that carry the most, the worst first
+    share_of_top_percent: float | None  # of the match risk, carried by one record in a hundred
+
+
+class AttributeFindings(_Finding):
+    """How often the synthetic label is the true one."""
+
+    matches: Spread
+    joint_matches: float
+    most_frequent_label: float  # right guesses from the original's most frequent label per pattern
+
+
+class UtilityFindings(_Finding):
+    """What an analyst keeps with one synthesizer's sets."""
+
+    tables: Tables
+    regressions: tuple[Regression, ...]  # one per analysis of the plan
+    within: WithinPattern
+
+
+class RiskFindings(_Finding):
+    """What intruders learn from one synthesizer's sets."""
+
+    identification: tuple[IdentificationFindings, ...]  # one per intruder
+    attribute: AttributeFindings | None  # None: fully synthetic, no row stands for a record
+    lattice: dict[str, float]  # expected match risk by knowledge, in words
+
+
+class SynthesizerFindings(_Finding):
+    """Everything about one synthesizer's sets."""
+
+    name: str  # its key in the plan
+    title: str  # in words
+    kind: str  # "dpmpm", "areal", ...: decides the colour
+    settings: dict[str, str]
+    m: int
+    fully_synthetic: bool
+    convergence: Convergence
+    utility: UtilityFindings
+    risk: RiskFindings
+    notes: tuple[str, ...]  # warnings that came up, without values
+
+
+class Findings(_Finding):
+    """A whole study."""
+
+    title: str
+    data: DataFindings
+    intruders: tuple[IntruderFindings, ...]
+    synthesizers: tuple[SynthesizerFindings, ...]
+    versions: dict[str, str]
+    seed: int | None
+    data_fingerprint: str
+    set_digests: dict[str, tuple[str, ...]]  # by synthesizer: digests of the files of its sets
