@@ -1,0 +1,1 @@
+"""The paper beside us: its printed tables, the same cells computed here, and what follows."""

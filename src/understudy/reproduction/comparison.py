@@ -1,0 +1,131 @@
+"""Each printed cell beside ours: is it compatible with populations made like the paper's?
+
+A printed cell is a mean over synthetic sets of one population. Ours are such means for the bundled
+population and for several redrawn ones. A cell counts as inside if it lies in the 95 % prediction
+interval for one more population, mean ± t · spread · sqrt(1 + 1/count), widened by what rounding in
+print may have moved it. The redrawn populations alone make the interval: the bundled one was chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from understudy.reproduction.contenders import CONTENDERS
+from understudy.reproduction.published import PUBLISHED, Published
+
+__all__ = ["Beside", "compare_all", "mean_of"]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One printed cell beside one way of computing it.
+
+    Attributes
+    ----------
+    cell : Published
+        What the paper prints.
+    contender : str
+        Key of a contender, with " shuffled" where rows are paired at random; or "Min", "Max".
+    value : float or None
+        Our mean over the sets of the bundled population; None where undefined.
+    over_sets : (float, float) or None
+        Least and largest of its sets.
+    over_populations : tuple of float
+        Means of the redrawn populations.
+    inside : bool or None
+        Whether the printed cell lies in the prediction interval; None where that is undefined.
+    """
+
+    cell: Published
+    contender: str
+    value: float | None
+    over_sets: tuple[float, float] | None
+    over_populations: tuple[float, ...]
+    interval: tuple[float, float] | None
+    inside: bool | None
+
+
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """Average the figures that are defined; None where none is."""
+    defined = [value for value in values if value is not None]
+    return float(np.mean(defined)) if defined else None
+
+
+def compare_all(results: dict[str, Any]) -> list[Beside]:
+    """Set every printed cell beside every contender for its column.
+
+    Parameters
+    ----------
+    results : dict
+        From `running.run_all`.
+    """
+    found = []
+    for cell in PUBLISHED:
+        for contender in _contenders(cell, results):
+            per_population = [
+                _values(one, cell, contender) for one in results["populations"]
+            ]  # (population, set)
+            found.append(_beside(cell, contender, per_population))
+    return found
+
+
+def _contenders(cell: Published, results: dict[str, Any]) -> list[str]:
+    if cell.column in ("Min", "Max"):
+        return [cell.column]
+    fits = results["populations"][0]["fits"]
+    keys = [one.key for one in CONTENDERS.values() if one.column == cell.column and one.fit in fits]
+    if cell.table == "classes":  # the class draw does not touch the classes
+        return [key for key in keys if CONTENDERS[key].class_draw == "kept"]
+    if cell.table == "utility":  # nor does shuffling rows touch a table
+        return keys
+    return [*keys, *(f"{key} shuffled" for key in keys)]
+
+
+def _values(part: dict[str, Any], cell: Published, contender: str) -> list[float | None]:
+    if contender in ("Min", "Max"):
+        values: list[float | None] = part["levels"]["samples"][contender][cell.measure]
+        return values
+    key = contender.removesuffix(" shuffled")
+    fit = part["fits"][CONTENDERS[key].fit]
+    if cell.table == "classes":
+        return [fit["classes"][cell.measure == "classes_upper"]]
+    kind = "shuffled" if contender.endswith(" shuffled") else "values"
+    found: list[float | None] = fit["contenders"][key][kind][cell.measure]
+    return found
+
+
+def _beside(cell: Published, contender: str, per_population: list[list[float | None]]) -> Beside:
+    own = [value for value in per_population[0] if value is not None]
+    others = [mean_of(values) for values in per_population[1:]]
+    known = tuple(value for value in others if value is not None)
+    interval = _prediction_interval(known)
+    inside = None
+    if cell.value is not None and interval is not None:
+        inside = interval[0] - cell.rounding <= cell.value <= interval[1] + cell.rounding
+    return Beside(
+        cell=cell,
+        contender=contender,
+        value=mean_of(per_population[0]),
+        over_sets=(min(own), max(own)) if own else None,
+        over_populations=known,
+        interval=interval,
+        inside=inside,
+    )
+
+
+def _prediction_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Where one more value would lie with probability 0.95, if all were normal and alike."""
+    count = len(values)
+    if count < 2:
+        return None
+    from scipy.special import stdtrit
+
+    spread = float(np.std(values, ddof=1)) * math.sqrt(1 + 1 / count)
+    reach = float(stdtrit(count - 1, 0.975)) * spread
+    center = float(np.mean(values))
+    return center - reach, center + reach

@@ -1,0 +1,150 @@
+"""Whom the printed columns are compared with: fits, and the ways of drawing sets from them.
+
+The paper's DPMPM column is set beside both samplers and all three class draws, its DP-areal column
+beside both variants of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.synthesis.areal import DPAreal
+from understudy.synthesis.chains import Progress
+from understudy.synthesis.dpmpm import DPMPM
+
+__all__ = ["CONTENDERS", "FITS", "FULL", "QUICK", "Contender", "FitPlan", "Scale"]
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """One fit: a model, and whose column of the paper it belongs to."""
+
+    key: str
+    title: str
+    column: str  # "DPMPM" or "DP-areal"
+    settings: Any  # a synthesizer
+
+    def run(
+        self,
+        data: Microdata,
+        seed: int,
+        lengths: dict[str, int],
+        checkpoint: Path,
+        progress: Callable[[Progress], None] | None,
+    ) -> Any:
+        """Fit it, or go on with a fit that was stopped."""
+        return self.settings.fit(
+            data, seed=seed, checkpoint=checkpoint, progress=progress, **lengths
+        )
+
+
+FITS = {
+    one.key: one
+    for one in (
+        FitPlan("collapsed", "DPMPM, collapsed sampler", "DPMPM", DPMPM()),
+        FitPlan("blocked", "DPMPM, blocked sampler, 40 classes", "DPMPM", DPMPM(sampler="blocked")),
+        FitPlan("text", "DP-areal as in the paper's text", "DP-areal", DPAreal()),
+        FitPlan(
+            "script", "DP-areal as in the paper's script", "DP-areal", DPAreal(variant="script")
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way of making synthetic sets that a printed column may have come from."""
+
+    key: str
+    fit: str  # a key of `FITS`
+    title: str
+    class_draw: str | None = None
+
+    @property
+    def column(self) -> str:
+        """Whose column of the paper it stands beside."""
+        return FITS[self.fit].column
+
+    def draw(self, fit: Any, m: int, seed: int) -> SyntheticSets:
+        """Draw its synthetic sets."""
+        if self.class_draw is not None:
+            settings = replace(fit.settings, class_draw=self.class_draw)
+            fit = replace(fit, settings=settings)
+        sets: SyntheticSets = fit.synthesize(m, seed=seed)
+        return sets
+
+
+def _contenders() -> list[Contender]:
+    found = []
+    for sampler in ("collapsed", "blocked"):
+        for draw in ("kept", "full", "prior"):
+            found.append(
+                Contender(f"{sampler} {draw}", sampler, f"DPMPM, {sampler}, class draw {draw}", draw)
+            )
+    for variant in ("text", "script"):
+        found.append(Contender(variant, variant, f"DP-areal, {variant}"))
+    return found
+
+
+CONTENDERS = {one.key: one for one in _contenders()}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is computed.
+
+    Attributes
+    ----------
+    populations : int
+        Redrawn populations besides the bundled one.
+    sets, repeats : int
+        Synthetic sets of every contender; repeats of the levels Min and Max.
+    fits : tuple of str
+        Keys of `FITS`.
+    lengths : dict
+        By fit, and by "bundled" or "redrawn": arguments of ``fit``.
+    """
+
+    name: str
+    populations: int
+    sets: int
+    repeats: int
+    fits: tuple[str, ...]
+    lengths: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+
+    def length(self, fit: str, population: int) -> dict[str, int]:
+        """How long to run a fit of the bundled population (0) or of a redrawn one."""
+        return self.lengths[fit]["redrawn" if population else "bundled"]
+
+
+_SHORT_DPMPM = {"warmup": 2000, "draws": 400, "thin": 10}
+_SHORT_AREAL: dict[str, int] = {}
+
+FULL = Scale(
+    "full",
+    populations=10,
+    sets=20,
+    repeats=100,
+    fits=tuple(FITS),
+    lengths={
+        "collapsed": {"bundled": {}, "redrawn": _SHORT_DPMPM},
+        "blocked": {"bundled": {}, "redrawn": _SHORT_DPMPM},
+        "text": {"bundled": {}, "redrawn": _SHORT_AREAL},
+        "script": {"bundled": {}, "redrawn": _SHORT_AREAL},
+    },
+)
+QUICK = Scale(
+    "quick",
+    populations=2,
+    sets=20,
+    repeats=20,
+    fits=("collapsed", "text"),
+    lengths={
+        "collapsed": {"bundled": _SHORT_DPMPM, "redrawn": _SHORT_DPMPM},
+        "text": {"bundled": _SHORT_AREAL, "redrawn": _SHORT_AREAL},
+    },
+)

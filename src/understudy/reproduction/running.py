@@ -1,0 +1,177 @@
+"""Computing everything that the comparison needs, population by population, resumable.
+
+Population 0 is the bundled one; the others are drawn by the same program from other seeds. What is
+finished is a JSON file; a fit that was stopped goes on from its checkpoint. Nothing here is
+confidential: all populations are invented.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import understudy
+from understudy.errors import CheckpointError
+from understudy.microdata.bundled import CODEBOOK, load_ce_like
+from understudy.microdata.bundled.make_ce_like import SETTLED, SETTLED_SEED, draw_ce_like
+from understudy.microdata.reading import read_microdata
+from understudy.microdata.table import Microdata
+from understudy.microdata.writing import new_file
+from understudy.randomness import stream
+from understudy.reproduction.contenders import CONTENDERS, FITS, Scale
+from understudy.reproduction.measuring import (
+    measure_levels,
+    measure_regression,
+    measure_sets,
+    measure_shuffled,
+)
+from understudy.synthesis.chains import Progress
+
+__all__ = ["Said", "population", "run_all"]
+
+Said = Callable[[str, Progress | None], None]  # what is being done, and how far a fit has come
+
+
+def population(number: int) -> Microdata:
+    """Draw population `number`; 0 is the bundled one."""
+    if number == 0:
+        return load_ce_like()
+    seeds = [seed for seed in range(1, number + 2) if seed != SETTLED_SEED]
+    columns = draw_ce_like(SETTLED, seeds[number - 1])
+    frame = pl.DataFrame(columns)
+    return read_microdata(frame, synthesize=["county"], codebook=CODEBOOK)
+
+
+def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
+    """Compute all populations, or what is missing of them.
+
+    Parameters
+    ----------
+    folder : path
+        Where finished parts lie.
+    scale : Scale
+        How much to compute.
+    seed : int
+        Decides every draw.
+    say : callable
+        Told what is being done.
+
+    Returns
+    -------
+    dict
+        ``scale``, ``seed``, and ``populations``: for each, ``levels``, ``exact`` and ``fits``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _same_run(folder, scale, seed)
+    populations = []
+    for number in range(scale.populations + 1):
+        data = population(number)
+        parts: dict[str, Any] = {"levels": _levels(folder, number, data, scale, seed, say)}
+        parts["fits"] = {
+            key: _fitted(folder, number, data, key, scale, seed, say) for key in scale.fits
+        }
+        populations.append(parts)
+    return {"scale": scale.name, "sets": scale.sets, "seed": seed, "populations": populations}
+
+
+def _same_run(folder: Path, scale: Scale, seed: int) -> None:
+    """Refuse a folder that holds parts of another run."""
+    now = {"version": understudy.__version__, "scale": asdict(scale), "seed": seed}
+    now = json.loads(json.dumps(now))
+    path = folder / "run.json"
+    if not path.exists():
+        _write(path, now)
+        return
+    if _read(path) != now:
+        raise CheckpointError(
+            expected="a folder with the same reproduction, to go on with",
+            came="one that was begun with another seed, scale or version",
+            do="choose another folder",
+        )
+
+
+def _levels(
+    folder: Path, number: int, data: Microdata, scale: Scale, seed: int, say: Said
+) -> dict[str, Any]:
+    path = folder / f"population-{number:02d}-levels.json"
+    if (known := _read(path)) is not None:
+        return known
+    say(f"population {number}: the levels Min and Max", None)
+    samples, exact = measure_levels(data, scale.repeats, _seed(seed, number, "levels"))
+    found = {"samples": samples, "exact": exact}
+    _write(path, found)
+    return found
+
+
+def _fitted(
+    folder: Path, number: int, data: Microdata, key: str, scale: Scale, seed: int, say: Said
+) -> dict[str, Any]:
+    """Fit one model to one population and measure the sets of all contenders from it."""
+    path = folder / f"population-{number:02d}-{key}.json"
+    if (known := _read(path)) is not None:
+        return known
+    words = f"population {number} of {scale.populations}: {FITS[key].title}"
+    checkpoint = folder / f"fit-{number:02d}-{key}"
+    fit = FITS[key].run(
+        data, _seed(seed, number, key), scale.length(key, number), checkpoint,
+        lambda progress: say(words, progress),
+    )  # fmt: skip
+    say(f"{words}: measuring", None)
+    found = _convergence(fit)
+    found["contenders"] = {}
+    for contender in CONTENDERS.values():
+        if contender.fit != key:
+            continue
+        own = _seed(seed, number, contender.key)
+        sets = contender.draw(fit, scale.sets, own)
+        found["contenders"][contender.key] = {
+            "values": measure_sets(data, sets, own),
+            "shuffled": measure_shuffled(data, sets, own),
+            "regression": measure_regression(data, sets, own) if number == 0 else None,
+        }
+    _write(path, found)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    return found
+
+
+def _convergence(fit: Any) -> dict[str, Any]:
+    table = fit.diagnostics(most_cells=None)
+    occupied = fit.draws["posterior"].get("occupied_classes")
+    classes = None
+    if occupied is not None:
+        classes = [float(edge) for edge in np.quantile(np.asarray(occupied), [0.025, 0.975])]
+    return {
+        "converged": bool(table["converged"].all()),
+        "quantities": table.height,
+        "failed": int((~table["converged"]).sum()),
+        "worst_rhat": table["rhat"].max(),
+        "least_ess": table["ess_bulk"].min(),
+        "classes": classes,
+    }
+
+
+def _seed(seed: int, number: int, part: str) -> int:
+    """Give every part of the run a seed of its own."""
+    return int(stream(seed, "reproduction", number, part).integers(2**62))
+
+
+def _write(path: Path, content: Any) -> None:
+    text = json.dumps(content, indent=1)
+    with new_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _read(path: Path) -> Any:
+    """Read a finished part; None if it is not there or was not finished."""
+    with suppress(OSError, ValueError):
+        return json.loads(path.read_text(encoding="utf-8"))
+    return None
