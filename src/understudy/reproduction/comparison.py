@@ -1,9 +1,10 @@
-"""Each printed cell beside ours: is it compatible with populations made like the paper's?
+"""Each printed cell beside ours, and whether it fits populations made like the paper's.
 
 A printed cell is a mean over synthetic sets of one population. Ours are such means for the bundled
 population and for several redrawn ones. A cell counts as inside if it lies in the 95 % prediction
 interval for one more population, mean ± t · spread · sqrt(1 + 1/count), widened by what rounding in
-print may have moved it. The redrawn populations alone make the interval: the bundled one was chosen.
+print may have moved it. Only the redrawn populations make the interval: the bundled one was
+chosen.
 """
 
 from __future__ import annotations

@@ -79,15 +79,14 @@ class Contender:
 
 
 def _contenders() -> list[Contender]:
-    found = []
-    for sampler in ("collapsed", "blocked"):
-        for draw in ("kept", "full", "prior"):
-            found.append(
-                Contender(f"{sampler} {draw}", sampler, f"DPMPM, {sampler}, class draw {draw}", draw)
-            )
-    for variant in ("text", "script"):
-        found.append(Contender(variant, variant, f"DP-areal, {variant}"))
-    return found
+    return [
+        *(
+            Contender(f"{sampler} {draw}", sampler, f"DPMPM, {sampler}, class draw {draw}", draw)
+            for sampler in ("collapsed", "blocked")
+            for draw in ("kept", "full", "prior")
+        ),
+        *(Contender(variant, variant, f"DP-areal, {variant}") for variant in ("text", "script")),
+    ]
 
 
 CONTENDERS = {one.key: one for one in _contenders()}

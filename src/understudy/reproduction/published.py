@@ -54,13 +54,9 @@ class Published:
         return 0.5 * 10.0 ** -len(digits)
 
 
-def _cells(
-    table: str, measure: str, row: str, **printed: str
-) -> list[Published]:
+def _cells(table: str, measure: str, row: str, **printed: str) -> list[Published]:
     columns = {"min": "Min", "dpmpm": "DPMPM", "areal": "DP-areal", "max": "Max"}
-    return [
-        Published(table, measure, row, columns[key], cell) for key, cell in printed.items()
-    ]
+    return [Published(table, measure, row, columns[key], cell) for key, cell in printed.items()]
 
 
 PUBLISHED: tuple[Published, ...] = (
@@ -118,4 +114,3 @@ INTERVALS: dict[str, tuple[tuple[float, float], ...]] = {
         (-0.593, 0.031), (-0.344, 0.244), (-0.541, 0.059), (-0.169, 0.413), (-0.602, 0.004),
     ),
 }  # fmt: skip
-

@@ -7,7 +7,6 @@ confidential: all populations are invented.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable
