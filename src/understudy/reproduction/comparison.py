@@ -19,7 +19,7 @@ import numpy as np
 from understudy.reproduction.contenders import CONTENDERS
 from understudy.reproduction.published import PUBLISHED, Published
 
-__all__ = ["Beside", "compare_all", "mean_of"]
+__all__ = ["Beside", "compare_all", "mean_of", "prediction_interval"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,21 @@ class Beside:
     over_populations: tuple[float, ...]
     interval: tuple[float, float] | None
     inside: bool | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as plain numbers and words."""
+        return {
+            "table": self.cell.table,
+            "measure": self.cell.measure,
+            "column": self.cell.column,
+            "paper": self.cell.value,
+            "computed_as": self.contender,
+            "ours": self.value,
+            "sets": None if self.over_sets is None else list(self.over_sets),
+            "populations": list(self.over_populations),
+            "interval": None if self.interval is None else list(self.interval),
+            "inside": self.inside,
+        }
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
@@ -104,7 +119,7 @@ def _beside(cell: Published, contender: str, per_population: list[list[float | N
     own = [value for value in per_population[0] if value is not None]
     others = [mean_of(values) for values in per_population[1:]]
     known = tuple(value for value in others if value is not None)
-    interval = _prediction_interval(known)
+    interval = prediction_interval(known)
     inside = None
     if cell.value is not None and interval is not None:
         inside = interval[0] - cell.rounding <= cell.value <= interval[1] + cell.rounding
@@ -119,7 +134,7 @@ def _beside(cell: Published, contender: str, per_population: list[list[float | N
     )
 
 
-def _prediction_interval(values: Sequence[float]) -> tuple[float, float] | None:
+def prediction_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """Where one more value would lie with probability 0.95, if all were normal and alike."""
     count = len(values)
     if count < 2:

@@ -20,6 +20,7 @@ __all__ = [
     "KNOWN",
     "Values",
     "measure_levels",
+    "measure_paired",
     "measure_regression",
     "measure_sets",
     "measure_shuffled",
@@ -101,16 +102,29 @@ def measure_levels(
 def measure_shuffled(data: Microdata, sets: SyntheticSets, seed: int) -> Values:
     """Measure sets whose whole rows are paired with the records at random.
 
-    The sets stay the same as files; only the pairing is lost. This is the definition written out,
-    record by record, because the risk room refuses to take shuffled rows for aligned ones.
+    The sets stay the same as files; only the pairing is lost.
+    """
+    orders = [
+        stream(seed, "reproduction", "shuffle", number).permutation(data.n_records)
+        for number in range(len(sets))
+    ]
+    return measure_paired(data, sets, orders)
+
+
+def measure_paired(
+    data: Microdata, sets: SyntheticSets, orders: Sequence[NDArray[np.int64]]
+) -> Values:
+    """Measure sets whose row ``order[i]`` is taken for record i.
+
+    This is the definition written out, record by record, because the risk room rightly refuses to
+    take rows in another order for aligned ones.
     """
     truth = data.codes("county").astype(np.int64)  # (record,)
     n_labels = data.variable("county").n_levels
     found: Values = {f"{rate} {', '.join(known)}": [] for known in KNOWN for rate in RATES}
     right = []
-    for number, drawn in enumerate(sets.codes):
+    for drawn, order in zip(sets.codes, orders, strict=True):
         labels = drawn[:, 0].astype(np.int64)  # (record,)
-        order = stream(seed, "reproduction", "shuffle", number).permutation(truth.size)
         for known in KNOWN:
             cells = data.cells(known)
             cell = cells.of_combination[data.of_record].astype(np.int64)  # (record,)

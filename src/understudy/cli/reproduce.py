@@ -1,0 +1,93 @@
+"""``understudy reproduce``: the paper's tables and figures beside ours, on invented populations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from understudy.cli.output import paragraph, say, say_json, table
+from understudy.errors import ExitCode
+
+if TYPE_CHECKING:
+    from understudy.reproduction.running import Said
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    *,
+    out: Path = Path("understudy-reproduction"),
+    quick: bool = False,
+    seed: int = 1,
+    json: bool = False,
+) -> ExitCode:
+    """Compute every printed cell of the paper, and write them beside it as a page.
+
+    The populations are invented, so nothing written is confidential. Stop it at any time: the same
+    command goes on.
+
+    Parameters
+    ----------
+    out
+        Folder for the page and for what is finished so far.
+    quick
+        A preview in a few minutes: two redrawn populations, short chains, two of four models.
+    seed
+        Decides every draw.
+    json
+        Print the cells as JSON.
+    """
+    from understudy.reproduction.contenders import FULL, QUICK
+    from understudy.reproduction.writing import write_all
+
+    with _said() as said:
+        made = write_all(out, QUICK if quick else FULL, seed, said)
+    if json:
+        say_json([one.as_json() for one in made.beside])
+    else:
+        for title, header, rows in made.tables:
+            say(title)
+            say(table(header, rows, left=4))
+            say()
+        say(paragraph(made.summary))
+        say(f"The page: {made.page}")
+        say(f"The report on the bundled population: {made.report}")
+    return ExitCode.DONE if made.converged else ExitCode.NOT_CONVERGED
+
+
+@contextmanager
+def _said() -> Iterator[Said]:
+    """Show what is being done on the error stream; without a terminal, a line per step."""
+    if not sys.stderr.isatty():
+        last = [""]
+
+        def line(words: str, _: object) -> None:
+            if words != last[0]:
+                last[0] = words
+                print(words, file=sys.stderr, flush=True)  # noqa: T201
+
+        yield line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("starting", total=None, left="")
+
+        def show(words: str, run: object) -> None:
+            from understudy.synthesis.chains import Progress
+
+            if isinstance(run, Progress):
+                left = f"{run.seconds_left:.0f} s left"
+                bars.update(
+                    task, description=words, completed=run.sweep, total=run.n_sweeps, left=left
+                )
+            else:
+                bars.update(task, description=words, completed=0, total=None, left="")
+
+        yield show

@@ -1,0 +1,137 @@
+"""Inside or outside: prediction intervals, and the page that tells them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from understudy.randomness import stream
+from understudy.reproduction.blocks import Drawing, Heading, Table, Text, as_html, as_markdown
+from understudy.reproduction.comparison import Beside, compare_all, mean_of, prediction_interval
+from understudy.reproduction.contenders import CONTENDERS, FITS
+from understudy.reproduction.page import page_blocks
+from understudy.reproduction.published import PUBLISHED
+
+
+def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[str, Any]:
+    """Make results of the right shape, all measures being 1, 2, ... by population."""
+    measures = sorted({one.measure for one in PUBLISHED})
+
+    def values(number: int) -> dict[str, list[float]]:
+        return {measure: [number + 0.5, number + 1.5] for measure in measures}
+
+    def fit(number: int, key: str) -> dict[str, Any]:
+        rows = [
+            {
+                "coefficient": f"county[{place}]",
+                "original_lower": -1.0, "original_upper": 1.0,
+                "combined_lower": -1.5, "combined_upper": 0.5, "overlap": 0.75,
+            }
+            for place in range(5)
+        ]  # fmt: skip
+        return {
+            "converged": key != "script",
+            "quantities": 10,
+            "failed": 2,
+            "worst_rhat": 1.02,
+            "least_ess": 99.0,
+            "classes": [3.0, 9.0],
+            "contenders": {
+                one.key: {"values": values(number), "shuffled": values(number), "regression": rows}
+                for one in CONTENDERS.values()
+                if one.fit == key
+            },
+        }
+
+    populations = [
+        {
+            "levels": {
+                "samples": {"Min": values(number), "Max": values(number)},
+                "exact": {"Min": dict.fromkeys(measures, 2.0), "Max": dict.fromkeys(measures, 4.0)},
+            },
+            "fits": {key: fit(number, key) for key in fits},
+        }
+        for number in range(n_populations)
+    ]
+    return {"scale": "full", "sets": 2, "seed": 1, "populations": populations}
+
+
+def test_prediction_interval_covers_as_it_says() -> None:
+    """Ten normal values and one more, 4,000 times: 95 % within 4.5 spreads, false alarm 1e-5."""
+    values = stream(7, "coverage").normal(size=(4000, 11))
+    inside = 0
+    for row in values:
+        interval = prediction_interval(row[:10].tolist())
+        assert interval is not None
+        inside += interval[0] <= row[10] <= interval[1]
+    assert abs(inside / 4000 - 0.95) < 4.5 * np.sqrt(0.95 * 0.05 / 4000)
+
+
+def test_one_population_predicts_nothing() -> None:
+    assert prediction_interval([1.0]) is None
+    assert mean_of([None, None]) is None
+    assert mean_of([None, 2.0]) == 2.0
+
+
+def test_every_printed_cell_meets_every_contender_of_its_column() -> None:
+    beside = compare_all(invented(4))
+    assert {(one.cell.measure, one.cell.column) for one in beside} == {
+        (one.measure, one.column) for one in PUBLISHED
+    }
+    attribute = [one.contender for one in beside if one.cell.printed == "88.15"]
+    assert attribute == ["text", "script", "text shuffled", "script shuffled"]
+    classes = [one.contender for one in beside if one.cell.printed == "28"]
+    assert classes == ["collapsed kept", "blocked kept"]
+
+
+def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:
+    found = {(one.cell.measure, one.cell.column): one for one in compare_all(invented(4))}
+    # redrawn means 2, 3, 4: the interval is 3 -+ 4.30265 * sqrt(4 / 3)
+    one = found["expected_match_risk gender", "Max"]
+    assert one.over_populations == (2.0, 3.0, 4.0)
+    assert one.interval == pytest.approx((3 - 4.96828, 3 + 4.96828), abs=1e-4)
+    assert one.value == 1.0
+    assert one.over_sets == (0.5, 1.5)
+    assert one.inside is True
+    assert found["attribute_matches", "Max"].inside is False
+    assert found["false_match_rate gender", "Min"].inside is None
+
+
+def test_the_page_tells_all() -> None:
+    blocks = page_blocks(invented(4), [Drawing("one", "<svg></svg>", "A figure.")])
+    page = as_html("T", blocks)
+    text = as_markdown(blocks, "figures")
+    for printed in ("17.105", "0.851", "[-0.546, -0.027]"):
+        assert printed in page
+        assert printed in text
+    assert "NO: 2 of 10" in page
+    assert "hypothesis" in page
+    assert "<svg></svg>" in page
+    assert "](figures/one.svg)" in text
+    assert "QUICK" not in page
+
+
+def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:
+    results = invented(2, ("collapsed",)) | {"scale": "quick"}
+    page = as_html("T", page_blocks(results))
+    assert "THIS IS A QUICK RUN" in page
+    assert "What follows for" not in page
+
+
+def test_blocks_escape_what_they_are_given() -> None:
+    blocks = [Heading("<b>"), Text("a\n  & b"), Table("<c>", ("<h>", "n"), (("a|b", "1"),))]
+    page = as_html("<t>", blocks)
+    for text in ("&lt;t&gt;", "&lt;b&gt;", "a &amp; b", "&lt;c&gt;", "&lt;h&gt;"):
+        assert text in page
+    assert "a\\|b" in as_markdown(blocks, "")
+
+
+def test_a_comparison_goes_into_json() -> None:
+    one: Beside = compare_all(invented(4))[0]
+    assert one.as_json() == {
+        "table": "utility", "measure": "deviation 1", "column": "DPMPM", "paper": 9.087,
+        "computed_as": "collapsed kept", "ours": 1.0, "sets": [0.5, 1.5],
+        "populations": [2.0, 3.0, 4.0], "interval": list(one.interval or ()), "inside": False,
+    }  # fmt: skip

@@ -1,0 +1,54 @@
+"""The printed cells: complete, and consistent with each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from understudy.microdata.bundled.make_ce_like import COUNTIES, PATTERN_SIZES
+from understudy.reproduction.published import COUNTIES as PRINTED_COUNTIES
+from understudy.reproduction.published import INTERVALS, PUBLISHED, TABLES
+
+
+def test_every_table_has_cells_and_every_cell_a_table() -> None:
+    assert {one.table for one in PUBLISHED} == set(TABLES)
+    places = [(one.measure, one.column) for one in PUBLISHED]
+    assert len(set(places)) == len(places) == 40
+
+
+def test_percentages_follow_from_counts() -> None:
+    counts = {one.column: one.value for one in PUBLISHED if one.measure == "attribute_matches"}
+    shares = {one.column: one for one in PUBLISHED if one.measure == "attribute_percent"}
+    for column, count in counts.items():
+        assert count is not None
+        assert abs(100 * count / PATTERN_SIZES.sum() - shares[column].value) <= (
+            shares[column].rounding + 1e-9
+        )
+
+
+def test_rounding_is_half_a_unit_of_the_last_digit() -> None:
+    by_text = {one.printed: one.rounding for one in PUBLISHED}
+    assert by_text["9.087"] == 0.0005
+    assert by_text["47.25"] == 0.005
+    assert by_text["28"] == 0.5
+
+
+def test_undefined_is_no_number() -> None:
+    assert all(one.value is None for one in PUBLISHED if one.printed == "NaN")
+
+
+def test_intervals_are_intervals() -> None:
+    for ends in INTERVALS.values():
+        assert len(ends) == len(PRINTED_COUNTIES)
+        assert all(low < high for low, high in ends)
+
+
+def test_the_printed_minimum_is_not_what_the_public_counts_give() -> None:
+    """Both numbers that the closed form needs are printed: pattern counts and 133 counties."""
+    by_gender = np.array([PATTERN_SIZES[:20].sum(), PATTERN_SIZES[20:].sum()])
+    exact = float((1 - (1 - 1 / len(COUNTIES)) ** by_gender).sum())
+    printed = next(
+        one for one in PUBLISHED
+        if (one.measure, one.column) == ("expected_match_risk gender", "Min")
+    )  # fmt: skip
+    assert printed.value == 0
+    assert abs(exact - 2.0) < 1e-6
