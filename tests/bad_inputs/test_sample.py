@@ -36,6 +36,7 @@ def test_one_label_holds_nearly_all() -> None:
     assert accepted(frame).counts.sum() == 2000
 
 
+@pytest.mark.filterwarnings("ignore:the kept column")
 @covers(58)
 def test_duplicate_records() -> None:
     frame = pl.DataFrame({"a": ["p", "q"] * 50, "county": ["x", "y"] * 50})

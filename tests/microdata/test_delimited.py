@@ -179,6 +179,7 @@ def test_long_free_text_in_an_ignored_column_is_fine(tmp_path: Path) -> None:
     assert accepted(path, ignore="free text").n_records == 2
 
 
+@pytest.mark.filterwarnings("ignore:the kept column")
 def test_wide_characters_grow_in_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "BLOCK", 64)
     path = tmp_path / "in.csv"

