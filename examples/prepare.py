@@ -7,6 +7,7 @@ them itself; nothing is copied into this repository and no network is asked.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -63,7 +64,7 @@ BINNED = {"gcsescore", "age"}  # their levels come from the plan's bins
 
 
 def codebook(table: pl.DataFrame, words: dict[str, str]) -> Codebook:
-    """Declare the levels: codes in the order of their numbers, text in the order of the alphabet."""
+    """Declare the levels: codes by their numbers, text by the alphabet or as `ORDERS` says."""
     books = {}
     for name, description in words.items():
         levels = None
@@ -87,7 +88,8 @@ def main() -> None:
         folder = HERE / name
         table.write_csv(folder / "data.csv")
         (folder / "codebook.toml").write_text(codebook_text(codebook(table, words)))
-        print(f"{name}: {table.height:,} records in {(folder / 'data.csv').relative_to(HERE)}")
+        place = (folder / "data.csv").relative_to(HERE)
+        sys.stdout.write(f"{name}: {table.height:,} records in {place}\n")
 
 
 if __name__ == "__main__":

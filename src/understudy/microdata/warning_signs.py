@@ -131,8 +131,8 @@ def _warn_of_derived(data: Microdata) -> None:
             elif decides(data, secret, name):
                 _warn(
                     f"the kept column {quoted(name)} looks like a coarser version of "
-                    f"{quoted(secret)}, which is to be synthesized: it narrows the secret down, and "
-                    "synthetic values will contradict it; ignore it, or synthesize it too"
+                    f"{quoted(secret)}, which is to be synthesized: it narrows the secret down, "
+                    "and synthetic values will contradict it; ignore it, or synthesize it too"
                 )
 
 
