@@ -26,7 +26,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; cells from column `numbers` on are figures."""
+    """A table; cells from column `numbers` on are figures. A row of one cell heads a group."""
 
     caption: str
     header: tuple[str, ...]
@@ -50,7 +50,8 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e8e8e8; --paper: #16181a; --line: #555; --quiet: #aaa; } }
 body { color: var(--ink); background: var(--paper); font: 17px/1.5 Georgia, serif; margin: 0 auto;
-  max-width: 44rem; padding: 1rem; }
+  max-width: 54rem; padding: 1rem; }
+p { max-width: 40rem; }
 h1, h2, h3, table, figcaption { font-family: system-ui, sans-serif; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.8rem; font-variant-numeric: tabular-nums;
@@ -58,7 +59,8 @@ table { border-collapse: collapse; font-size: 0.8rem; font-variant-numeric: tabu
 caption { text-align: left; font-weight: 600; padding-bottom: 0.4rem; }
 th, td { border-bottom: 1px solid var(--line); padding: 0.2rem 0.6rem 0.2rem 0;
   vertical-align: top; }
-th { text-align: left; } .figure { text-align: right; }
+th { text-align: left; font-weight: 400; min-width: 5rem; } tbody th { min-width: 11rem; } thead th, .group th { font-weight: 600; }
+.group th { padding-top: 0.8rem; } .figure { text-align: right; white-space: nowrap; }
 figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--quiet); font-size: 0.85rem; }
 @media print { body { font-size: 10pt; max-width: none; } table { page-break-inside: avoid; } }
@@ -89,29 +91,33 @@ def _html(block: Block) -> str:
 
 
 def _html_table(table: Table) -> str:
-    def style(place: int) -> str:
-        return ' class="figure"' if place >= table.numbers else ""
-
     head = "".join(
-        f'<th scope="col"{style(place)}>{html.escape(cell)}</th>'
+        f'<th scope="col"{_style(table, place)}>{html.escape(cell)}</th>'
         for place, cell in enumerate(table.header)
     )
-    rows = "\n".join(
-        "<tr>"
-        + "".join(
-            f'<th scope="row">{html.escape(cell)}</th>'
-            if place == 0
-            else f"<td{style(place)}>{html.escape(cell)}</td>"
-            for place, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in table.rows
-    )
+    rows = "\n".join(_html_row(table, row) for row in table.rows)
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(table.caption)}">'
         f"<table><caption>{html.escape(table.caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
+
+
+def _style(table: Table, place: int) -> str:
+    return ' class="figure"' if place >= table.numbers else ""
+
+
+def _html_row(table: Table, row: tuple[str, ...]) -> str:
+    if len(row) == 1:
+        return (
+            f'<tr class="group"><th scope="rowgroup" colspan="{len(table.header)}">'
+            f"{html.escape(row[0])}</th></tr>"
+        )
+    first, *rest = row
+    cells = "".join(
+        f"<td{_style(table, place)}>{html.escape(cell)}</td>" for place, cell in enumerate(rest, 1)
+    )
+    return f'<tr><th scope="row">{html.escape(first)}</th>{cells}</tr>'
 
 
 def as_markdown(blocks: Sequence[Block], figures: str) -> str:
@@ -127,7 +133,11 @@ def _markdown(block: Block, figures: str) -> str:
             return folded(text)
         case Table(caption, header, rows, numbers):
             rule = ["---" if place < numbers else "---:" for place in range(len(header))]
-            lines = [header, rule, *rows]
+            full = [
+                row if len(row) > 1 else (f"**{row[0]}**", *[""] * (len(header) - 1))
+                for row in rows
+            ]
+            lines = [header, rule, *full]
             shown = "\n".join(
                 "| " + " | ".join(_cell(one) for one in line) + " |" for line in lines
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from understudy.utility.combining import interval_overlap
 __all__ = ["TITLE", "page_blocks"]
 
 TITLE = "The paper, cell by cell"
+COLUMNS = ("Min", "DPMPM", "DP-areal", "Max")
+USUAL = ("collapsed kept", "text", "Min", "Max")  # shown first
 GENDER, GENDER_AGE = "expected_match_risk gender", "expected_match_risk gender, age"
 
 
@@ -70,8 +73,10 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
         Text(
             f"""
             How to read it. "Ours" is the mean over {results["sets"]} synthetic sets of the bundled
-            population, with the least and the largest set. "Redrawn" is the range of such means
-            over {count} further populations from other seeds of the same program. A printed cell
+            population; "over sets" gives the least and the largest of them. "Over populations" is
+            the range of such means over {count} further populations, from other seeds of the same
+            program. In the first table of each kind, "ours" is the DPMPM with the collapsed sampler
+            and class draw kept, and the DP-areal as in the paper's text. A printed cell
             is "inside" if it lies in the 95 % prediction interval for one more such population,
             allowing for rounding in print. Outside means: not explained by chance in the data and
             in the draws, if the paper's data are like ours; they need not be. Nothing was tuned to
@@ -83,22 +88,54 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
 
 
 def _table(name: str, beside: list[Beside]) -> list[Block]:
-    rows = [
-        (
-            one.cell.row,
-            one.cell.column,
-            one.cell.printed,
-            _title(one.contender),
-            _figure(one.value, one.cell.printed),
-            _range(one.over_sets, one.cell.printed),
-            _range(_ends(one.over_populations), one.cell.printed),
-            _inside(one.inside),
-        )
-        for one in beside
-        if one.cell.table == name
+    """Set one of the paper's tables: as the paper sets it, then every way of computing it."""
+    own = [one for one in beside if one.cell.table == name]
+    columns = [one for one in COLUMNS if any(cell.cell.column == one for cell in own)]
+    header = ["", *(f"{column}, {whose}" for column in columns for whose in ("paper", "ours"))]
+    overview = []
+    for row in dict.fromkeys(one.cell.row for one in own):
+        cells = [row]
+        for column in columns:
+            found = [
+                one
+                for one in own
+                if (one.cell.row, one.cell.column) == (row, column) and one.contender in USUAL
+            ]
+            cells += _overview_cells(found[0]) if found else ["", ""]
+        overview.append(tuple(cells))
+    rows: list[tuple[str, ...]] = []
+    for key, group in groupby(own, lambda one: (one.cell.row, one.cell.column, one.cell.printed)):
+        rows.append(("{}: {}, printed {}".format(*key),))
+        rows += [_detail(one) for one in group]
+    return [
+        Heading(TABLES[name]),
+        Table(
+            "As the paper sets it; * marks a printed cell outside the prediction interval",
+            tuple(header),
+            tuple(overview),
+        ),
+        Table(
+            "Every way of computing it",
+            ("computed as", "ours", "over sets", "over populations", "printed cell inside"),
+            tuple(rows),
+        ),
     ]
-    header = ("cell", "column", "paper", "computed as", "ours", "sets", "redrawn", "inside")
-    return [Heading(TABLES[name]), Table(TABLES[name], header, tuple(rows), numbers=4)]
+
+
+def _overview_cells(one: Beside) -> list[str]:
+    mark = "*" if one.inside is False else ""
+    return [one.cell.printed + mark, _figure(one.value, one.cell.printed)]
+
+
+def _detail(one: Beside) -> tuple[str, ...]:
+    printed = one.cell.printed
+    return (
+        _title(one.contender),
+        _figure(one.value, printed),
+        _range(one.over_sets, printed),
+        _range(_ends(one.over_populations), printed),
+        _inside(one.inside),
+    )
 
 
 def _intervals(results: dict[str, Any]) -> list[Block]:
@@ -374,7 +411,7 @@ def _title(contender: str) -> str:
 
 
 def _digits(printed: str) -> int:
-    return max(1, len(printed.partition(".")[2]))
+    return max(2, len(printed.partition(".")[2]))
 
 
 def _figure(value: float | None, printed: str) -> str:
@@ -388,7 +425,7 @@ def _ends(values: Sequence[float]) -> tuple[float, float] | None:
 def _range(ends: tuple[float, float] | None, printed: str) -> str:
     if ends is None:
         return ""
-    return f"{_figure(ends[0], printed)} to {_figure(ends[1], printed)}"
+    return f"{_figure(ends[0], printed)} – {_figure(ends[1], printed)}"
 
 
 def _interval(ends: tuple[float, float]) -> str:
