@@ -31,10 +31,25 @@ ALLOWED = {
     "report": {"errors", "settings", "microdata", "risk", "utility"},
     "release": {"errors", "randomness", "settings", "microdata", "report"},
     "plan": {"errors", "settings", "microdata", "report"},
-    "study": {"errors", "randomness", "settings", "plan", "microdata", "synthesis", "report", ""},
+    "first_plan": {"errors", "settings", "plan", "report"},
+    "stages": {"errors", "saving"},
+    "study": {
+        "errors",
+        "randomness",
+        "settings",
+        "plan",
+        "microdata",
+        "synthesis",
+        "report",
+        "",
+        "stages",
+        "saving",
+        "first_plan",
+    },
     "cli": {
         "errors",
         "plan",
+        "first_plan",
         "microdata",
         "risk",
         "utility",
@@ -45,7 +60,7 @@ ALLOWED = {
         "",
     },
     "__main__": {"cli"},
-    "__init__": {"microdata", "risk", "utility", "synthesis"},
+    "__init__": {"microdata", "risk", "utility", "synthesis", "plan", "study"},
 }
 
 # Libraries that only one room may use.
