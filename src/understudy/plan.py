@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,8 +21,9 @@ from pydantic import Field, field_validator, model_validator
 from understudy.errors import SettingError, nearest, quoted
 from understudy.microdata.bins import Bins
 from understudy.microdata.codebook import Codebook, codebook_from
+from understudy.randomness import check_seed
 from understudy.report.verdict import Thresholds
-from understudy.settings import Settings, one_mistake, read_settings
+from understudy.settings import Settings, one_mistake, read_settings, settings_from
 
 __all__ = [
     "AnalysisPlan",
@@ -34,6 +36,7 @@ __all__ = [
     "StudyPlan",
     "SynthesizerPlan",
     "UntilPlan",
+    "plan_from",
     "read_plan",
 ]
 
@@ -207,10 +210,16 @@ class StudyPlan(Settings):
     def _check(self) -> StudyPlan:
         if self.synthesizers == ():
             raise ValueError("has an empty list of synthesizers: leave it out for the default ones")
+        if self.analyses and self.sets < 2:
+            raise ValueError("has analyses, and one set: intervals need at least two sets")
         names = [one.name or one.model for one in self.synthesizers or ()]
         if len(set(names)) < len(names):
             raise ValueError("has two synthesizers of the same name: give each a name of its own")
         return self
+
+    def with_seed(self, seed: int | None) -> StudyPlan:
+        """Give the same plan with another seed, or with its own for None."""
+        return self if seed is None else self.model_copy(update={"seed": check_seed(seed)})
 
     def chosen_synthesizers(self, *, patterns: bool = True) -> dict[str, DPMPMPlan | ArealPlan]:
         """Give the synthesizers by name, the default ones where the plan has none.
@@ -226,6 +235,11 @@ class StudyPlan(Settings):
         if patterns:
             chosen["areal"] = ArealPlan(model="areal")
         return chosen
+
+
+def plan_from(content: Mapping[str, Any]) -> StudyPlan:
+    """Check a plan that is given as a mapping, such as parsed TOML; say all that is wrong."""
+    return settings_from(dict(content), StudyPlan, "plan")
 
 
 def read_plan(path: str | os.PathLike[str]) -> StudyPlan:

@@ -84,9 +84,11 @@ def write_whole(path: Path, content: bytes) -> str:
             os.fsync(file.fileno())
         temporary.replace(path)
         _flush_folder(path.parent)
-    except OSError as problem:
+    except BaseException as problem:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if not isinstance(problem, OSError):
+            raise
         error = CheckpointError(
             expected=f"room for {len(content):,} bytes in {quoted(path.parent.name)}",
             came=f"a disk that did not take them ({problem.strerror})",
