@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from understudy.risk.lattice import risk_lattice
     from understudy.risk.levels import inherent_risk
     from understudy.risk.without_rows import attribution_risk
+    from understudy.study import Study
     from understudy.synthesis.diagnostics import Targets
     from understudy.synthesis.dpmpm import DPMPM
     from understudy.synthesis.reference_levels import Perfect, Uniform
@@ -48,6 +49,7 @@ __all__ = [
     "DPMPM",
     "Microdata",
     "Perfect",
+    "Study",
     "SyntheticSets",
     "Targets",
     "Uniform",
@@ -77,6 +79,7 @@ _HOME = {
     "DPMPM": "understudy.synthesis.dpmpm",
     "Microdata": "understudy.microdata.table",
     "Perfect": "understudy.synthesis.reference_levels",
+    "Study": "understudy.study",
     "SyntheticSets": "understudy.microdata.table",
     "Targets": "understudy.synthesis.diagnostics",
     "Uniform": "understudy.synthesis.reference_levels",

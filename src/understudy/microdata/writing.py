@@ -30,7 +30,7 @@ from understudy.microdata.frames import LABELS_KEY
 from understudy.microdata.schema import Variable
 from understudy.microdata.table import Microdata, enum_column
 
-__all__ = ["WRITERS", "check_target", "new_file", "write_table"]
+__all__ = ["WRITERS", "check_name", "check_target", "new_file", "write_table"]
 
 CHUNK = 1 << 19
 WINDOWS_NAMES = {"con", "prn", "aux", "nul"} | {
@@ -109,18 +109,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
         )
     target = Path(path)
     name = target.name
-    if not name or name[-1] in " ." or name.split(".")[0].strip().lower() in WINDOWS_NAMES:
-        raise OutputError(
-            expected="a file name that every system can use",
-            came=quoted(name),
-            do="choose another name (not CON, NUL, COM1 ..., no dot or space at the end)",
-        )
-    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_FILE_NAME:
-        raise OutputError(
-            expected=f"a file name of at most {LONGEST_FILE_NAME} bytes",
-            came=f"one of {len(name)} characters",
-            do="choose a shorter name",
-        )
+    check_name(name)
     if target.is_symlink():
         raise OutputError(
             expected=f"a place of its own for the file {quoted(name)}",
@@ -144,6 +133,26 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
             do="make the folder first",
         )
     return target
+
+
+def check_name(name: str) -> None:
+    """Refuse the name of a file or folder that not every system can use."""
+    if (
+        not name
+        or name[-1] in " ."
+        or name.split(".", maxsplit=1)[0].strip().lower() in WINDOWS_NAMES
+    ):
+        raise OutputError(
+            expected="a file name that every system can use",
+            came=quoted(name),
+            do="choose another name (not CON, NUL, COM1 ..., no dot or space at the end)",
+        )
+    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_FILE_NAME:
+        raise OutputError(
+            expected=f"a file name of at most {LONGEST_FILE_NAME} bytes",
+            came=f"one of {len(name)} characters",
+            do="choose a shorter name",
+        )
 
 
 @contextmanager
