@@ -65,6 +65,17 @@ ALLOWED = {
         "release",
         "",
     },
+    "reproduction": {
+        "errors",
+        "randomness",
+        "microdata",
+        "risk",
+        "utility",
+        "synthesis",
+        "chosen",
+        "report",
+        "",
+    },
     "__main__": {"cli"},
     "__init__": {"microdata", "risk", "utility", "synthesis", "plan", "study"},
 }

@@ -33,6 +33,9 @@ app.command("understudy.cli.demo:demo", help="Run a whole study on the bundled d
 app.command(
     "understudy.cli.evaluate:evaluate", help="Measure what synthetic files of any tool give away."
 )
+app.command(
+    "understudy.cli.reproduce:reproduce", help="Set the paper's tables and figures beside ours."
+)
 app.command("understudy.cli.init:init", help="Write a commented plan and a draft codebook.")
 app.command("understudy.cli.run:run", help="Run a whole study from a plan; goes on where it was.")
 

@@ -48,11 +48,20 @@ def reproduce(
     if json:
         say_json([one.as_json() for one in made.beside])
     else:
-        for title, header, rows in made.tables:
-            say(title)
-            say(table(header, rows, left=4))
+        for one in made.tables:
+            say(one.caption)
+            say(table(one.header, one.rows))
             say()
-        say(paragraph(made.summary))
+        judged = [one for one in made.beside if one.inside is not None]
+        inside = sum(bool(one.inside) for one in judged)
+        say(
+            paragraph(
+                f"{inside} of {len(judged)} comparisons of a printed cell with a way of "
+                "computing it lie inside the prediction interval; the page has them all."
+            )
+        )
+        if not made.converged:
+            say("NOT ALL FITS HAVE CONVERGED: the page names them.")
         say(f"The page: {made.page}")
         say(f"The report on the bundled population: {made.report}")
     return ExitCode.DONE if made.converged else ExitCode.NOT_CONVERGED

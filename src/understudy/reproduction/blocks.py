@@ -32,6 +32,7 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: int = 1
+    overview: bool = False  # one of the paper's tables, as the paper sets it
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,12 @@ class Drawing:
 Block = Heading | Text | Table | Drawing
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --line: #bbb; --quiet: #555; }
+:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --line: #bbb; --soft: #555;
+  --rule: #d5d3cd; --original: #6a6a6a; --dpmpm: #b04a00; --areal: #005fa3; --max: #14703f;
+  --min: #7a3a9a; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e8e8; --paper: #16181a; --line: #555; --quiet: #aaa; } }
+  :root { --ink: #e8e8e8; --paper: #16181a; --line: #555; --soft: #aaa; --rule: #3f4147;
+    --original: #b4b4b4; --dpmpm: #f2a25c; --areal: #72b7f2; --max: #63cc93; --min: #cb9fec; } }
 body { color: var(--ink); background: var(--paper); font: 17px/1.5 Georgia, serif; margin: 0 auto;
   max-width: 54rem; padding: 1rem; }
 p { max-width: 40rem; }
@@ -59,10 +63,11 @@ table { border-collapse: collapse; font-size: 0.8rem; font-variant-numeric: tabu
 caption { text-align: left; font-weight: 600; padding-bottom: 0.4rem; }
 th, td { border-bottom: 1px solid var(--line); padding: 0.2rem 0.6rem 0.2rem 0;
   vertical-align: top; }
-th { text-align: left; font-weight: 400; min-width: 5rem; } tbody th { min-width: 11rem; } thead th, .group th { font-weight: 600; }
+th { text-align: left; font-weight: 400; min-width: 5rem; } tbody th { min-width: 11rem; }
+thead th, .group th { font-weight: 600; }
 .group th { padding-top: 0.8rem; } .figure { text-align: right; white-space: nowrap; }
 figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; }
-figcaption { color: var(--quiet); font-size: 0.85rem; }
+figcaption { color: var(--soft); font-size: 0.85rem; }
 @media print { body { font-size: 10pt; max-width: none; } table { page-break-inside: avoid; } }
 """
 

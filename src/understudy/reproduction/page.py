@@ -110,9 +110,10 @@ def _table(name: str, beside: list[Beside]) -> list[Block]:
     return [
         Heading(TABLES[name]),
         Table(
-            "As the paper sets it; * marks a printed cell outside the prediction interval",
+            f"{TABLES[name]}: as the paper sets it (* outside the prediction interval)",
             tuple(header),
             tuple(overview),
+            overview=True,
         ),
         Table(
             "Every way of computing it",

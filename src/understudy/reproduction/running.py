@@ -26,6 +26,13 @@ from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
 from understudy.microdata.writing import new_file
 from understudy.randomness import stream
+from understudy.report.findings import Findings, IntruderFindings, SynthesizerFindings
+from understudy.reproduction.bundled_study import (
+    SHOWN,
+    found_intruders,
+    found_synthesizer,
+    whole_findings,
+)
 from understudy.reproduction.contenders import CONTENDERS, FITS, Scale
 from understudy.reproduction.measuring import (
     measure_levels,
@@ -35,7 +42,9 @@ from understudy.reproduction.measuring import (
 )
 from understudy.synthesis.chains import Progress
 
-__all__ = ["Said", "population", "run_all"]
+__all__ = ["Said", "bundled_findings", "population", "run_all"]
+
+INTRUDERS = "report-intruders.json"
 
 Said = Callable[[str, Progress | None], None]  # what is being done, and how far a fit has come
 
@@ -82,6 +91,18 @@ def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
     return {"scale": scale.name, "sets": scale.sets, "seed": seed, "populations": populations}
 
 
+def bundled_findings(folder: Path, results: dict[str, Any]) -> Findings:
+    """Put together what the report shows of the bundled population, from finished parts."""
+    synthesizers = [
+        SynthesizerFindings.model_validate(_read(folder / f"report-{CONTENDERS[key].fit}.json"))
+        for key in SHOWN
+        if CONTENDERS[key].fit in results["populations"][0]["fits"]
+    ]
+    intruders = [IntruderFindings.model_validate(one) for one in _read(folder / INTRUDERS)]
+    versions = {"understudy": understudy.__version__}
+    return whole_findings(population(0), intruders, synthesizers, results["seed"], versions)
+
+
 def _same_run(folder: Path, scale: Scale, seed: int) -> None:
     """Refuse a folder that holds parts of another run."""
     now = {"version": understudy.__version__, "scale": asdict(scale), "seed": seed}
@@ -107,6 +128,10 @@ def _levels(
     say(f"population {number}: the levels Min and Max", None)
     samples, exact = measure_levels(data, scale.repeats, _seed(seed, number, "levels"))
     found = {"samples": samples, "exact": exact}
+    if number == 0:
+        own = _seed(seed, number, "levels for the report")
+        intruders = found_intruders(data, scale.repeats, scale.sets, own)
+        _write(folder / INTRUDERS, [one.model_dump(mode="json") for one in intruders])
     _write(path, found)
     return found
 
@@ -137,6 +162,9 @@ def _fitted(
             "shuffled": measure_shuffled(data, sets, own),
             "regression": measure_regression(data, sets, own) if number == 0 else None,
         }
+        if number == 0 and contender.key in SHOWN:
+            shown = found_synthesizer(data, contender.key, fit, sets, own)
+            _write(folder / f"report-{key}.json", shown.model_dump(mode="json"))
     _write(path, found)
     shutil.rmtree(checkpoint, ignore_errors=True)
     return found
