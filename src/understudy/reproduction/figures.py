@@ -132,7 +132,8 @@ def _grid(
             f'<text x="{x}" y="{y + 11}" font-size="8" fill="var(--ink)" '
             f'font-family="sans-serif">{escape(title)}</text>'
         )
-        position = f'<svg x="{x}" y="{y + ROOM}" width="{WIDE}" height="{HIGH}"'
+        size = f'width="{WIDE}" height="{HIGH}" font-size="7" fill="var(--soft)"'
+        position = f'<svg x="{x}" y="{y + ROOM}" {size}'
         parts.append(panel.replace("<svg", position, 1))
     wide, high = 2 * WIDE + 12, -(-len(rows) // 2) * (HIGH + ROOM)
     return (
@@ -143,7 +144,8 @@ def _grid(
 def standalone(svg: str) -> str:
     """Make a drawing a file of its own: colours put in, on white paper."""
     coloured = re.sub(r"var\(--([a-z]+)\)", lambda found: LIGHT.get(found[1], "#1c1c1c"), svg)
-    named = coloured.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+    opening = '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"'
+    named = coloured.replace("<svg", opening, 1)
     end = named.index(">") + 1
     paper = '<rect width="100%" height="100%" fill="#ffffff"/>'
     return f"{named[:end]}{paper}{named[end:]}"
