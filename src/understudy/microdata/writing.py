@@ -30,7 +30,7 @@ from understudy.microdata.frames import LABELS_KEY
 from understudy.microdata.schema import Variable
 from understudy.microdata.table import Microdata, enum_column
 
-__all__ = ["WRITERS", "check_target", "new_file", "write_table"]
+__all__ = ["WRITERS", "cannot_write", "check_name", "check_target", "new_file", "to_disk", "write_table"]
 
 CHUNK = 1 << 19
 WINDOWS_NAMES = {"con", "prn", "aux", "nul"} | {
@@ -108,19 +108,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
             do="give a path as text, without NUL characters",
         )
     target = Path(path)
-    name = target.name
-    if not name or name[-1] in " ." or name.split(".")[0].strip().lower() in WINDOWS_NAMES:
-        raise OutputError(
-            expected="a file name that every system can use",
-            came=quoted(name),
-            do="choose another name (not CON, NUL, COM1 ..., no dot or space at the end)",
-        )
-    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_FILE_NAME:
-        raise OutputError(
-            expected=f"a file name of at most {LONGEST_FILE_NAME} bytes",
-            came=f"one of {len(name)} characters",
-            do="choose a shorter name",
-        )
+    name = check_name(target.name)
     if target.is_symlink():
         raise OutputError(
             expected=f"a place of its own for the file {quoted(name)}",
@@ -146,6 +134,29 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     return target
 
 
+def check_name(name: str) -> str:
+    """Refuse a name of a file or folder that not every system can use.
+
+    Returns
+    -------
+    str
+        The checked name.
+    """
+    if not name or name[-1] in " ." or name.split(".")[0].strip().lower() in WINDOWS_NAMES:
+        raise OutputError(
+            expected="a file name that every system can use",
+            came=quoted(name),
+            do="choose another name (not CON, NUL, COM1 ..., no dot or space at the end)",
+        )
+    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_FILE_NAME:
+        raise OutputError(
+            expected=f"a file name of at most {LONGEST_FILE_NAME} bytes",
+            came=f"one of {len(name)} characters",
+            do="choose a shorter name",
+        )
+    return name
+
+
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
     """Let the body write a temporary file, then make it the target, whole or not at all."""
@@ -160,9 +171,9 @@ def new_file(target: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o600)
-        _to_disk(temporary)
+        to_disk(temporary)
         temporary.replace(target)
-        _to_disk(target.parent)
+        to_disk(target.parent)
     except OSError as problem:
         raise cannot_write(target, problem) from None
     finally:
@@ -170,7 +181,8 @@ def new_file(target: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def _to_disk(path: Path) -> None:
+def to_disk(path: Path) -> None:
+    """Force a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
