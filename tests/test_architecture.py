@@ -27,7 +27,7 @@ ALLOWED = {
     "risk": {"errors", "randomness", "microdata", "compiling"},
     "utility": {"errors", "randomness", "microdata", "compiling"},
     "synthesis": {"errors", "randomness", "settings", "microdata", "compiling", ""},
-    "report": {"errors", "settings", "microdata", "risk", "utility"},
+    "report": {"errors", "randomness", "settings", "microdata", "risk", "utility"},
     "release": {"errors", "randomness", "settings", "microdata", "report"},
     "plan": {"errors", "settings", "microdata", "report"},
     "study": {"errors", "randomness", "settings", "plan", "microdata", "synthesis", "report", ""},

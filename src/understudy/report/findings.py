@@ -92,9 +92,13 @@ class DataFindings(_Finding):
     kept: tuple[str, ...]
     synthesized: tuple[str, ...]
     variables: tuple[VariableFindings, ...]
-    patterns: tuple[Pattern, ...]  # in the order of `Microdata.patterns`
+    patterns: tuple[Pattern, ...]  # in the order of `Microdata.patterns`; see `pattern_numbers`
     codebook_declared: bool
     codebook_reviewed: bool
+    n_patterns: int = 0  # of all, of which `patterns` may be a part
+    pattern_numbers: tuple[int, ...] = ()  # their places in `Microdata.patterns`
+    pattern_sizes: dict[int, int] = {}  # how many patterns have so many records, up to a few
+    largest_pattern: int = 0
 
 
 class QuantityRow(_Finding):
@@ -133,6 +137,8 @@ class Convergence(_Finding):
     spacing: float | None  # kept draws between neighbouring sets of a chain; None: one set a chain
     rhat_target: float
     ess_target: float
+    worst_rhat: float | None = None  # over everything that was judged
+    least_ess: float | None = None  # bulk or tail, over everything that was judged
 
 
 class TableRow(_Finding):
@@ -155,6 +161,7 @@ class Tables(_Finding):
     signed: tuple[Histogram, ...]  # (order,) signed deviations of all cells and sets
     signed_floor: tuple[Histogram, ...]  # (order,) the same for perfect sets
     propensity_ratio: float | None  # 1: as hard to tell apart as a perfect synthesizer's
+    floor_spread: tuple[Spread, ...] = ()  # (order,) over simulated perfect sets
 
 
 class Coefficient(_Finding):
@@ -185,6 +192,9 @@ class Regression(_Finding):
     predictions_synthetic: Histogram | None  # all sets together, same edges
     distance: Spread | None
     distance_floor: float | None
+    overlap_in_common: float | None = None  # over the coefficients that `overlap_floor` is over
+    n_coefficients: int = 0  # of all, of which `coefficients` may be a part
+    n_failed: int = 0  # coefficients with a note: separated, absent, ...
 
 
 class PatternShares(_Finding):
@@ -195,15 +205,22 @@ class PatternShares(_Finding):
     synthetic: tuple[float, ...]  # mean over sets
     lowest: tuple[float, ...]  # over sets
     highest: tuple[float, ...]
+    n_others: int = 0  # labels of the pattern that there was no room for
 
 
 class WithinPattern(_Finding):
-    """Utility within patterns; arrays are in the order of `DataFindings.patterns`."""
+    """Utility within patterns; arrays are in the order of `DataFindings.patterns`.
+
+    `spreads_above` is None where a perfect set cannot differ from the original and a set does.
+    """
 
     distance: tuple[float, ...]  # (pattern,) total variation distance, mean over sets
     noise_floor: tuple[float, ...]
     spreads_above: tuple[float | None, ...]
     shares: tuple[PatternShares | None, ...]  # None where there was no room for all patterns
+    mean_distance: float = 0.0  # over all records, in all patterns
+    mean_floor: float = 0.0
+    n_far: int = 0  # patterns, of all, more than three standard deviations above their floor
 
 
 class Level(_Finding):
@@ -225,9 +242,11 @@ class IntruderFindings(_Finding):
 class PatternRisk(_Finding):
     """What one pattern contributes."""
 
-    pattern: int  # number in `DataFindings.patterns`
+    pattern: int  # its place in `Microdata.patterns`
     expected_match_risk: float
     attribute_matches: float
+    levels: tuple[str, ...] = ()  # (kept variable,)
+    records: int = 0
 
 
 class RecordRisk(_Finding):
@@ -237,6 +256,7 @@ class RecordRisk(_Finding):
     pattern: int
     match_probability: float  # mean over sets
     label_right: float  # share of the sets in which the label is the true one
+    levels: tuple[str, ...] = ()  # (kept variable,)
 
 
 class IdentificationFindings(_Finding):
@@ -249,6 +269,8 @@ class IdentificationFindings(_Finding):
     patterns: tuple[PatternRisk, ...]  # those that carry the most, the worst first
     records: tuple[RecordRisk, ...]  # those that carry the most, the worst first
     share_of_top_percent: float | None  # of the match risk, carried by one record in a hundred
+    random_within_cells: float | None = None  # rows paired at random within the known cells
+    alignment: str = ""  # whether rows look paired with their records, in words
 
 
 class AttributeFindings(_Finding):
@@ -257,6 +279,7 @@ class AttributeFindings(_Finding):
     matches: Spread
     joint_matches: float
     most_frequent_label: float  # right guesses from the original's most frequent label per pattern
+    most_frequent_synthetic_label: float | None = None  # the same from a synthetic set, mean
 
 
 class UtilityFindings(_Finding):
