@@ -28,7 +28,7 @@ ALLOWED = {
     "utility": {"errors", "randomness", "microdata", "compiling"},
     "synthesis": {"errors", "randomness", "settings", "microdata", "compiling", ""},
     "report": {"errors", "randomness", "settings", "microdata", "risk", "utility"},
-    "release": {"errors", "randomness", "settings", "microdata", "report"},
+    "release": {"errors", "randomness", "settings", "microdata", "report", ""},
     "plan": {"errors", "settings", "microdata", "report"},
     "study": {"errors", "randomness", "settings", "plan", "microdata", "synthesis", "report", ""},
     "cli": {
@@ -44,7 +44,7 @@ ALLOWED = {
         "",
     },
     "__main__": {"cli"},
-    "__init__": {"microdata", "risk", "utility", "synthesis"},
+    "__init__": {"microdata", "risk", "utility", "synthesis", "release"},
 }
 
 # Libraries that only one room may use.
@@ -120,6 +120,7 @@ PUBLIC = [
     "read_microdata",
     "read_synthetic",
     "regression_utility",
+    "release",
     "risk_lattice",
     "table_utility",
     "within_pattern_utility",

@@ -35,6 +35,9 @@ app.command(
     "understudy.cli.evaluate:evaluate", help="Measure what synthetic files of any tool give away."
 )
 app.command("understudy.cli.init:init", help="Write a commented plan and a draft codebook.")
+app.command(
+    "understudy.cli.release:release", help="Make the public folder of a study, if it may leave."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

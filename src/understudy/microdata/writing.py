@@ -30,7 +30,15 @@ from understudy.microdata.frames import LABELS_KEY
 from understudy.microdata.schema import Variable
 from understudy.microdata.table import Microdata, enum_column
 
-__all__ = ["WRITERS", "cannot_write", "check_name", "check_target", "new_file", "to_disk", "write_table"]
+__all__ = [
+    "WRITERS",
+    "cannot_write",
+    "check_name",
+    "check_target",
+    "new_file",
+    "to_disk",
+    "write_table",
+]
 
 CHUNK = 1 << 19
 WINDOWS_NAMES = {"con", "prn", "aux", "nul"} | {
@@ -142,7 +150,11 @@ def check_name(name: str) -> str:
     str
         The checked name.
     """
-    if not name or name[-1] in " ." or name.split(".")[0].strip().lower() in WINDOWS_NAMES:
+    if (
+        not name
+        or name[-1] in " ."
+        or name.split(".", maxsplit=1)[0].strip().lower() in WINDOWS_NAMES
+    ):
         raise OutputError(
             expected="a file name that every system can use",
             came=quoted(name),

@@ -40,7 +40,7 @@ __all__ = ["Format", "bare_png", "check_format", "data_file", "set_codes", "writ
 
 Format = Literal["csv", "parquet", "stata", "spss"]
 ENDINGS: dict[str, str] = {"csv": ".csv", "parquet": ".parquet", "stata": ".dta", "spss": ".sav"}
-Codes = dict[str, NDArray[np.uint32]]  # by variable: (record,)
+Codes = dict[str, NDArray[np.int32]]  # by variable: (record,)
 
 
 def check_format(given: object) -> Format:
@@ -93,7 +93,7 @@ def set_codes(content: bytes, number: int, record: CodebookRecord, n_records: in
     return codes
 
 
-def _codes(column: pl.Series, levels: Sequence[str], number: int) -> NDArray[np.uint32]:
+def _codes(column: pl.Series, levels: Sequence[str], number: int) -> NDArray[np.int32]:
     has_missing = bool(levels) and levels[-1] == MISSING
     present = list(levels[:-1] if has_missing else levels)
     if column.dtype != pl.Enum(present):
@@ -103,7 +103,7 @@ def _codes(column: pl.Series, levels: Sequence[str], number: int) -> NDArray[np.
         places = places.cast(pl.UInt32).fill_null(len(present))
     if places.null_count():
         raise _unlike(number, f"missing values of {quoted(column.name)}")
-    return places.to_numpy().astype(np.uint32)
+    return places.to_numpy().astype(np.int32)
 
 
 def _unlike(number: int, came: str) -> FileError:
@@ -161,8 +161,6 @@ def write_set(codes: Codes, variables: Sequence[Variable], path: Path) -> None:
         WRITERS[path.suffix](columns, path, None, ",")
     if path.suffix in {".dta", ".sav"}:
         _forget_time(path)
-
-
 
 
 def _forget_time(path: Path) -> None:

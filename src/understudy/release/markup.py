@@ -51,9 +51,7 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) ->
         tag("tr", tag("th", row[0], scope="row"), *[tag("td", one) for one in row[1:]])
         for row in rows
     ]
-    return tag(
-        "table", tag("caption", caption), tag("thead", head), tag("tbody", *body)
-    )
+    return tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
 
 
 def code(text: str) -> Markup:

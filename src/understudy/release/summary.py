@@ -103,7 +103,7 @@ class Summary:
 
 def rounded(value: float) -> int:
     """Round a count as the rule says: to 5 below 100, to two significant digits from there on."""
-    step = 5 if value < 97.5 else 10 ** (math.floor(math.log10(value)) - 1)
+    step = 5 if value < 100 else 10 ** (math.floor(math.log10(value)) - 1)
     return int(Decimal(value / step).to_integral_value(ROUND_HALF_EVEN)) * step
 
 
@@ -179,7 +179,7 @@ def summarize(findings: Findings, one: SynthesizerFindings) -> Summary:
             if key in MODEL_SETTINGS
         ),
         convergence=_convergence(one),
-        tables=_tables(one, n_records),
+        tables=_tables(one),
         regressions=_regressions(findings, one),
         within=_within(one),
         identification=tuple(
@@ -202,7 +202,7 @@ def _convergence(one: SynthesizerFindings) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _tables(one: SynthesizerFindings, n_records: int) -> tuple[tuple[str, ...], ...]:
+def _tables(one: SynthesizerFindings) -> tuple[tuple[str, ...], ...]:
     tables = one.utility.tables
     return tuple(
         (

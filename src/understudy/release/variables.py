@@ -17,7 +17,7 @@ from understudy.microdata.codebook import Codebook, VariableBook
 from understudy.microdata.schema import MISSING, Variable
 from understudy.release.evidence import CodebookRecord
 
-__all__ = ["Formulas", "check_formulas", "public_book", "public_variables"]
+__all__ = ["Formulas", "check_formulas", "check_text", "public_book", "public_variables"]
 
 Formulas = Literal["refuse", "quote"]
 
@@ -37,6 +37,17 @@ def check_formulas(given: object) -> Formulas:
             do="refuse levels that look like formulas, or put an apostrophe before them",
         )
     return given  # type: ignore[return-value]
+
+
+def check_text(text: object, what: str) -> None:
+    """Refuse a text for the public pages that is none, or that could mislead its reader."""
+    plain = isinstance(text, str) and text.strip() and len(text) <= 200
+    if not plain or _unprintable(str(text)) or set(str(text)) & set("\n\r\t"):
+        raise SettingError(
+            expected=f"{what} as 1 to 200 characters in one line, without control characters",
+            came="something else",
+            do="give a plain line of text, or leave it out",
+        )
 
 
 def public_variables(record: CodebookRecord, formulas: Formulas) -> tuple[Variable, ...]:
@@ -125,8 +136,9 @@ def _missing_code(missing: Any, name: str, present: Iterable[str]) -> str:
     given = missing.get(name) if isinstance(missing, Mapping) else None
     if isinstance(given, list | tuple):
         given = given[0] if given else None
-    usable = isinstance(given, str) and given not in present
-    return given if usable and not (_unprintable(given) or _formula(given)) else ""
+    if not isinstance(given, str) or given in present:
+        return ""
+    return "" if _unprintable(given) or _formula(given) else given
 
 
 def _safe(level: str, name: str, formulas: Formulas) -> str:
@@ -194,7 +206,10 @@ def public_book(record: CodebookRecord, variables: Sequence[Variable]) -> Codebo
         for old, one in zip(record.variables, variables, strict=True)
     }
     rules = [
-        {name: tuple(renamed[name].get(one, one) for one in levels) for name, levels in rule.items()}
+        {
+            name: tuple(renamed[name].get(one, one) for one in levels)
+            for name, levels in rule.items()
+        }
         for rule in record.impossible
         if set(rule) <= set(renamed)  # a rule about a column that is not published says too much
     ]
