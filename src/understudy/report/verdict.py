@@ -70,6 +70,8 @@ class Verdict(_Said):
         By name.
     reasons : tuple of Reason
         All of them, those about the data first.
+    thresholds : Thresholds
+        The limits that were applied.
     findings : str or None
         Digest of the findings that were judged, where they lie in a file.
     """
@@ -78,6 +80,7 @@ class Verdict(_Said):
     recommended: str | None
     synthesizers: dict[str, SynthesizerVerdict]
     reasons: tuple[Reason, ...]
+    thresholds: Thresholds = Thresholds()
     findings: str | None = None
 
     @property
@@ -124,6 +127,7 @@ def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:
         outcome=best,
         recommended=recommended,
         synthesizers=synthesizers,
+        thresholds=limits,
         reasons=(*about_data, *(reason for reasons in judged.values() for reason in reasons)),
     )
 

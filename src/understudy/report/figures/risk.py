@@ -1,0 +1,193 @@
+"""Drawings of risk: histograms of the levels with the synthesizers' lines, places, and the map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.report.figures.canvas import LIGHT, Look, drawing, svg_of
+from understudy.report.findings import Spread
+from understudy.report.words import figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Placed", "draw_places", "level_svg", "map_svg", "places_svg"]
+
+BINS = 24
+HIGHEST = 1.3  # room above the histogram for names
+
+
+def level_svg(
+    title: str,
+    minimum: Spread | None,
+    maximum: Spread | None,
+    found: Sequence[tuple[Look, Spread]],
+    name: str,
+) -> str | None:
+    """Draw histograms of Min and Max, with least, mean and largest figure of every synthesizer.
+
+    None where neither level nor synthesizer has any value, as with a rate of no matches.
+    """
+    levels = [
+        (words, LIGHT[key], _values(spread))
+        for words, key, spread in (("Min", "min", minimum), ("Max", "max", maximum))
+    ]
+    shown = [(look, spread) for look, spread in found if spread.mean is not None]
+    everything = [value for _, _, values in levels for value in values]
+    for _, spread in shown:
+        everything += [one for one in (spread.minimum, spread.maximum) if one is not None]
+    if not everything:
+        return None
+    low, high = min(everything), max(everything)
+    pad = 0.06 * (high - low) or 0.05 * abs(high) or 0.05
+    edges = np.linspace(low, high if high > low else low + pad, BINS + 1)
+    with drawing() as (canvas, (axes,)):
+        most = _draw_levels(axes, levels, edges)
+        for place, (look, spread) in enumerate(shown):
+            _draw_lines(axes, look, spread, most, place)
+        axes.set_xlim(low - pad, high + pad)
+        axes.set_ylim(0, most * (HIGHEST + 0.13 * max(0, len(shown) - 1)))
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        axes.set_title(title)
+        words = _words(levels, shown)
+        return svg_of(canvas, name, title, words)
+
+
+def _values(spread: Spread | None) -> list[float]:
+    return [] if spread is None else [one for one in spread.values if one is not None]
+
+
+def _draw_levels(
+    axes: Axes, levels: Sequence[tuple[str, str, list[float]]], edges: np.ndarray
+) -> float:
+    most = 1.0
+    for _, colour, values in levels:
+        if not values:
+            continue
+        counts, _ = np.histogram(values, edges)
+        axes.stairs(counts, edges, fill=True, color=colour, alpha=0.35, linewidth=0)
+        axes.stairs(counts, edges, color=colour, linewidth=0.9)
+        most = max(most, float(counts.max()))
+    for words, colour, values in levels:
+        if values:
+            counts, _ = np.histogram(values, edges)
+            top = float(counts.max())
+            middle = float(np.mean(values))
+            axes.text(middle, top + 0.02 * most, words, color=colour, ha="center", va="bottom")
+    return most
+
+
+def _draw_lines(axes: Axes, look: Look, spread: Spread, most: float, place: int) -> None:
+    top = most * (1.12 + 0.14 * place)
+    for value, width in ((spread.minimum, 0.7), (spread.mean, 1.8), (spread.maximum, 0.7)):
+        if value is not None:
+            axes.plot([value, value], [0, top], color=look.colour, linewidth=width,
+                      linestyle="-" if width > 1 else look.dashes)  # fmt: skip
+    if spread.mean is not None:
+        axes.text(spread.mean, top, f"{look.title}", color=look.colour, ha="center", va="bottom")
+
+
+def _words(
+    levels: Sequence[tuple[str, str, list[float]]], shown: Sequence[tuple[Look, Spread]]
+) -> str:
+    said = [
+        f"{words}: from {figure(min(values))} to {figure(max(values))} over {len(values)} repeats"
+        if values
+        else f"{words}: undefined in every repeat"
+        for words, _, values in levels
+    ]
+    said += [
+        f"{look.title}: least {figure(spread.minimum)}, mean {figure(spread.mean)}, most "
+        f"{figure(spread.maximum)}"
+        for look, spread in shown
+    ]
+    return "; ".join(said) + "."
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One risk, and where every synthesizer lies between its Min (0) and Max (1)."""
+
+    words: str
+    places: Sequence[tuple[Look, float | None]]
+
+
+def places_svg(
+    title: str, rows: Sequence[Placed], limit: float, name: str, width: float = 3.6
+) -> str | None:
+    """Draw where every synthesizer lies between Min and Max, risk by risk, with the limit."""
+    if not any(place is not None for row in rows for _, place in row.places):
+        return None
+    with drawing(width=width, height=0.8 + 0.34 * len(rows)) as (canvas, (axes,)):
+        said = draw_places(axes, rows, limit)
+        axes.set_title(title)
+        return svg_of(canvas, name, title, said)
+
+
+def draw_places(axes: Axes, rows: Sequence[Placed], limit: float | None) -> str:
+    """Draw places into axes; return what they show, in words."""
+    said = []
+    values = [place for row in rows for _, place in row.places if place is not None]
+    for at, row in enumerate(rows):
+        axes.plot([0, 1], [at, at], color=LIGHT["rule"], linewidth=1.0, zorder=0)
+        for look, place in row.places:
+            if place is None:
+                continue
+            axes.plot([place], [at], marker=look.marker, color=look.colour, markersize=5,
+                      linestyle="none", label=look.title)  # fmt: skip
+            said.append(f"{row.words}, {look.title}: {place:.2f}")
+    first = rows[0]
+    for look, place in first.places:
+        if place is not None:
+            axes.text(place, -0.28, look.title, color=look.colour, ha="center", va="bottom")
+    axes.axvline(0, color=LIGHT["min"], linewidth=1.4)
+    axes.axvline(1, color=LIGHT["max"], linewidth=1.4)
+    ticks = {0.0: "Min", 1.0: "Max"}
+    if limit is not None:
+        axes.axvline(limit, color=LIGHT["soft"], linewidth=0.8, linestyle=(0, (2, 2)))
+        ticks[limit] = "limit"
+    axes.set_yticks(range(len(rows)), [row.words for row in rows])
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(len(rows) - 0.4, -0.95)
+    axes.set_xlim(min(-0.08, *values) - 0.06, max(1.08, *values) + 0.06)
+    axes.set_xticks(list(ticks), list(ticks.values()))
+    return "Place between Min (0) and Max (1). " + "; ".join(said) + "."
+
+
+def map_svg(
+    title: str,
+    points: Sequence[tuple[Look, float, float]],
+    minimum: tuple[float | None, float | None],
+    maximum: tuple[float, float | None],
+    name: str,
+) -> str:
+    """Draw risk against loss of utility: every synthesizer, Min and Max."""
+    marks = [(look.title, look.colour, look.marker, loss, risk) for look, loss, risk in points]
+    for words, key, (loss, risk) in (("Min", "min", minimum), ("Max", "max", maximum)):
+        if loss is not None and risk is not None:
+            marks.append((words, LIGHT[key], "X", loss, risk))
+    with drawing() as (canvas, (axes,)):
+        for words, colour, marker, loss, risk in marks:
+            axes.plot([loss], [risk], marker=marker, color=colour, markersize=6, linestyle="none")
+            axes.annotate(words, (loss, risk), xytext=(6, 3), textcoords="offset points",
+                          color=colour)  # fmt: skip
+        axes.set_xscale("log")
+        losses = [one[3] for one in marks]
+        axes.set_xlim(min(0.9, *losses) * 0.97, max(losses) * 1.35)
+        ticks = [one for one in (1, 1.5, 2, 3, 5, 10, 20, 50) if one <= max(losses) * 1.35]
+        axes.set_xticks(ticks, [f"{one:g}" for one in ticks])
+        axes.minorticks_off()
+        axes.set_ylim(0, max(one[4] for one in marks) * 1.15 or 1.0)
+        axes.set_xlabel("table deviation over noise floor (1 = perfect)")
+        axes.set_title(title)
+        said = "; ".join(
+            f"{words}: deviation {figure(loss)} times the floor, {figure(risk)}"
+            for words, _, _, loss, risk in marks
+        )
+        return svg_of(canvas, name, f"Utility and risk: {title}", said + ".")

@@ -1,0 +1,254 @@
+"""The page: findings and a verdict in, one self-contained HTML text out.
+
+It opens offline, asks for nothing from anywhere and runs only the script it carries. What comes
+from the data (names, levels, formulas, titles) passes `understudy.report.words.shown` and the
+template's escaping; drawings are escaped where they are made. Same findings, same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from understudy.report.findings import Findings, SynthesizerFindings
+from understudy.report.reasons import Reason, level_figure, table_ratios
+from understudy.report.sections.fits import convergence_section, settings_section
+from understudy.report.sections.risk import (
+    attribute_section,
+    bearers_section,
+    identification_section,
+    joint_section,
+)
+from understudy.report.sections.utility import (
+    regression_section,
+    tables_section,
+    within_section,
+)
+from understudy.report.verdict import Verdict
+from understudy.report.views import (
+    Cell,
+    Column,
+    Section,
+    Table,
+    number_cell,
+    percent_cell,
+    text_cell,
+)
+from understudy.report.words import shown, whole
+
+__all__ = ["page"]
+
+TEMPLATES = Path(__file__).parent / "templates"
+WORDS = {"pass": "Pass", "review": "Review", "fail": "Do not release"}
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A reason with the title of whom it is about."""
+
+    outcome: str
+    who: str
+    subject: str
+    words: str
+
+
+def page(findings: Findings, verdict: Verdict) -> str:
+    """Set the report.
+
+    Parameters
+    ----------
+    findings : Findings
+        What the study found.
+    verdict : Verdict
+        What was decided about it.
+
+    Returns
+    -------
+    str
+        A whole HTML page. Confidential.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html").render(_view(findings, verdict))
+
+
+def _view(findings: Findings, verdict: Verdict) -> dict[str, Any]:
+    script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
+    reasons = _said(findings, verdict)
+    passed = [one for one in reasons if one.outcome == "pass"]
+    return {
+        "title": shown(findings.title),
+        "about": _about(findings),
+        "verdict": verdict,
+        "verdict_word": WORDS[verdict.outcome],
+        "verdict_words": _verdict_words(findings, verdict),
+        "unconverged": _unconverged(findings),
+        "open_reasons": [one for one in reasons if one.outcome == "fail"]
+        + [one for one in reasons if one.outcome == "review"],
+        "passed_reasons": passed,
+        "passed_words": f"{len(passed)} of {len(reasons)} checks passed",
+        "overview": _overview(findings, verdict),
+        "sections": _sections(findings, verdict),
+        "foot": "Made by understudy from the findings of this study alone; the page asks for "
+        "nothing from anywhere. Confidential: keep it where the data are kept.",
+        "style": (TEMPLATES / "style.css").read_text(encoding="utf-8"),
+        "script": script,
+        "script_hash": _digest(script),
+    }
+
+
+def _digest(script: str) -> str:
+    """Name a script in a content security policy."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")
+
+
+def _sections(findings: Findings, verdict: Verdict) -> list[Section]:
+    found: Sequence[Section | None] = [
+        convergence_section(findings),
+        tables_section(findings),
+        regression_section(findings),
+        within_section(findings),
+        identification_section(findings) if findings.intruders else None,
+        attribute_section(findings),
+        joint_section(findings),
+        bearers_section(findings),
+        settings_section(findings, verdict.thresholds),
+    ]
+    return [one for one in found if one is not None]
+
+
+def _about(findings: Findings) -> str:
+    data = findings.data
+    drawn = " and ".join(shown(name) for name in data.synthesized)
+    kept = ", ".join(shown(name) for name in data.kept) or "nothing"
+    sets = sorted({one.m for one in findings.synthesizers})
+    number = " or ".join(map(str, sets)) or "no"
+    return (
+        f"{whole(data.n_records)} records; {drawn} synthesized ({whole(data.n_labels)} labels), "
+        f"{kept} kept ({whole(data.n_patterns or len(data.patterns))} patterns); {number} "
+        "synthetic sets from each synthesizer."
+    )
+
+
+def _titles(findings: Findings) -> dict[str, str]:
+    return {one.name: shown(one.title) for one in findings.synthesizers}
+
+
+def _said(findings: Findings, verdict: Verdict) -> list[_Said]:
+    titles = _titles(findings)
+
+    def said(one: Reason) -> _Said:
+        who = "" if one.synthesizer is None else f"{titles.get(one.synthesizer, '')}: "
+        subject = one.subject if who else one.subject[:1].upper() + one.subject[1:]
+        return _Said(one.outcome, who, subject, one.words)
+
+    return [said(one) for one in verdict.reasons]
+
+
+def _verdict_words(findings: Findings, verdict: Verdict) -> str:
+    titles = _titles(findings)
+    best = "" if verdict.recommended is None else titles[verdict.recommended]
+    if verdict.outcome == "pass":
+        return f"Everything that was judged passes for {best}: its sets may be released."
+    if verdict.outcome == "review":
+        return (
+            f"The sets of {best} may be released if a person takes responsibility for the points "
+            "below and writes down why."
+        )
+    return "None of these sets may be released as they are. The reasons, in order of weight:"
+
+
+def _unconverged(findings: Findings) -> list[str]:
+    return [
+        f"NOT CONVERGED: the chains of {shown(one.title)} have not reached their targets. No "
+        "figure about its sets can be relied on, whatever it says."
+        for one in findings.synthesizers
+        if not one.convergence.converged
+    ]
+
+
+def _overview(findings: Findings, verdict: Verdict) -> Table:
+    """The study in one table: Min, every synthesizer, Max."""
+    every = findings.synthesizers
+    columns = [Column("", numeric=False), Column("Min")]
+    columns += [Column(shown(one.title)) for one in every] + [Column("Max")]
+    rows = [[text_cell("Outcome"), Cell(""), *(_outcome(one, verdict) for one in every), Cell("")]]
+    rows += _utility_rows(every)
+    for intruder in findings.intruders:
+        known = ", ".join(map(shown, intruder.known))
+        row = [text_cell(f"Expected match risk, known: {known}")]
+        row.append(number_cell(level_figure(intruder.minimum, "expected_match_risk")))
+        for one in every:
+            spread = next(
+                (
+                    two.measures["expected_match_risk"]
+                    for two in one.risk.identification
+                    if two.known == intruder.known
+                ),
+                None,
+            )
+            row.append(
+                Cell("–") if spread is None else number_cell(spread.mean, spread.standard_error)
+            )
+        row.append(number_cell(level_figure(intruder.maximum, "expected_match_risk")))
+        rows.append(row)
+    if findings.intruders:
+        rows.append(_attribute_row(findings))
+    return Table(
+        "The study in one table",
+        columns,
+        rows,
+        note="Min and Max are reference levels of the confidential data, not bounds. A ratio of 1 "
+        "is what a perfect synthesizer reaches.",
+    )
+
+
+def _outcome(one: SynthesizerFindings, verdict: Verdict) -> Cell:
+    outcome = verdict.synthesizers[one.name].outcome
+    return Cell(outcome, tone=outcome)
+
+
+def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell]]:
+    rows = []
+    ratios = [dict(table_ratios(one)) for one in every]
+    for order in sorted({order for found in ratios for order in found}):
+        row = [text_cell(f"Deviation of {order}-way tables, ratio to noise floor"), Cell("")]
+        rows.append([*row, *(number_cell(found.get(order)) for found in ratios), Cell("1")])
+    overlaps = [[found.mean_overlap for found in one.utility.regressions] for one in every]
+    if any(overlaps):
+        cells = [
+            percent_cell(next((value for value in found if value is not None), None))
+            for found in overlaps
+        ]
+        rows.append([text_cell("Interval overlap of the regression"), Cell(""), *cells, Cell("")])
+    return rows
+
+
+def _attribute_row(findings: Findings) -> list[Cell]:
+    levels = findings.intruders[0]
+    cells = []
+    for one in findings.synthesizers:
+        found = one.risk.attribute
+        cells.append(
+            Cell("–")
+            if found is None
+            else number_cell(found.matches.mean, found.matches.standard_error)
+        )
+    return [
+        text_cell("Records whose label is the true one"),
+        number_cell(level_figure(levels.minimum, "attribute_matches")),
+        *cells,
+        number_cell(level_figure(levels.maximum, "attribute_matches")),
+    ]

@@ -1,0 +1,1 @@
+"""The chapters of the page: from findings to words, drawings and tables."""

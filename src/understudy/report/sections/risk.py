@@ -1,0 +1,324 @@
+"""Chapters on what intruders learn: identification, attributes, all files, who bears it."""
+
+from __future__ import annotations
+
+from understudy.errors import quoted_list
+from understudy.report.findings import (
+    Findings,
+    IdentificationFindings,
+    IntruderFindings,
+    Level,
+    Spread,
+    SynthesizerFindings,
+)
+from understudy.report.reasons import level_figure, place_between
+from understudy.report.sections.utility import unconverged
+from understudy.report.views import (
+    Block,
+    Cell,
+    Column,
+    Section,
+    Table,
+    name_cell,
+    number_cell,
+    percent_cell,
+    text_cell,
+)
+from understudy.report.words import percent, shown
+
+__all__ = ["attribute_section", "bearers_section", "identification_section", "joint_section"]
+
+MEASURES = {
+    "expected_match_risk": "Expected match risk",
+    "true_match_rate": "True match rate",
+    "false_match_rate": "False match rate",
+    "unique_matches": "Unique matches",
+}
+UNDEFINED = "undefined"
+LEVELS = (
+    "Min and Max are reference levels of the confidential data, not bounds: Min draws labels from "
+    "all labels alike, Max from the pattern's own distribution."
+)
+
+
+def identification_section(findings: Findings) -> Section:
+    """Show whether an intruder can find somebody's row."""
+    return Section(
+        key="identification",
+        title="Identification risk",
+        lead="An intruder knows some kept variables of a person and the person's true label, and "
+        f"looks for the row. {LEVELS}",
+        blocks=[
+            Block(
+                title=f"Known: {quoted_list(one.known)} and the true label",
+                reading="Each histogram shows what the confidential data themselves would give "
+                "away at the level Min or Max, over repeated draws; the lines are the least, mean "
+                "and largest figure over a synthesizer's sets. Lines close to Max mean a risk "
+                "close to that of the exact table; for the false match rate Max is the lower "
+                "level.",
+                tables=[_matches(findings, place)],
+                affected=unconverged(findings),
+            )
+            for place, one in enumerate(findings.intruders)
+        ],
+    )
+
+
+def _matches(findings: Findings, place: int) -> Table:
+    intruder = findings.intruders[place]
+    columns = [Column("Measure", numeric=False), Column("Min")]
+    columns += [Column(shown(one.title)) for one in findings.synthesizers]
+    columns += [Column("Max")]
+    rows = []
+    for name, words in MEASURES.items():
+        row = [text_cell(words), _level(intruder.minimum, name)]
+        for one in findings.synthesizers:
+            found = _of(one, intruder)
+            row.append(_spread(None if found is None else found.measures.get(name)))
+        rows.append([*row, _level(intruder.maximum, name)])
+    linked = [text_cell("Rows paired at random"), Cell("")]
+    for one in findings.synthesizers:
+        found = _of(one, intruder)
+        linked.append(number_cell(None if found is None else found.random_linkage))
+    rows.append([*linked, Cell("")])
+    return Table(
+        "Identification: mean over sets",
+        columns,
+        rows,
+        note="Levels are exact where a closed form exists, else means over repeats. Paired at "
+        "random, the expected match risk is at most 1 whatever the data.",
+    )
+
+
+def _of(one: SynthesizerFindings, intruder: IntruderFindings) -> IdentificationFindings | None:
+    """What this intruder learns from one synthesizer's sets."""
+    return next((two for two in one.risk.identification if two.known == intruder.known), None)
+
+
+def _level(level: Level, measure: str, joint: bool = False) -> Cell:
+    return number_cell(level_figure(level, measure, joint), missing=UNDEFINED)
+
+
+def _spread(spread: Spread | None) -> Cell:
+    if spread is None:
+        return Cell("–", sort=float("-inf"))
+    return number_cell(spread.mean, spread.standard_error, missing=UNDEFINED)
+
+
+def attribute_section(findings: Findings) -> Section | None:
+    """Show whether an intruder can learn somebody's label."""
+    judged = [one for one in findings.synthesizers if one.risk.attribute is not None]
+    if not judged or not findings.intruders:
+        return None
+    levels = findings.intruders[0]
+    rows = [
+        [text_cell("Min"), _level(levels.minimum, "attribute_matches"), *_blank(3)],
+        *([text_cell(one.title), *_attribute_cells(one, findings)] for one in judged),
+        [text_cell("Max"), _level(levels.maximum, "attribute_matches"), *_blank(3)],
+    ]
+    first = judged[0].risk.attribute
+    guess = 0.0 if first is None else first.most_frequent_label
+    return Section(
+        key="attribute",
+        title="Attribute risk",
+        lead="An intruder knows which row is a person's and takes its synthetic label for the true "
+        "one.",
+        blocks=[
+            Block(
+                reading="The figure is the number of records whose synthetic label is the true "
+                "one. Histograms and lines as above.",
+                tables=[
+                    Table(
+                        "Records whose label is the true one",
+                        [
+                            Column("", numeric=False),
+                            Column("Mean"),
+                            Column("Least"),
+                            Column("Most"),
+                            Column("Share of records"),
+                        ],
+                        rows,
+                        note="Naming the most frequent true label of every pattern would be right "
+                        f"for {guess:,.0f} records, without any row.",
+                    )
+                ],
+                affected=unconverged(findings),
+            )
+        ],
+    )
+
+
+def _blank(number: int) -> list[Cell]:
+    return [Cell("") for _ in range(number)]
+
+
+def _attribute_cells(one: SynthesizerFindings, findings: Findings) -> list[Cell]:
+    found = one.risk.attribute
+    if found is None:
+        return _blank(4)
+    error = found.matches.standard_error
+    share = (found.matches.mean or 0.0) / findings.data.n_records
+    return [
+        number_cell(found.matches.mean, error),
+        number_cell(found.matches.minimum),
+        number_cell(found.matches.maximum),
+        percent_cell(share),
+    ]
+
+
+def joint_section(findings: Findings) -> Section | None:
+    """Show what an intruder learns who holds all files at once."""
+    if not findings.intruders or not any(one.risk.attribute for one in findings.synthesizers):
+        return None
+    columns = [
+        Column("Attack", numeric=False),
+        Column("Synthesizer", numeric=False),
+        Column("One file"),
+        Column("All files"),
+        Column("Min, all"),
+        Column("Max, all"),
+        Column("Place"),
+    ]
+    return Section(
+        key="joint",
+        title="All files together",
+        lead="The m files are released together and their rows belong together, so an intruder may "
+        "average over them.",
+        blocks=[
+            Block(
+                reading="Compare the figure for all files with the levels for all files: the "
+                "place is 0 at Min and 1 at Max. A figure for all files far above that for one "
+                "means that every further file tells more about the same people.",
+                tables=[Table("Joint risk", columns, _joint_rows(findings))],
+                affected=unconverged(findings),
+            )
+        ],
+    )
+
+
+def _joint_rows(findings: Findings) -> list[list[Cell]]:
+    rows = []
+    for intruder in findings.intruders:
+        for one in findings.synthesizers:
+            found = _of(one, intruder)
+            if found is None:
+                continue
+            alone = found.measures["expected_match_risk"].mean
+            together = found.joint.get("expected_match_risk")
+            what = f"Match, known: {', '.join(map(shown, intruder.known))}"
+            rows.append(_joint_row(what, one, alone, together, intruder, "expected_match_risk"))
+    for one in findings.synthesizers:
+        attribute = one.risk.attribute
+        if attribute is not None:
+            rows.append(
+                _joint_row(
+                    "Label, by vote",
+                    one,
+                    attribute.matches.mean,
+                    attribute.joint_matches,
+                    findings.intruders[0],
+                    "attribute_matches",
+                )
+            )
+    return rows
+
+
+def _joint_row(
+    what: str,
+    one: SynthesizerFindings,
+    alone: float | None,
+    together: float | None,
+    intruder: IntruderFindings,
+    measure: str,
+) -> list[Cell]:
+    low = level_figure(intruder.minimum, measure, joint=True)
+    high = level_figure(intruder.maximum, measure, joint=True)
+    place = place_between(together, low, high)
+    return [
+        text_cell(what),
+        text_cell(one.title),
+        number_cell(alone),
+        number_cell(together),
+        number_cell(low),
+        number_cell(high),
+        Cell("–" if place is None else f"{place:.2f}".replace("-", "−"), sort=place),
+    ]
+
+
+def bearers_section(findings: Findings) -> Section | None:
+    """List the patterns and records that carry the risk."""
+    blocks = [
+        _bearers(findings, one, found)
+        for one in findings.synthesizers
+        for found in one.risk.identification
+    ]
+    if not blocks:
+        return None
+    return Section(
+        key="bearers",
+        title="Who carries the risk",
+        lead="Confidential to the highest degree: rows of the confidential file and what their "
+        "owners have in common.",
+        blocks=blocks,
+    )
+
+
+def _bearers(findings: Findings, one: SynthesizerFindings, found: IdentificationFindings) -> Block:
+    total = found.measures["expected_match_risk"].mean or 0.0
+    kept = ", ".join(shown(name) for name in findings.data.kept)
+    remarks = []
+    if found.share_of_top_percent is not None:
+        remarks.append(
+            "The one record in a hundred with most of it carries "
+            f"{percent(found.share_of_top_percent)} of the expected match risk."
+        )
+    return Block(
+        title=f"{shown(one.title)}, known: {quoted_list(found.known)}",
+        reading="Patterns and records that contribute most to the expected match risk. A "
+        "pattern's share far above its share of records, or a record that is matched in most "
+        "sets, deserves a second look before release.",
+        remarks=remarks,
+        affected=() if one.convergence.converged else (shown(one.title),),
+        tables=[
+            Table(
+                f"Patterns ({kept}), the worst {len(found.patterns)}",
+                [
+                    Column("Pattern", numeric=False),
+                    Column("Records"),
+                    Column("Match risk"),
+                    Column("Share of it"),
+                    Column("True labels"),
+                ],
+                [
+                    [
+                        name_cell(", ".join(row.levels), 44),
+                        number_cell(row.records),
+                        number_cell(row.expected_match_risk),
+                        percent_cell(row.expected_match_risk / total if total else None),
+                        number_cell(row.attribute_matches),
+                    ]
+                    for row in found.patterns
+                ],
+                folded=True,
+            ),
+            Table(
+                f"Records, the worst {len(found.records)}",
+                [
+                    Column("Row of the file"),
+                    Column("Pattern", numeric=False),
+                    Column("Match probability"),
+                    Column("Label true in"),
+                ],
+                [
+                    [
+                        number_cell(row.row),
+                        name_cell(", ".join(row.levels), 44),
+                        number_cell(row.match_probability),
+                        percent_cell(row.label_right),
+                    ]
+                    for row in found.records
+                ],
+                folded=True,
+            ),
+        ],
+    )

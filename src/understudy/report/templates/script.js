@@ -1,0 +1,50 @@
+"use strict";
+// Sorts tables by their headings, and sorts and chooses panels. The page is complete without it.
+document.querySelectorAll("table.sortable").forEach((table) => {
+  const body = table.tBodies[0];
+  table.querySelectorAll("thead th").forEach((heading, place) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...heading.childNodes);
+    heading.append(button);
+    button.addEventListener("click", () => {
+      const falling = heading.getAttribute("aria-sort") !== "descending" && heading.classList.contains("number")
+        || heading.getAttribute("aria-sort") === "ascending";
+      table.querySelectorAll("thead th").forEach((other) => other.removeAttribute("aria-sort"));
+      heading.setAttribute("aria-sort", falling ? "descending" : "ascending");
+      const key = (row) => row.cells[place].dataset.sort ?? row.cells[place].textContent;
+      const compare = heading.classList.contains("number")
+        ? (one, other) => Number(key(one)) - Number(key(other))
+        : (one, other) => key(one).localeCompare(key(other));
+      const rows = [...body.rows].sort(compare);
+      body.append(...(falling ? rows.reverse() : rows));
+    });
+  });
+});
+document.querySelectorAll(".picker").forEach((picker) => {
+  const list = document.getElementById(picker.dataset.panels);
+  const said = picker.querySelector("output");
+  const panels = [...list.children];
+  const [sort, show, words] = ["sort", "show", "words"].map((name) => picker.querySelector(`[name=${name}]`));
+  const number = (panel, name) => Number(panel.getAttribute(`data-${name}`));
+  const choose = () => {
+    const [name, way] = sort.value.split(" ");
+    const sign = way === "falling" ? -1 : 1;
+    panels.sort((one, other) => sign * (number(one, name) - number(other, name)) || number(one, "place") - number(other, "place"));
+    list.append(...panels);
+    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let left = /^\d+$/.test(show.value) ? Number(show.value) : Infinity;
+    let shown = 0;
+    panels.forEach((panel) => {
+      const told = panel.querySelector("h4").textContent.toLowerCase();
+      const fits = wanted.every((word) => told.includes(word)) && (show.value !== "small" || panel.classList.contains("small"));
+      panel.hidden = !(fits && left-- > 0);
+      shown += panel.hidden ? 0 : 1;
+    });
+    said.textContent = `${shown} of ${panels.length} shown`;
+  };
+  [sort, show].forEach((one) => one.addEventListener("change", choose));
+  words.addEventListener("input", choose);
+  picker.hidden = false;
+  choose();
+});
