@@ -231,20 +231,20 @@ def test_counts(value: float | None, shown: str) -> None:
 
 
 def test_shares_come_from_the_rounded_count() -> None:
-    assert count(117.2583, 6208) == "about 120 (1.9 %)"
+    assert count(117.2583, 6208) == "about 120 (1.9\u00a0%)"
     assert count(3.0, 6208) == FEW
     for exact in (13, 14, 15, 16, 17):
-        assert count(exact, 240) == "about 15 (6.2 %)"
+        assert count(exact, 240) == "about 15 (6.2\u00a0%)"
 
 
 def test_rates_ratios_places() -> None:
     assert [percent(one) for one in (None, 0.0, 0.004, 0.5, 0.996, 1.0)] == [
         NOT_SHOWN,
-        "below 1 %",
-        "below 1 %",
-        "50 %",
-        "above 99 %",
-        "above 99 %",
+        "below 1\u00a0%",
+        "below 1\u00a0%",
+        "50\u00a0%",
+        "above 99\u00a0%",
+        "above 99\u00a0%",
     ]
     assert [ratio(one) for one in (None, 0.0, 1.3547, 0.01234, 123.4)] == [
         NOT_SHOWN,
@@ -253,7 +253,7 @@ def test_rates_ratios_places() -> None:
         "0.012",
         "120",
     ]
-    assert place(31.7319, 12.3456, 61.2345) == "40 %"
+    assert place(31.7319, 12.3456, 61.2345) == "40\u00a0%"
     assert place(1.0, 2.0, 2.0) == NOT_SHOWN
     assert [rounded(value) for value in (96, 99, 149, 151, 999)] == [95, 100, 150, 150, 1000]
 
@@ -276,11 +276,11 @@ def test_small_counts_are_left_out(study: Study, public: Path) -> None:
     us.release(study.seal().folder, public, APPROVAL)
     text = (public / "methods.html").read_text()
     assert f"<td>{FEW}</td>" in text
-    assert "88 %" not in text
+    assert "88\u00a0%" not in text
     assert "<td>not shown</td>" in text
     study.unique = 22.0
     us.release(study.seal().folder, public, APPROVAL, overwrite=True)
-    assert "88 %" in (public / "methods.html").read_text()
+    assert "88\u00a0%" in (public / "methods.html").read_text()
 
 
 # The pages

@@ -97,17 +97,20 @@ q <- u <- numeric(0)
 for (file in files) {{
   data <- {R_READ[form]}
   share <- mean(data[[{_text(name)}]] == {value})
-  q <- c(q, share)                                  # the estimate
-  u <- c(u, share * (1 - share) / nrow(data))       # its squared standard error
+  q <- c(q, share)                             # the estimate
+  u <- c(u, share * (1 - share) / nrow(data))  # its squared standard error
 }}
-m <- length(q); estimate <- mean(q); within <- mean(u); between <- var(q)
+m <- length(q)
+estimate <- mean(q)
+within <- mean(u)
+between <- var(q)
 {R_RULE[rule]}estimate + c(-1, 0, 1) * qt(0.975, df) * sqrt(variance)
 """
 
 
 STATA_READ = {
-    "csv": 'import delimited "synthetic-`number\'.csv", {names} stringcols(_all) ///\n'
-    '        bindquotes(strict) encoding("UTF-8") clear',
+    "csv": 'import delimited "synthetic-`number\'.csv", clear {names} ///\n'
+    '        stringcols(_all) bindquotes(strict) encoding("UTF-8")',
     "stata": 'use "synthetic-`number\'.dta", clear',
     "spss": 'import spss using "synthetic-`number\'.sav", clear',
 }
@@ -143,8 +146,9 @@ forvalues l = 1/`m' {{
     {STATA_READ[form].format(names=names)}
     generate byte hit = {column} == {value}
     quietly summarize hit
-    matrix Q[`l', 1] = r(mean)                              // the estimate
-    matrix Q[`l', 2] = r(mean) * (1 - r(mean)) / r(N)       // its squared standard error
+    // the estimate, and its squared standard error
+    matrix Q[`l', 1] = r(mean)
+    matrix Q[`l', 2] = r(mean) * (1 - r(mean)) / r(N)
 }}
 clear
 svmat double Q
@@ -167,7 +171,9 @@ PYTHON_READ = {
 PYTHON_RULE = {
     "partial": """\
 variance = within + between / m
-df = (m - 1) * (1 + m * within / between) ** 2 if between > 0 else float("inf")
+df = float("inf")
+if between > 0:
+    df = (m - 1) * (1 + m * within / between) ** 2
 """,
     "full": """\
 variance = (1 + 1 / m) * between - within
@@ -190,8 +196,9 @@ estimates, variances = [], []
 for file in sorted(glob("synthetic-*{ENDINGS[form]}")):
     data = {PYTHON_READ[form]}
     share = (data[{_text(name)}] == {value}).mean()
-    estimates.append(share)  # the estimate
-    variances.append(share * (1 - share) / len(data))  # its squared standard error
+    # the estimate, and its squared standard error
+    estimates.append(share)
+    variances.append(share * (1 - share) / len(data))
 q, u = pd.Series(estimates), pd.Series(variances)
 m, estimate, within, between = len(q), q.mean(), u.mean(), q.var()
 {PYTHON_RULE[rule]}reach = t.ppf(0.975, df) * variance**0.5

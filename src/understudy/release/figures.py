@@ -11,18 +11,21 @@ import re
 
 from understudy.errors import OutputError
 from understudy.release.files import bare_png
-from understudy.release.summary import LIMIT, MODELS, rounded
+from understudy.release.summary import LIMIT, MODELS, place_share, rounded
 from understudy.report.findings import (
+    AttributeFindings,
     Findings,
     IdentificationFindings,
     IntruderFindings,
     Level,
     Regression,
+    RiskFindings,
     Spread,
     SynthesizerFindings,
     Tables,
     UtilityFindings,
 )
+from understudy.report.reasons import level_figure
 
 __all__ = ["blunted", "public_pictures"]
 
@@ -44,7 +47,7 @@ def public_pictures(findings: Findings, one: SynthesizerFindings) -> dict[str, b
     dict of str to bytes
         PNG files without any remarks, by name.
     """
-    from understudy.report.figures import public_figures  # type: ignore[import-not-found]
+    from understudy.report.figures import public_figures
 
     shown = blunted(findings, one)
     drawn = public_figures(shown, shown.synthesizers[0].name)
@@ -71,8 +74,8 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
     Returns
     -------
     Findings
-        Without title, seed, versions, digests, patterns, records, levels and labels; every figure
-        rounded, and intruders with figures below the limit left out.
+        Without title, seed, versions, digests, patterns, records, levels and labels; deviations of
+        tables rounded; of risks only their places between Min (0) and Max (100), rounded.
     """
     model = MODELS.get(one.kind, ("another model", ""))[0]
     data = findings.data.model_copy(
@@ -87,25 +90,6 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
             "largest_pattern": 0,
         }
     )
-    large = [found for found in one.risk.identification if _large(found, findings)]
-    known = {found.known for found in large}
-    attribute = one.risk.attribute
-    risk = one.risk.model_copy(
-        update={
-            "identification": tuple(_identification(found) for found in large),
-            "attribute": None
-            if attribute is None or (attribute.matches.mean or 0) < LIMIT
-            else attribute.model_copy(
-                update={
-                    "matches": _spread(attribute.matches),
-                    "joint_matches": rounded(attribute.joint_matches),
-                    "most_frequent_label": 0.0,
-                    "most_frequent_synthetic_label": None,
-                }
-            ),
-            "lattice": {},
-        }
-    )
     public = one.model_copy(
         update={
             "name": one.kind,
@@ -113,7 +97,7 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
             "settings": {},
             "notes": (),
             "utility": _utility(one.utility),
-            "risk": risk,
+            "risk": _risk(findings, one),
             "convergence": one.convergence.model_copy(
                 update={"traces": (), "cell_rhats": None, "quantities": ()}
             ),
@@ -124,7 +108,8 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
             "title": "",
             "data": data,
             "intruders": tuple(
-                _intruder(found) for found in findings.intruders if found.known in known
+                IntruderFindings(known=found.known, minimum=_level(0.0), maximum=_level(100.0))
+                for found in findings.intruders
             ),
             "synthesizers": (public,),
             "versions": {},
@@ -135,58 +120,56 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
     )
 
 
-def _large(found: IdentificationFindings, findings: Findings) -> bool:
-    """Tell whether all that would be drawn of an intruder is above the limit."""
-    levels = next((one for one in findings.intruders if one.known == found.known), None)
-    spreads = [found.measures.get("expected_match_risk")]
-    if levels is not None:
-        spreads += [
-            level.samples.get("expected_match_risk") for level in (levels.minimum, levels.maximum)
-        ]
-    return all(one is not None and (one.minimum or 0) >= LIMIT for one in spreads)
-
-
-def _spread(one: Spread) -> Spread:
-    def blunt(value: float | None) -> float | None:
-        return None if value is None else float(rounded(value))
-
-    return Spread(
-        mean=blunt(one.mean),
-        minimum=blunt(one.minimum),
-        maximum=blunt(one.maximum),
-        standard_error=None,
-        values=(),
+def _risk(findings: Findings, one: SynthesizerFindings) -> RiskFindings:
+    """Leave of every risk its place between the levels, on a scale from 0 to 100."""
+    levels = {found.known: found for found in findings.intruders}
+    matched = {
+        found.known: _place(
+            found.measures["expected_match_risk"].mean,
+            levels.get(found.known),
+            "expected_match_risk",
+        )
+        for found in one.risk.identification
+    }
+    attribute = one.risk.attribute
+    label = None
+    if attribute is not None and findings.intruders:
+        label = _place(attribute.matches.mean, findings.intruders[0], "attribute_matches")
+    return RiskFindings(
+        identification=tuple(
+            IdentificationFindings(
+                known=known,
+                measures={"expected_match_risk": _only(share)},
+                joint={},
+                random_linkage=0.0,
+                patterns=(),
+                records=(),
+                share_of_top_percent=None,
+            )
+            for known, share in matched.items()
+        ),
+        attribute=None
+        if label is None
+        else AttributeFindings(matches=_only(label), joint_matches=0.0, most_frequent_label=0.0),
+        lattice={},
     )
 
 
-COUNTS = ("expected_match_risk", "attribute_matches")  # figures that `rounded` is made for
+def _place(value: float | None, levels: IntruderFindings | None, measure: str) -> float | None:
+    if levels is None:
+        return None
+    low, high = (level_figure(level, measure) for level in (levels.minimum, levels.maximum))
+    share = place_share(value, low, high)
+    return None if share is None else float(share)
 
 
-def _identification(found: IdentificationFindings) -> IdentificationFindings:
-    joint = found.joint.get("expected_match_risk")
-    return IdentificationFindings(
-        known=found.known,
-        measures={name: _spread(found.measures[name]) for name in COUNTS if name in found.measures},
-        joint={"expected_match_risk": None if joint is None else float(rounded(joint))},
-        random_linkage=1.0,
-        patterns=(),
-        records=(),
-        share_of_top_percent=None,
-    )
+def _only(value: float | None) -> Spread:
+    return Spread(mean=value, minimum=None, maximum=None, standard_error=None, values=())
 
 
-def _intruder(found: IntruderFindings) -> IntruderFindings:
-    return IntruderFindings(
-        known=found.known, minimum=_level(found.minimum), maximum=_level(found.maximum)
-    )
-
-
-def _level(level: Level) -> Level:
-    return Level(
-        samples={name: _spread(level.samples[name]) for name in COUNTS if name in level.samples},
-        exact={},
-        joint={name: _spread(level.joint[name]) for name in COUNTS if name in level.joint},
-    )
+def _level(place: float) -> Level:
+    measures = ("expected_match_risk", "attribute_matches")
+    return Level(samples={name: _only(place) for name in measures}, exact={}, joint={})
 
 
 def _utility(found: UtilityFindings) -> UtilityFindings:
@@ -195,8 +178,8 @@ def _utility(found: UtilityFindings) -> UtilityFindings:
         update={
             "tables": Tables(
                 orders=tables.orders,
-                deviation=tuple(_spread(one) for one in tables.deviation),
-                noise_floor=tuple(float(rounded(one)) for one in tables.noise_floor),
+                deviation=tuple(_only(_blunt(one.mean)) for one in tables.deviation),
+                noise_floor=tuple(_blunt(one) or 0.0 for one in tables.noise_floor),
                 tables=(),
                 signed=(),
                 signed_floor=(),
@@ -208,6 +191,11 @@ def _utility(found: UtilityFindings) -> UtilityFindings:
             ),
         }
     )
+
+
+def _blunt(value: float | None) -> float | None:
+    """Round a deviation; what the page does not show is not drawn either."""
+    return None if value is None or value < LIMIT else float(rounded(value))
 
 
 def _regression(found: Regression) -> Regression:

@@ -72,7 +72,8 @@ table { border-collapse: collapse; margin: 1rem 0; font-size: .92rem;
 caption { text-align: left; color: var(--quiet); padding-bottom: .3rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; vertical-align: top; }
 th { text-align: left; font-weight: 600; } tbody th { font-weight: 400; }
-td { text-align: right; overflow-wrap: anywhere; } .texts td { text-align: left; }
+thead th + th, td { text-align: right; } td { white-space: nowrap; }
+.texts th, .texts td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 pre { background: var(--band); padding: .7rem; overflow-x: auto; font-size: .85rem; }
 figure { margin: 1rem 0; } img { max-width: 100%; background: #fff; }
 figcaption, .quiet { color: var(--quiet); font-size: .92rem; }

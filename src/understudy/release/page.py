@@ -87,7 +87,7 @@ def methods_page(release: Release, figures: Mapping[str, bytes]) -> str:
         *_use(release),
         *_rows(),
         *_utility(release, figures),
-        *_risk(release),
+        *_risk(release, figures),
         *_limits(release),
         *_made(release),
         *_files(release),
@@ -202,20 +202,29 @@ def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Markup]:
                 found.regressions,
             )
         )
-    return [*parts, *_figures(figures)]
+    return [*parts, *_figures(figures, about_risk=False)]
 
 
-def _figures(figures: Mapping[str, bytes]) -> list[Markup]:
+CAPTIONS = {
+    "table-deviation.png": "Bars: how far tables of the files lie from the confidential ones. "
+    "Line: a perfect synthesizer.",
+    "risk-place.png": "Where each risk lies between the levels Min and Max.",
+}
+
+
+def _figures(figures: Mapping[str, bytes], *, about_risk: bool) -> list[Markup]:
     shown = []
     for name, content in sorted(figures.items()):
-        words = name.removesuffix(".png").replace("-", " ")
+        if name.startswith("risk") != about_risk:
+            continue
+        words = CAPTIONS.get(name, name.removesuffix(".png").replace("-", " "))
         source = "data:image/png;base64," + base64.b64encode(content).decode("ascii")
-        picture = tag("img", src=source, alt=f"{words}; the tables of this page hold the figures")
+        picture = tag("img", src=source, alt=f"{words} The tables of this page hold the figures.")
         shown.append(tag("figure", picture, tag("figcaption", words)))
     return shown
 
 
-def _risk(release: Release) -> list[Markup]:
+def _risk(release: Release, figures: Mapping[str, bytes]) -> list[Markup]:
     found = release.summary
     parts = [tag("h2", "What an intruder could learn")]
     if release.fully_synthetic or not (found.identification or found.attribute):
@@ -240,7 +249,7 @@ def _risk(release: Release) -> list[Markup]:
     if found.attribute:
         words = "An intruder who believes the label of the person's row"
         parts.append(table(words, header, found.attribute))
-    return [*parts, tag("p", RULE, class_="quiet")]
+    return [*parts, *_figures(figures, about_risk=True), tag("p", RULE, class_="quiet")]
 
 
 def _limits(release: Release) -> list[Markup]:

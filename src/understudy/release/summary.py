@@ -26,6 +26,7 @@ from understudy.report.findings import (
     Spread,
     SynthesizerFindings,
 )
+from understudy.report.reasons import level_figure, place_between
 
 __all__ = ["LIMIT", "RULE", "Summary", "count", "percent", "place", "ratio", "summarize"]
 
@@ -114,7 +115,7 @@ def count(value: float | None, n_records: int | None = None) -> str:
     if value < LIMIT:
         return FEW
     shown = rounded(value)
-    share = f" ({_two_digits(100 * shown / n_records)} %)" if n_records else ""
+    share = f" ({_two_digits(100 * shown / n_records)}\u00a0%)" if n_records else ""
     return f"about {shown:,}{share}"
 
 
@@ -124,8 +125,8 @@ def percent(value: float | None) -> str:
         return NOT_SHOWN
     shown = round(100 * value)
     if shown < 1:
-        return "below 1 %"
-    return "above 99 %" if shown > 99 else f"{shown} %"
+        return "below 1\u00a0%"
+    return "above 99\u00a0%" if shown > 99 else f"{shown}\u00a0%"
 
 
 def ratio(value: float | None) -> str:
@@ -136,14 +137,13 @@ def ratio(value: float | None) -> str:
 def place(value: float | None, lowest: float | None, highest: float | None) -> str:
     """Say where a figure lies between the Min level (0 %) and the Max level (100 %)."""
     share = place_share(value, lowest, highest)
-    return NOT_SHOWN if share is None else f"{share} %"
+    return NOT_SHOWN if share is None else f"{share}\u00a0%"
 
 
 def place_share(value: float | None, lowest: float | None, highest: float | None) -> int | None:
     """Compute the place between two levels in percent, rounded to 5; None where there is none."""
-    if value is None or lowest is None or highest is None or highest - lowest <= 0:
-        return None
-    return 5 * round(20 * (value - lowest) / (highest - lowest))
+    share = place_between(value, lowest, highest)
+    return None if share is None else 5 * round(20 * share)
 
 
 def _two_digits(value: float) -> str:
@@ -260,8 +260,8 @@ def _identification(
     low = _level(levels.minimum if levels else None, "expected_match_risk")
     high = _level(levels.maximum if levels else None, "expected_match_risk")
     joint = found.joint.get("expected_match_risk")
-    joint_low = _joint(levels.minimum if levels else None)
-    joint_high = _joint(levels.maximum if levels else None)
+    joint_low = _level(levels.minimum if levels else None, "expected_match_risk", joint=True)
+    joint_high = _level(levels.maximum if levels else None, "expected_match_risk", joint=True)
     matches = None if true is None else true * n_records
     return (
         (
@@ -314,10 +314,5 @@ def _mean(measures: dict[str, Spread], name: str) -> float | None:
     return measures[name].mean if name in measures else None
 
 
-def _level(level: Level | None, name: str) -> float | None:
-    """Take a level's drawn mean: exact closed forms stay inside."""
-    return None if level is None else _mean(level.samples, name)
-
-
-def _joint(level: Level | None) -> float | None:
-    return None if level is None else _mean(level.joint, "expected_match_risk")
+def _level(level: Level | None, name: str, *, joint: bool = False) -> float | None:
+    return None if level is None else level_figure(level, name, joint)
