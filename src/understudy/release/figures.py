@@ -92,7 +92,8 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
     )
     public = one.model_copy(
         update={
-            "name": one.kind,
+            "name": "released",
+            "kind": one.kind if one.kind in MODELS else "other",
             "title": model,
             "settings": {},
             "notes": (),
@@ -187,7 +188,15 @@ def _utility(found: UtilityFindings) -> UtilityFindings:
             ),
             "regressions": tuple(_regression(one) for one in found.regressions),
             "within": found.within.model_copy(
-                update={"distance": (), "noise_floor": (), "spreads_above": (), "shares": ()}
+                update={
+                    "distance": (),
+                    "noise_floor": (),
+                    "spreads_above": (),
+                    "shares": (),
+                    "mean_distance": 0.0,
+                    "mean_floor": 0.0,
+                    "n_far": 0,
+                }
             ),
         }
     )

@@ -71,7 +71,7 @@ table { border-collapse: collapse; margin: 1rem 0; font-size: .92rem;
   font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
 caption { text-align: left; color: var(--quiet); padding-bottom: .3rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; vertical-align: top; }
-th { text-align: left; font-weight: 600; } tbody th { font-weight: 400; }
+th { text-align: left; font-weight: 600; } tbody th { font-weight: 400; min-width: 9rem; }
 thead th + th, td { text-align: right; } td { white-space: nowrap; }
 .texts th, .texts td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 pre { background: var(--band); padding: .7rem; overflow-x: auto; font-size: .85rem; }
