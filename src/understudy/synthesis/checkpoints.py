@@ -35,6 +35,7 @@ Arrays = dict[str, NDArray[Any]]
 FORMAT = 1
 MANIFEST = "manifest.json"
 LOCK = "lock"
+OURS = ("draws-", "state-", MANIFEST)  # how names of a run's files begin
 STATES_KEPT = 2
 
 
@@ -84,6 +85,7 @@ class Checkpoint:
         self._lock = self._take_lock()
         try:
             self._chains = self._read_manifest()
+            self._tidy()
         except BaseException:
             self.close()
             raise
@@ -162,8 +164,7 @@ class Checkpoint:
         strange = [
             entry.name
             for entry in self.folder.iterdir()
-            if entry.name not in {MANIFEST, LOCK}
-            and not entry.name.startswith(("draws-", "state-", "."))
+            if entry.name not in {MANIFEST, LOCK} and not entry.name.startswith((*OURS, "."))
         ]
         if strange:
             raise CheckpointError(
@@ -207,8 +208,8 @@ class Checkpoint:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             saved, chains = content["identity"], content["chains"]
-            known = content["format"] == FORMAT and isinstance(chains, dict)
-        except (ValueError, KeyError, TypeError, OSError):
+            known = content["format"] == FORMAT and content.pop("digest") == _digest(content)
+        except (ValueError, KeyError, TypeError, AttributeError, OSError):
             known = False
         if not known:
             raise CheckpointError(
@@ -228,8 +229,20 @@ class Checkpoint:
         result: dict[str, Any] = chains
         return result
 
+    def _tidy(self) -> None:
+        """Remove what a process that died had begun or had not yet cleared away."""
+        listed = {MANIFEST, LOCK}
+        for chain, held in self._chains.items():
+            draws = range(len(held["draws"]))
+            listed |= {self._name("draws", int(chain), number) for number in draws}
+            listed |= {self._name("state", int(chain), int(key)) for key in held["states"]}
+        for path in list(self.folder.iterdir()):
+            if path.name not in listed and path.name.lstrip(".").startswith(OURS):
+                path.unlink(missing_ok=True)
+
     def _write_manifest(self) -> None:
         content = {"format": FORMAT, "identity": self._identity, "chains": self._chains}
+        content["digest"] = _digest(content)
         self._write(MANIFEST, json.dumps(content, indent=1).encode("utf-8"))
 
     def _name(self, kind: str, chain: int, number: int) -> str:
@@ -265,6 +278,12 @@ class Checkpoint:
             return None
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return {key: arrays[key] for key in arrays.files}
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """Digest of a manifest: a flipped bit in it must not go unnoticed."""
+    text = json.dumps(content, sort_keys=True).encode("utf-8")
+    return hashlib.blake2b(text, digest_size=32).hexdigest()
 
 
 def _packed(arrays: Arrays) -> bytes:

@@ -1,0 +1,164 @@
+"""Fits that die: at every write, fsync and rename, at any instant; resumed to the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import understudy as us
+from tests.faults.harness import Nursery, faults_at_every_call
+from understudy.errors import UnderstudyWarning
+from understudy.randomness import stream
+from understudy.synthesis import chains
+
+KILLS = 50  # at random instants, for each sampler
+FIT: dict[str, Any] = {"warmup": 4, "draws": 8, "thin": 1, "seed": 12}
+
+
+def tiny_data() -> us.Microdata:
+    """Twelve records."""
+    frame = pl.DataFrame({"kept": ["a", "b", "b"] * 4, "label": ["x", "y", "y", "x"] * 3})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        return us.read_microdata(frame, synthesize=["label"])
+
+
+def job(
+    folder: str, sampler: Any = "collapsed", threads: int = 1, n_chains: int = 2
+) -> dict[str, str]:
+    """Fit with a saved run; give digests of all draws and of all files."""
+    chains.SEGMENT_DRAWS = 4  # so that so short a run has several segments
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        settings = us.DPMPM(sampler=sampler, n_classes=3)
+        fit = settings.fit(
+            tiny_data_once(), chains=n_chains, checkpoint=folder, threads=threads, **FIT
+        )
+    drawn = hashlib.blake2b(fit.found.label_probability.tobytes(), digest_size=16)
+    for values in fit.found.scalars.values():
+        drawn.update(values.tobytes())
+    for _, snapshot in (one for chain in fit.found.snapshots for one in chain):
+        for array in snapshot.values():
+            drawn.update(array.tobytes())
+    return {"draws": drawn.hexdigest(), **files_of(Path(folder))}
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """Digests of everything that lies in a folder but the lock, which names a process."""
+    return {
+        path.name: hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        for path in sorted(folder.iterdir())
+        if path.name != "lock"
+    }
+
+
+DATA: list[us.Microdata] = []
+
+
+def tiny_data_once() -> us.Microdata:
+    """Give the data that the nursery has read."""
+    return DATA[0] if DATA else tiny_data()
+
+
+def warm() -> None:
+    """Read the data and compile both samplers."""
+    DATA.append(tiny_data())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        for sampler in ("collapsed", "blocked"):
+            us.DPMPM(sampler=sampler, n_classes=3).fit(DATA[0], **FIT)
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    """Give a warmed-up process to fork from."""
+    with Nursery("tests.faults.test_fits:job", warm="tests.faults.test_fits:warm") as made:
+        yield made
+
+
+def test_a_fault_at_every_write_fsync_and_rename(nursery: Nursery, tmp_path: Path) -> None:
+    """Whatever the fault, what is left is whole and the same call ends with the same bytes."""
+    calm = nursery.run({"folder": str(tmp_path / "calm"), "n_chains": 1})
+    assert calm.status == "done"
+    assert {"write", "fsync", "rename", "unlink"} <= set(calm.calls)
+    seen = set()
+    for number, fault in enumerate(faults_at_every_call(calm.calls)):
+        folder = tmp_path / f"struck-{number}"
+        struck = {"folder": str(folder), "n_chains": 1}
+        ended = nursery.run(struck, fault=fault)
+        seen.add(ended.status)
+        if ended.status == "raised":
+            assert ended.error.startswith("CheckpointError: Expected room for "), fault
+            assert not list(folder.glob("*.part")), fault
+        again = nursery.run(struck)
+        assert again.value == calm.value, fault
+    assert seen == {"stopped", "raised"}
+
+
+@pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
+def test_killed_at_random_instants(nursery: Nursery, tmp_path: Path, sampler: Any) -> None:
+    """Fifty kills, spread over the time of a run; two chains at once."""
+    generator = stream(61, "kills", sampler)
+    asked = {"sampler": sampler, "threads": 2}
+    calm = nursery.run({**asked, "folder": str(tmp_path / "calm")})
+    killed = 0
+    for number in range(KILLS):
+        struck = {**asked, "folder": str(tmp_path / f"struck-{number}")}
+        after = float(generator.random()) * calm.seconds
+        ended = nursery.run(struck, signals=[(after, signal.SIGKILL)])
+        killed += ended.status == "killed"
+        again = nursery.run(struck)
+        assert again.value == calm.value, after
+    assert killed > KILLS / 4
+
+
+def test_killed_again_and_again_in_one_folder(nursery: Nursery, tmp_path: Path) -> None:
+    """A run that is killed after every few steps comes to its end all the same."""
+    calm = nursery.run({"folder": str(tmp_path / "calm")})
+    struck = {"folder": str(tmp_path / "struck")}
+    for number in range(100):
+        ended = nursery.run(struck, fault=next(_stops_at(7 + number % 9)))
+        if ended.status == "done":
+            break
+    assert number > 3
+    assert ended.value == calm.value
+
+
+def _stops_at(number: int) -> Iterator[Any]:
+    return (fault for fault in faults_at_every_call(["write"] * 99) if fault.number == number)
+
+
+@pytest.mark.parametrize("interruptions", [1, 2])
+def test_interrupted_from_the_keyboard(
+    nursery: Nursery, tmp_path: Path, interruptions: int
+) -> None:
+    """Once or twice in a row: it ends as an interruption, and goes on to the same bytes."""
+    calm = nursery.run({"folder": str(tmp_path / "calm")})
+    interrupted = 0
+    for number in range(10):
+        struck = {"folder": str(tmp_path / f"struck-{number}")}
+        first = calm.seconds * number / 10
+        signals = [(first + 0.002 * more, signal.SIGINT) for more in range(interruptions)]
+        ended = nursery.run(struck, signals=signals)
+        if ended.status == "raised":
+            assert ended.error.startswith("KeyboardInterrupt")
+            interrupted += 1
+        again = nursery.run(struck)
+        assert again.value == calm.value
+    assert interrupted
+
+
+def test_asked_to_end(nursery: Nursery, tmp_path: Path) -> None:
+    """SIGTERM ends a run at once; it goes on to the same bytes."""
+    calm = nursery.run({"folder": str(tmp_path / "calm")})
+    struck = {"folder": str(tmp_path / "struck")}
+    ended = nursery.run(struck, signals=[(calm.seconds / 3, signal.SIGTERM)])
+    assert ended.status in {"killed", "done"}
+    assert nursery.run(struck).value == calm.value
