@@ -76,6 +76,7 @@ def test_no_study_at_all(study: Study, public: Path) -> None:
         (study.folder.parent / "nowhere", "not found"),
         (study.folder.parent, "one that does not"),
         (study.internal, "the folder above"),
+        (study.folder / ("x" * 5000), "not found"),
         (7, "a value of type int"),
     ]:
         with pytest.raises(FileError, match=says):
@@ -350,6 +351,11 @@ def test_symbolic_link_as_place(study: Study, public: Path) -> None:
 def test_no_place(study: Study, place: Any) -> None:
     with pytest.raises(OutputError, match="the path of a folder"):
         us.release(study.folder, place, APPROVAL)
+
+
+def test_links_in_a_circle(study: Study, public: Path) -> None:
+    public.symlink_to(public)
+    refused(study, public / "deeper", OutputError, "a folder that does not|system refuses")
 
 
 def test_parent_must_exist(study: Study, public: Path) -> None:

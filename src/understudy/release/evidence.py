@@ -174,14 +174,15 @@ def _internal(directory: str | os.PathLike[str]) -> Path:
         )
     folder = Path(directory)
     internal = folder / "internal"
-    if internal.is_dir():
+    if os.path.isdir(internal):  # noqa: PTH112  (a path that is too long is simply none)
         return internal
     hint = "give the folder that was named with --out when the study was run"
-    if (folder / "study.json").is_file():
+    if os.path.isfile(folder / "study.json"):  # noqa: PTH113
         hint = "give the folder above it"
+    there = os.path.isdir(folder)  # noqa: PTH112
     raise FileError(
         expected="the folder of a study, which holds a folder named internal",
-        came="one that does not" if folder.is_dir() else "no such folder (not found)",
+        came="one that does not" if there else "no such folder (not found)",
         do=hint,
     )
 

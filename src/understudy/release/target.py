@@ -53,13 +53,13 @@ def check_place(to: str | os.PathLike[str], internal: Path, *, overwrite: bool) 
         )
     target = Path(os.path.abspath(to))  # noqa: PTH100  (resolve would follow a link)
     check_name(target.name)
-    if target.is_symlink():
-        raise OutputError(
-            expected=f"a place of its own for the folder {quoted(target.name)}",
-            came="a symbolic link, which may lead anywhere",
-            do="name the folder that the link points to, or remove the link",
-        )
     try:
+        if target.is_symlink():
+            raise OutputError(
+                expected=f"a place of its own for the folder {quoted(target.name)}",
+                came="a symbolic link, which may lead anywhere",
+                do="name the folder that the link points to, or remove the link",
+            )
         _check_apart(target, internal)
         if not target.parent.is_dir():
             raise OutputError(
@@ -75,7 +75,7 @@ def check_place(to: str | os.PathLike[str], internal: Path, *, overwrite: bool) 
 
 def _check_apart(target: Path, internal: Path) -> None:
     """Keep the public folder out of the confidential one, and the other way round."""
-    place, secret = target.resolve(), internal.resolve()
+    place, secret = (Path(os.path.realpath(one)) for one in (target, internal))
     if place == secret or secret in place.parents or _same_as_one(place.parents, secret):
         raise OutputError(
             expected="a place outside of the confidential folder",
@@ -210,11 +210,14 @@ def move_in(folder: Path, target: Path, *, overwrite: bool) -> None:
 def _replace(folder: Path, target: Path) -> None:
     """Put an earlier release aside and the new one in its place; put it back if that fails."""
     aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target, "old")))
-    target.rename(aside)
     try:
+        target.rename(aside)
         folder.rename(target)
     except OSError:
         with suppress(OSError):
-            aside.rename(target)
+            if not target.exists():
+                aside.rename(target)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    finally:
+        if target.exists():
+            shutil.rmtree(aside, ignore_errors=True)
