@@ -236,13 +236,13 @@ def test_shares_come_from_the_rounded_count() -> None:
 
 
 def test_rates_ratios_places() -> None:
-    assert [percent(one) for one in (None, 0.0, 0.004, 0.5, 0.996, 1.0)] == [
+    assert [percent(one) for one in (None, 0.0, 0.04, 0.48, 0.96, 1.0)] == [
         NOT_SHOWN,
-        "below 1\u00a0%",
-        "below 1\u00a0%",
-        "50\u00a0%",
-        "above 99\u00a0%",
-        "above 99\u00a0%",
+        "below 5\u00a0%",
+        "below 5\u00a0%",
+        "about 50\u00a0%",
+        "above 95\u00a0%",
+        "above 95\u00a0%",
     ]
     assert [ratio(one) for one in (None, 0.0, 1.3547, 0.01234, 123.4)] == [
         NOT_SHOWN,
@@ -274,11 +274,11 @@ def test_small_counts_are_left_out(study: Study, public: Path) -> None:
     us.release(study.seal().folder, public, APPROVAL)
     text = (public / "methods.html").read_text()
     assert f"<td>{FEW}</td>" in text
-    assert "88\u00a0%" not in text
+    assert "about 90\u00a0%" not in text
     assert "<td>not shown</td>" in text
     study.unique = 22.0
     us.release(study.seal().folder, public, APPROVAL, overwrite=True)
-    assert "88\u00a0%" in (public / "methods.html").read_text()
+    assert "about 90\u00a0%" in (public / "methods.html").read_text()
 
 
 # The pages

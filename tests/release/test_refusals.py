@@ -232,7 +232,7 @@ def test_verdict_review_needs_a_reason(study: Study, public: Path) -> None:
         refused(study, public, SettingError, "says nothing", reason=empty)
     us.release(study.folder, public, APPROVAL, reason="two small patterns were looked at")
     kept = json.loads((study.internal / "approvals.json").read_text())
-    assert kept[0]["reason_for_review"] == "two small patterns were looked at"
+    assert kept[0]["written_reason"] == "two small patterns were looked at"
 
 
 def test_synthesizer_that_was_not_judged(study: Study, public: Path) -> None:
@@ -258,6 +258,18 @@ def test_nothing_recommended(study: Study, public: Path) -> None:
     study.reseal("verdict.json", json.dumps(verdict).encode())
     refused(study, public, SettingError, "the verdict recommends none")
     us.release(study.folder, public, APPROVAL, synthesizer="dpmpm")
+
+
+def test_files_of_a_second_run_need_a_reason(study: Study, public: Path) -> None:
+    """Whoever holds both sets of files knows more than was measured."""
+    us.release(study.folder, public, APPROVAL)
+    us.release(study.folder, public.with_name("the same again"), APPROVAL)
+    study.frames = [study.frame(number) for number in (7, 8, 9)]
+    study.seal()
+    says = "2 earlier approvals of other files"
+    refused(study, public.with_name("second"), ReleaseRefused, says)
+    reason = "the first folder was never published"
+    us.release(study.folder, public.with_name("second"), APPROVAL, reason=reason)
 
 
 # The codebook

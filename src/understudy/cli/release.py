@@ -44,7 +44,8 @@ def release(
     synthesizer
         Whose files; the one that the verdict recommends when left out.
     reason
-        Why the points under review are acceptable, where the verdict is review.
+        Why the points under review are acceptable, where the verdict is review; why files may leave
+        although others of this study did before.
     overwrite
         Replace an earlier release, as a whole.
     format

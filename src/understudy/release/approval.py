@@ -17,7 +17,15 @@ from typing import Any
 from understudy.errors import FileError, ReleaseRefused, SettingError
 from understudy.microdata.writing import new_file
 
-__all__ = ["Approval", "check_reason", "read_approval", "record_approval"]
+__all__ = [
+    "Approval",
+    "check_first",
+    "check_reason",
+    "need_reason",
+    "past_approvals",
+    "read_approval",
+    "record_approval",
+]
 
 FEWEST_LETTERS = 10
 FORM = '"Jane Doe, 2026-01-31, read by the review board, risk accepted"'
@@ -103,6 +111,24 @@ def need_reason(reason: str | None) -> None:
         )
 
 
+def check_first(past: list[dict[str, Any]], files: str, reason: str | None) -> None:
+    """Refuse further files about the same people, unless somebody has written why.
+
+    Risk was measured for an intruder who holds the m files of one synthesizer. Whoever also holds
+    those of another one, or of a second run, knows more than that.
+    """
+    others = sum(isinstance(one, dict) and one.get("files") != files for one in past)
+    if others and reason is None:
+        raise ReleaseRefused(
+            expected="files that are the only ones about these people",
+            came=f"{others:,} earlier approval{'s' * (others > 1)} of other files of this study "
+            "(another synthesizer, or another run): the risk of holding all of them was not "
+            "measured",
+            do="release the same files again, or say with reason= (--reason) why both may be "
+            "public",
+        )
+
+
 def _letters(text: str) -> int:
     return sum(character.isalpha() for character in text)
 
@@ -159,7 +185,7 @@ def record_approval(
     approval : Approval
         Who, when, why.
     facts : dict
-        What was approved: synthesizer, verdict, digest of the manifest, where it went.
+        What was approved: synthesizer, its files, verdict, digest of the manifest, where it went.
     """
     entry = {
         "approved_by": approval.name,

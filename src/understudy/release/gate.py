@@ -14,6 +14,7 @@ from typing import Any
 from understudy import __version__
 from understudy.errors import NotConvergedError, ReleaseRefused, SettingError, quoted
 from understudy.release.approval import (
+    check_first,
     check_reason,
     need_reason,
     past_approvals,
@@ -67,10 +68,11 @@ def release(
 
     Refused are: a study that is not complete or is being run; draws that have not converged; files,
     findings, verdict or codebook that do not belong together; the verdict fail, and review without
-    a written reason; a codebook that is not declared and reviewed; an approval without name, date
-    and reason; a folder that is not empty, a symbolic link, or mixed up with the confidential one;
-    levels that a spreadsheet takes for formulas, or that cannot be written; synthetic records that
-    the codebook calls impossible; a study whose seed can be guessed.
+    a written reason; further files beside those of an earlier approval without a written reason; a
+    codebook that is not declared and reviewed; an approval without name, date and reason; a folder
+    that is not empty, a symbolic link, or mixed up with the confidential one; levels that a
+    spreadsheet takes for formulas, or that cannot be written; synthetic records that the codebook
+    calls impossible; a study whose seed can be guessed.
 
     The rows of every file are put into a random order that takes all its randomness from the
     operating system and cannot be repeated.
@@ -87,7 +89,8 @@ def release(
     synthesizer : str, optional
         Whose files; the one that the verdict recommends when left out.
     reason : str, optional
-        Why the points under review are acceptable, where the verdict is review.
+        Why the points under review are acceptable, where the verdict is review; why files may leave
+        although others of this study did before.
     overwrite : bool
         Whether an earlier release may be replaced, as a whole. Nothing else is ever replaced.
     format : {"csv", "parquet", "stata", "spss"}
@@ -119,6 +122,8 @@ def release(
         outcome = _check_verdict(evidence, chosen, written_reason)
         _check_seed(evidence, guessable_seed=guessable_seed)
         past = past_approvals(evidence.internal)
+        files = _files_digest(evidence, chosen)
+        check_first(past, files, written_reason)
         variables = public_variables(evidence.codebook, formula_choice)
         with building(target) as folder:
             n_rows = _write_sets(evidence, chosen, variables, folder, form)
@@ -140,8 +145,9 @@ def release(
             check_bundle(folder, _secrets(evidence))
             facts: dict[str, Any] = {
                 "synthesizer": chosen.name,
+                "files": files,
                 "verdict": outcome,
-                "reason_for_review": written_reason,
+                "written_reason": written_reason,
                 "manifest_sha256": sha256((folder / NAME).read_bytes()).hexdigest(),
                 "to": str(target),
             }
@@ -237,6 +243,12 @@ def _write_words(
         "combining_rule": about.rule,
     }
     write_bytes(folder / NAME, manifest_text(folder, facts).encode("utf-8"))
+
+
+def _files_digest(evidence: Evidence, one: SynthesizerFindings) -> str:
+    """Name the sets of a synthesizer by one digest, to tell whether others were released before."""
+    listed = evidence.findings.set_digests.get(one.name, ())
+    return sha256("\n".join(listed).encode()).hexdigest()
 
 
 def _secrets(evidence: Evidence) -> list[str]:

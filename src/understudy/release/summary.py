@@ -8,7 +8,7 @@ which every figure has gone through `count`, `percent` or `ratio`:
 - other counts are rounded to the nearest 5, and from 100 on to two significant digits;
 - shares of records are made from the rounded count, never from the exact one;
 - a rate among unique matches is left out where there are fewer than ten unique matches;
-- ratios have two significant digits; a place between two levels is rounded to 5 %;
+- ratios have two significant digits; rates and places between two levels are rounded to 5 %;
 - nothing about single records, patterns, labels, tables or coefficients.
 """
 
@@ -36,9 +36,9 @@ FEW = f"fewer than {LIMIT}"
 RULE = (
     f"Counts below {LIMIT}, zero included, are shown as “{FEW}”. Other counts are rounded to the "
     "nearest 5, and from 100 on to two significant digits. Percentages of records are computed "
-    f"from the rounded counts. Rates among fewer than {LIMIT} unique matches are not shown. A "
-    "place between two levels is rounded to the nearest 5 %. No figure is given for single "
-    "records, combinations, labels or coefficients, and none that was computed from the "
+    f"from the rounded counts. Rates among fewer than {LIMIT} unique matches are not shown. Other "
+    "rates, and places between two levels, are rounded to the nearest 5 %. No figure is given for "
+    "single records, combinations, labels or coefficients, and none that was computed from the "
     "confidential file is given exactly."
 )
 
@@ -120,13 +120,12 @@ def count(value: float | None, n_records: int | None = None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Write a rate as a whole percentage; close to none and close to all are not told exactly."""
+    """Write a rate rounded to 5 %; close to none and close to all are not told exactly."""
     if value is None:
         return NOT_SHOWN
-    shown = round(100 * value)
-    if shown < 1:
-        return "below 1\u00a0%"
-    return "above 99\u00a0%" if shown > 99 else f"{shown}\u00a0%"
+    if value < 0.05:
+        return "below 5\u00a0%"
+    return "above 95\u00a0%" if value > 0.95 else f"about {5 * round(20 * value)}\u00a0%"
 
 
 def ratio(value: float | None) -> str:
