@@ -74,11 +74,13 @@ def check_place(to: str | os.PathLike[str], internal: Path, *, overwrite: bool) 
 
 
 def _check_apart(target: Path, internal: Path) -> None:
-    """Keep the public folder out of the confidential one, and the other way round."""
+    """Keep the public folder out of the study's, which holds nothing else, and the other way."""
     place, secret = (Path(os.path.realpath(one)) for one in (target, internal))
-    if place == secret or secret in place.parents or _same_as_one(place.parents, secret):
+    study = secret.parent
+    inside = place == secret or (place != study and study in place.parents)
+    if inside or _same_as_one(place.parents, secret):
         raise OutputError(
-            expected="a place outside of the confidential folder",
+            expected="a place outside of the study's folder, which is confidential",
             came="one inside of it",
             do="choose a folder elsewhere",
         )
