@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DPMPM = "synthesis/dpmpm/"
 ENUMERATION = "tests/statistics/test_enumeration.py"
 CONDITIONALS = "tests/statistics/test_conditionals.py"
+SPLIT_MERGE = "tests/statistics/test_split_merge.py"
 JOINT = "tests/statistics/test_joint.py"
 FIT = "tests/synthesis/test_fit.py"
 SAVED = "tests/synthesis/test_checkpoints.py"
@@ -116,6 +117,22 @@ MUTANTS = [
         "        log_ratio = log_ratio\n",
         ENUMERATION,
         "split_merge_move",
+    ),
+    Mutant(
+        "split-merge: a merge judged by a fresh allocation, not by its own",
+        DPMPM + "split_merge.py",
+        "listed, in_second, count, size, split)",
+        "listed, in_second, count, size, True)",
+        SPLIT_MERGE,
+        "written_out_ratios",
+    ),
+    Mutant(
+        "split-merge: the same, seen in the transition probabilities alone",
+        DPMPM + "split_merge.py",
+        "listed, in_second, count, size, split)",
+        "listed, in_second, count, size, True)",
+        SPLIT_MERGE,
+        "transition_probabilities",
     ),
     Mutant(
         "redistribution: weights with one record too many",

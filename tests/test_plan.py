@@ -2,28 +2,178 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
+import understudy as us
 from tests.conftest import MakeFile
 from understudy import read_microdata
 from understudy.errors import SettingError
+from understudy.first_plan import plan_as_toml, plan_text
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_from, codebook_text
-from understudy.plan import DataPlan, plan_text, read_plan
-from understudy.settings import toml_key, toml_text
+from understudy.plan import IntruderPlan, StudyPlan, read_plan
+from understudy.settings import _unpacked, toml_key, toml_text
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=10)
 
 
+def fields_of(model: type[BaseModel]) -> set[str]:
+    """Walk a model for the names of all its keys, whatever they lie in."""
+    found: set[str] = set()
+    for name, field in model.model_fields.items():
+        found.add(name)
+        for kind in _unpacked(field.annotation):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                found |= fields_of(kind)
+    return found
+
+
+FIRST = plan_text(
+    "data.csv", ["a", "county", "id"], ["county"], {"id": "an\nidentifier"}, "book.toml"
+)
+
+
 def test_a_first_plan_explains_every_key() -> None:
-    text = plan_text("data.csv", ["a", "county"], ["county"], {"id": "an\nidentifier"}, "book.toml")
-    for key in DataPlan.model_fields:
-        assert f"{key} = " in text or f"[data.{key}." in text, key
-    assert tomllib.loads(text)["data"]["ignore"] == ["id"]
+    fields = fields_of(StudyPlan)
+    assert {"file", "quantiles", "n_classes", "variant", "most_draws", "train", "repeats"} <= fields
+    for key in fields:
+        assert re.search(rf"\b{key} = |\[+{key}\]+|\.{key}\.", FIRST), key
+    assert tomllib.loads(FIRST)["data"]["ignore"] == ["id"]
+
+
+def test_a_first_plan_is_valid_as_it_is_and_with_every_setting(make_file: MakeFile) -> None:
+    plain = read_plan(make_file(FIRST, "plan.toml"))
+    bare = "\n".join(line for line in FIRST.splitlines() if not line.startswith("#"))
+    assert read_plan(make_file(bare, "bare.toml")) == plain
+    # What is commented out is a setting with its default, or an example.
+    settings = re.sub(r"^# (?=[a-z_]+ = |\[)", "", FIRST, flags=re.M)
+    settings = settings.replace("quantiles = 4\n[data.bins.a]\n", "")
+    whole = read_plan(make_file(settings, "whole.toml"))
+    assert whole.thresholds == plain.thresholds
+    assert whole.levels == plain.levels
+    assert whole.title == plain.title
+    assert [one.model for one in whole.synthesizers or ()] == ["dpmpm", "areal"]
+    assert whole.intruders == (IntruderPlan(known=("a",)),)
+    assert whole.analyses[0].formula == "a ~ county"
+
+
+def test_settings_in_a_first_plan_are_those_of_the_model(make_file: MakeFile) -> None:
+    settings = re.sub(r"^# (?=[a-z_]+ = |\[\[)", "", FIRST, flags=re.M)
+    settings = settings.replace("quantiles = 4\n", "").replace("cuts = [20, 40, 60, 80]\n", "")
+    settings = re.sub(r"^names = .*$", "", settings, flags=re.M)
+    shown = read_plan(make_file(settings, "whole.toml")).chosen_synthesizers()["dpmpm"]
+    assert us.DPMPM(**shown.own_settings()) == us.DPMPM()
+    taken = inspect.signature(us.DPMPM.fit).parameters
+    assert shown.fit_options() == {name: taken[name].default for name in shown.fit_options()}
+    assert set(shown.fit_options()) == {"chains", "warmup", "draws", "thin"}
+    assert shown.until is not None
+    assert us.Targets(**shown.until.model_dump()) == us.Targets()
+
+
+def test_a_plan_comes_back_from_toml(make_file: MakeFile) -> None:
+    text = (
+        FIRST
+        + """
+[[intruders]]
+known = ["a"]
+[[synthesizers]]
+model = "dpmpm"
+level_prior = { county = 2.0, a = [0.5, 1] }
+until = { ess = 500 }
+[data.bins.b]
+quantiles = 4
+"""
+    )
+    plan = read_plan(make_file(text, "plan.toml"))
+    assert read_plan(make_file(plan_as_toml(plan), "again.toml")) == plan
+
+
+def test_all_mistakes_of_a_plan_at_once(make_file: MakeFile) -> None:
+    text = """
+sedd = 1
+sets = 0
+seed = -1
+[data]
+file = "data.csv"
+synthesize = []
+[[synthesizers]]
+model = "dpmpn"
+[[synthesizers]]
+model = "areal"
+n_cluster = 3
+chains = 0
+name = "NUL"
+[[synthesizers]]
+model = "dpmpm"
+sampler = "slow"
+level_prior = -1
+[[synthesizers]]
+chains = 3
+[[intruders]]
+known = []
+[[analyses]]
+formula = "a ~ b"
+train = 2.5
+[levels]
+repeat = 3
+[thresholds]
+match_risk_pass = -1
+"""
+    with pytest.raises(SettingError) as caught:
+        read_plan(make_file(text, "plan.toml"))
+    said = str(caught.value)
+    for part in (
+        "found 15:",
+        '"sedd" is not a key here (nearest: "seed")',
+        '"sets" should be greater',
+        '"seed" should be greater',
+        '"data.synthesize"',
+        '"synthesizers[1].model" should be one of dpmpm, areal (nearest: "dpmpm")',
+        '"synthesizers[2].n_cluster" is not a key here (nearest: "n_clusters")',
+        '"synthesizers[2].chains" should be greater',
+        '"synthesizers[2].name" should be 1 to 40 small letters',
+        "\"synthesizers[3].sampler\" should be 'collapsed' or 'blocked'",
+        '"synthesizers[3].level_prior" should be a number above zero',
+        '"synthesizers[4]" needs a key model',
+        '"intruders[1].known"',
+        '"analyses[1].train" should be a number of records',
+        '"levels.repeat" is not a key here (nearest: "repeats")',
+        '"thresholds.match_risk_pass" should be greater',
+    ):
+        assert part in said, part
+
+
+def test_two_synthesizers_of_one_name(make_file: MakeFile) -> None:
+    text = FIRST + '[[synthesizers]]\nmodel = "dpmpm"\n' * 2
+    with pytest.raises(SettingError, match="same name"):
+        read_plan(make_file(text, "plan.toml"))
+    text = FIRST + '[[synthesizers]]\nmodel = "dpmpm"\n[[synthesizers]]\nmodel = "dpmpm"\nname="b"'
+    plan = read_plan(make_file(text, "plan.toml"))
+    assert list(plan.chosen_synthesizers()) == ["dpmpm", "b"]
+
+
+def test_a_plan_without_synthesizers_has_those_of_the_paper(make_file: MakeFile) -> None:
+    plan = read_plan(make_file(FIRST, "plan.toml"))
+    assert list(plan.chosen_synthesizers()) == ["dpmpm", "areal"]
+    assert list(plan.chosen_synthesizers(patterns=False)) == ["dpmpm"]
+
+
+def test_a_plan_can_name_bundled_data(make_file: MakeFile, tmp_path: Path) -> None:
+    text = '[data]\nfile = "bundled:ce-like"\nsynthesize = ["county"]\n'
+    options = read_plan(make_file(text, "plan.toml")).data.reading_options(tmp_path)
+    data = read_microdata(**options)
+    assert data.fingerprint() == us.load_ce_like().fingerprint()
+    assert options["codebook"].reviewed
+    other = read_plan(make_file(text.replace("ce-like", "ce-lice"), "plan.toml"))
+    with pytest.raises(SettingError, match='nearest: "ce-like"'):
+        other.data.reading_options(tmp_path)
 
 
 def test_a_plan_reads_the_data_beside_it(make_file: MakeFile) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from understudy.risk.lattice import risk_lattice
     from understudy.risk.levels import inherent_risk
     from understudy.risk.without_rows import attribution_risk
+    from understudy.study import Study
     from understudy.synthesis.diagnostics import Targets
     from understudy.synthesis.dpmpm import DPMPM
     from understudy.synthesis.reference_levels import Perfect, Uniform
@@ -52,6 +53,7 @@ __all__ = [
     "DPMPM",
     "Microdata",
     "Perfect",
+    "Study",
     "SyntheticSets",
     "Targets",
     "Uniform",
@@ -82,6 +84,7 @@ _HOME = {
     "DPMPM": "understudy.synthesis.dpmpm",
     "Microdata": "understudy.microdata.table",
     "Perfect": "understudy.synthesis.reference_levels",
+    "Study": "understudy.study",
     "SyntheticSets": "understudy.microdata.table",
     "Targets": "understudy.synthesis.diagnostics",
     "Uniform": "understudy.synthesis.reference_levels",

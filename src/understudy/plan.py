@@ -1,23 +1,56 @@
-"""The plan of a study, read from a TOML file: which data, which columns play which part.
+"""The plan of a study, read from a TOML file: data, synthesizers, intruders, analyses, thresholds.
 
-Every key that a plan may have is in `plan_text`, which writes a first plan with an explanation
-beside each. Paths in a plan are relative to the plan's own folder.
+Only ``[data]`` must be there; everything else has a default. `first_plan.plan_text` writes a plan
+in which every key is explained. Paths in a plan are relative to the plan's own folder.
+
+Left out, the synthesizers are the DPMPM and the DP-areal with their defaults (where nothing is
+kept, the DPMPM alone: the DP-areal needs patterns), the intruder is the worst that the data allow
+for, one who knows every kept variable, and there is no regression.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
-from understudy.errors import quoted_list, visible
+from understudy.errors import SettingError, nearest, quoted
 from understudy.microdata.bins import Bins
-from understudy.settings import Settings, read_settings, toml_key, toml_text
+from understudy.microdata.codebook import Codebook, codebook_from
+from understudy.randomness import check_seed
+from understudy.report.verdict import Thresholds
+from understudy.settings import Settings, one_mistake, read_settings, settings_from
 
-__all__ = ["DataPlan", "StudyPlan", "plan_text", "read_plan"]
+__all__ = [
+    "AnalysisPlan",
+    "ArealPlan",
+    "DPMPMPlan",
+    "DataPlan",
+    "IntruderPlan",
+    "LevelsPlan",
+    "ModelPlan",
+    "StudyPlan",
+    "SynthesizerPlan",
+    "UntilPlan",
+    "plan_from",
+    "read_plan",
+]
+
+BUNDLED = "bundled:"
+WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+LevelPrior = Annotated[
+    Positive | dict[str, Positive | Annotated[tuple[Positive, ...], Field(strict=False)]],
+    one_mistake("should be a number above zero, or by variable one or several of them"),
+]
+Train = Annotated[
+    Annotated[int, Field(ge=1)] | Literal["auto", "all"],
+    one_mistake('should be a number of records, "auto" or "all"'),
+]
 
 
 class DataPlan(Settings):
@@ -39,17 +72,174 @@ class DataPlan(Settings):
     def reading_options(self, folder: Path) -> dict[str, Any]:
         """Give the arguments of `understudy.read_microdata`, paths made relative to a folder."""
         options: dict[str, Any] = {name: getattr(self, name) for name in type(self).model_fields}
-        options["source"] = folder / options.pop("file")
-        for name in ("codebook", "catalog"):
-            if options[name] is not None:
-                options[name] = folder / options[name]
+        options["source"], bundled = self._source(folder)
+        del options["file"]
+        if self.catalog is not None:
+            options["catalog"] = folder / self.catalog
+        options["codebook"] = codebook_from(folder / self.codebook) if self.codebook else bundled
         return options
+
+    def _source(self, folder: Path) -> tuple[Path, Codebook | None]:
+        """Find the file, and the codebook that comes with bundled data."""
+        if not self.file.startswith(BUNDLED):
+            return folder / self.file, None
+        from understudy.microdata.bundled import BUNDLED_DATA
+
+        name = self.file.removeprefix(BUNDLED)
+        if name not in BUNDLED_DATA:
+            raise SettingError(
+                expected=f"bundled data: {', '.join(BUNDLED + one for one in BUNDLED_DATA)}",
+                came=f"{quoted(self.file)}{nearest(name, BUNDLED_DATA)}",
+                do="use a name from the list, or the path of a file",
+            )
+        return BUNDLED_DATA[name]
+
+
+class UntilPlan(Settings):
+    """When chains may end early, and how long to go on; see `understudy.Targets`."""
+
+    rhat: float = Field(default=1.01, gt=1, allow_inf_nan=False)
+    ess: float = Field(default=400.0, gt=0, allow_inf_nan=False)
+    most_draws: int = Field(default=20_000, ge=4)
+
+
+class SynthesizerPlan(Settings):
+    """What every synthesizer has: a name, chains, and how long they run.
+
+    Settings that are left out are the model's own defaults.
+    """
+
+    name: str | None = None
+    chains: int | None = Field(default=None, ge=1)
+    warmup: int | None = Field(default=None, ge=0)
+    draws: int | None = Field(default=None, ge=4)
+    thin: int | None = Field(default=None, ge=1)
+    until: UntilPlan | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _name_of_a_folder(cls, name: str | None) -> str | None:
+        if name is not None and (
+            not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", name) or WINDOWS_NAMES.fullmatch(name)
+        ):
+            raise ValueError(
+                "should be 1 to 40 small letters, digits, - and _ (not con, nul, com1 ...)"
+            )
+        return name
+
+    def own_settings(self) -> dict[str, Any]:
+        """Settings of the model itself that are not left out."""
+        shared = {*SynthesizerPlan.model_fields, "model"}
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: one for name, one in given.items() if name not in shared and one is not None}
+
+    def fit_options(self) -> dict[str, Any]:
+        """How long the chains run, where that is not left out."""
+        given = {name: getattr(self, name) for name in ("chains", "warmup", "draws", "thin")}
+        return {name: one for name, one in given.items() if one is not None}
+
+
+class DPMPMPlan(SynthesizerPlan):
+    """A DPMPM; see `understudy.DPMPM` for each setting."""
+
+    model: Literal["dpmpm"]
+    n_classes: int | None = Field(default=None, ge=1)
+    concentration_prior: tuple[Positive, Positive] | None = None
+    level_prior: LevelPrior | None = None
+    sampler: Literal["collapsed", "blocked"] | None = None
+    class_draw: Literal["kept", "full", "prior"] | None = None
+
+
+class ArealPlan(SynthesizerPlan):
+    """A DP-areal; see `understudy.DPAreal` for each setting."""
+
+    model: Literal["areal"]
+    n_clusters: int | None = Field(default=None, ge=1)
+    variant: Literal["text", "script"] | None = None
+
+
+ModelPlan = Annotated[DPMPMPlan | ArealPlan, Field(discriminator="model")]
+
+
+class IntruderPlan(Settings):
+    """What an intruder knows besides the true label: some of the kept variables."""
+
+    known: tuple[str, ...] = Field(min_length=1)
+
+
+class AnalysisPlan(Settings):
+    """A regression that analysts will run; see `understudy.regression_utility`."""
+
+    formula: str
+    family: Literal["ordered-logit", "logistic", "linear"] = "ordered-logit"
+    train: Train = "auto"
+
+
+class LevelsPlan(Settings):
+    """How the data's own Min and Max levels are drawn."""
+
+    repeats: int = Field(default=100, ge=1)
 
 
 class StudyPlan(Settings):
-    """A whole study."""
+    """A whole study.
 
+    Attributes
+    ----------
+    title : str
+        Stands on the report.
+    sets : int
+        How many synthetic sets each synthesizer draws (the paper's m).
+    seed : int, optional
+        Makes everything repeatable. It is internal: whoever has it can redraw a release.
+    data, synthesizers, intruders, analyses, levels, thresholds
+        The sections of the plan.
+    """
+
+    title: str = Field(default="A study of synthetic data", min_length=1, max_length=200)
+    sets: int = Field(default=20, ge=1, le=1000)
+    seed: int | None = Field(default=None, ge=0, lt=2**128)
     data: DataPlan
+    synthesizers: tuple[ModelPlan, ...] | None = None
+    intruders: tuple[IntruderPlan, ...] | None = None
+    analyses: tuple[AnalysisPlan, ...] = ()
+    levels: LevelsPlan = LevelsPlan()
+    thresholds: Thresholds = Thresholds()
+
+    @model_validator(mode="after")
+    def _check(self) -> StudyPlan:
+        if self.synthesizers == ():
+            raise ValueError("has an empty list of synthesizers: leave it out for the default ones")
+        if self.analyses and self.sets < 2:
+            raise ValueError("has analyses, and one set: intervals need at least two sets")
+        names = [one.name or one.model for one in self.synthesizers or ()]
+        if len(set(names)) < len(names):
+            raise ValueError("has two synthesizers of the same name: give each a name of its own")
+        return self
+
+    def with_seed(self, seed: int | None) -> StudyPlan:
+        """Give the same plan with another seed, or with its own for None."""
+        return self if seed is None else self.model_copy(update={"seed": check_seed(seed)})
+
+    def chosen_synthesizers(self, *, patterns: bool = True) -> dict[str, DPMPMPlan | ArealPlan]:
+        """Give the synthesizers by name, the default ones where the plan has none.
+
+        Parameters
+        ----------
+        patterns : bool
+            Whether the data have kept variables.
+        """
+        if self.synthesizers is not None:
+            return {one.name or one.model: one for one in self.synthesizers}
+        chosen: dict[str, DPMPMPlan | ArealPlan] = {"dpmpm": DPMPMPlan(model="dpmpm")}
+        if patterns:
+            chosen["areal"] = ArealPlan(model="areal")
+        return chosen
+
+
+def plan_from(content: Mapping[str, Any]) -> StudyPlan:
+    """Check a plan that is given as a mapping, such as parsed TOML; say all that is wrong."""
+    return settings_from(dict(content), StudyPlan, "plan")
 
 
 def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
@@ -65,117 +255,3 @@ def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
     StudyPlan
     """
     return read_settings(path, StudyPlan, "plan")
-
-
-def plan_text(
-    file: str,
-    columns: Sequence[str],
-    synthesize: Sequence[str],
-    ignore: Mapping[str, str],
-    codebook: str | None,
-    reading: Mapping[str, str] | None = None,
-) -> str:
-    """Write a first plan, with every key explained.
-
-    Parameters
-    ----------
-    file : str
-        The data, relative to the plan's folder.
-    columns : sequence of str
-        All columns of the file.
-    synthesize : sequence of str
-        Columns to synthesize; empty leaves the choice open.
-    ignore : mapping of str to str
-        Columns that cannot be used as they are, with the reason.
-    codebook : str, optional
-        File of the codebook, relative to the plan's folder.
-    reading : mapping of str to str, optional
-        How the file was read: ``encoding``, ``delimiter``, ``catalog``, where given.
-
-    Returns
-    -------
-    str
-        TOML with comments.
-    """
-    comments = [_comment(name, reason) for name, reason in ignore.items()]
-    return _PLAN.format(
-        columns=_one_line(f"columns of the file: {quoted_list(columns)}"),
-        file=toml_text(file),
-        synthesize=_list(synthesize),
-        choose="" if synthesize else "   # <- name at least one",
-        ignore=_list(ignore),
-        reasons="\n".join(comments) + "\n" if comments else "",
-        codebook=f"codebook = {toml_text(codebook)}"
-        if codebook
-        else '# codebook = "codebook.toml"',
-        encoding=_setting("encoding", "latin-1", reading),
-        delimiter=_setting("delimiter", ";", reading),
-        catalog=_setting("catalog", "formats.sas7bcat", reading),
-        example=toml_key(next(iter(columns), "income")),
-    )
-
-
-def _setting(key: str, example: str, given: Mapping[str, str] | None) -> str:
-    """Write a key with its value, or as a comment with an example."""
-    value = (given or {}).get(key)
-    return f"{key} = {toml_text(value)}" if value else f"# {key} = {toml_text(example)}"
-
-
-def _comment(name: str, reason: str) -> str:
-    return _one_line(f"#   {toml_text(name)}: {reason}")
-
-
-def _one_line(text: str) -> str:
-    """Fold a comment into one line that holds nothing a comment may not hold."""
-    return " ".join("".join(visible(character) for character in text).split())
-
-
-def _list(names: Sequence[str] | Mapping[str, str]) -> str:
-    return "[" + ", ".join(toml_text(name) for name in names) + "]"
-
-
-_PLAN = """\
-# A plan for understudy. Lines that start with # are explanations.
-# {columns}
-
-[data]
-# The confidential file: CSV (also .gz), Parquet, SAS (.sas7bdat, .xpt), Stata (.dta), SPSS (.sav).
-# A path is relative to the folder that this plan lies in.
-file = {file}
-
-# Columns that may not be published as they are. Synthetic values are drawn for them.
-synthesize = {synthesize}{choose}
-
-# Columns to publish as they are. Left out: every column that is neither synthesized nor ignored.
-# keep = ["gender", "age"]
-
-# Columns to leave out of everything: identifiers, free text, dates, weights.
-{reasons}ignore = {ignore}
-
-# Levels, their order, labels and missing codes, declared outside of the data. A release needs one.
-{codebook}
-
-# What to do with missing values: "error" refuses the data, "level" makes missing a level of its
-# own, "drop" leaves such records out.
-missing = "error"
-
-# Texts that mean missing, in any column. Without this, "NA" and "" are categories like any other.
-na = []
-
-# Levels that a categorical column declares and no record has: "error" asks, "keep" or "drop".
-unused_levels = "error"
-
-# How a text file is written, where that is not found by itself.
-{encoding}
-{delimiter}
-
-# The formats of a SAS file.
-{catalog}
-
-# Numbers become groups: quantiles, or cut points (a number at one belongs to the group above it).
-# [data.bins.{example}]
-# quantiles = 4
-# [data.bins.{example}]
-# cuts = [20, 40, 60, 80]
-# names = ["<20", "20-40", "40-60", "60-80", ">80"]
-"""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import SettingError
 
-__all__ = ["LARGEST_SEED", "check_seed", "stream", "unrepeatable_order"]
+__all__ = ["LARGEST_SEED", "check_seed", "child_seed", "stream", "unrepeatable_order"]
 
 LARGEST_SEED = 2**128 - 1
 
@@ -72,11 +72,34 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
     numpy.random.Generator
         On a Philox bit generator keyed by the seed and the path, its counter at zero.
     """
+    key = np.frombuffer(_digest(seed, path), dtype="<u8")
+    return np.random.Generator(np.random.Philox(key=key))
+
+
+def child_seed(seed: int, *path: str | int) -> int:
+    """Derive the seed of a part of a study from the seed of the whole.
+
+    Parameters
+    ----------
+    seed : int
+        From `check_seed`.
+    *path : str or int
+        The part's name, from the general to the particular.
+
+    Returns
+    -------
+    int
+        A seed that has nothing to do with those of other parts.
+    """
+    return int.from_bytes(_digest(seed, ("child", *path)), "little")
+
+
+def _digest(seed: int, path: tuple[str | int, ...]) -> bytes:
+    """Hash a seed and a path into 128 bits."""
     if any("\x00" in str(part) for part in path):
         raise ValueError("the name of a stream holds a NUL character")
     parts = [f"{'text' if isinstance(part, str) else 'number'} {part!s}" for part in (seed, *path)]
-    digest = hashlib.blake2b("\x00".join(parts).encode("utf-8"), digest_size=16).digest()
-    return np.random.Generator(np.random.Philox(key=np.frombuffer(digest, dtype="<u8")))
+    return hashlib.blake2b("\x00".join(parts).encode("utf-8"), digest_size=16).digest()
 
 
 def unrepeatable_order(n: int) -> NDArray[np.int64]:

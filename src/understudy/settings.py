@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 
 from understudy.errors import SettingError, nearest, quoted
 
-__all__ = ["Settings", "read_settings", "settings_from", "toml_key", "toml_text"]
+__all__ = ["Settings", "one_mistake", "read_settings", "settings_from", "toml_key", "toml_text"]
 
 MOST_PROBLEMS = 20
 
@@ -26,6 +26,18 @@ class Settings(BaseModel):
 
 
 Model = TypeVar("Model", bound=Settings)
+
+
+def one_mistake(text: str) -> WrapValidator:
+    """Let a value that may be of several kinds make one mistake, not one per kind."""
+
+    def check(value: Any, handler: Any) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            raise ValueError(text) from None
+
+    return WrapValidator(check)
 
 
 def read_settings(path: str | os.PathLike[str], model: type[Model], what: str) -> Model:
@@ -87,7 +99,7 @@ def settings_from(content: object, model: type[Model], what: str) -> Model:
             do="write the keys as text",
         ) from None
     except ValidationError as problem:
-        errors = problem.errors(include_input=False, include_url=False, include_context=False)
+        errors = problem.errors(include_input=False, include_url=False)
     said = [_problem(error, model) for error in errors[:MOST_PROBLEMS]]
     more = f" (and {len(errors) - len(said)} more)" if len(errors) > len(said) else ""
     raise SettingError(
@@ -103,44 +115,78 @@ def _place(problem: tomllib.TOMLDecodeError) -> str:
 
 
 def _problem(error: Any, model: type[Settings]) -> str:
+    where = _where(error["loc"], model)
     if error["type"] == "extra_forbidden":
         owner = _owner(model, error["loc"][:-1])
         allowed = list(owner.model_fields) if owner is not None else []
         close = nearest(str(error["loc"][-1]), allowed)
         if not close:  # it may be a level that landed in the wrong place
-            inside = _where(error["loc"][:-1])
+            inside = _where(error["loc"][:-1], model)
             return f"{quoted(inside)} has a key other than {', '.join(allowed)}"
-        return f"{quoted(_where(error['loc']))} is not a key here{close}"
-    where = _where(error["loc"])
+        return f"{quoted(where)} is not a key here{close}"
+    if error["type"] == "union_tag_invalid":
+        known = re.findall(r"'([^']+)'", error["ctx"]["expected_tags"])
+        given = str(error["ctx"]["tag"])
+        key = error["ctx"]["discriminator"].strip("'")
+        return f"{quoted(f'{where}.{key}')} should be one of {', '.join(known)}" + nearest(
+            given, known
+        )
     text = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")
     if error["type"] == "missing":
         text = "is missing"
+    elif error["type"] == "union_tag_not_found":
+        text = f"needs a key {error['ctx']['discriminator'].strip(chr(39))}"
     return f"{quoted(where)} {text}"
 
 
-def _where(path: Sequence[str | int]) -> str:
-    """Write where a mistake is; what stands below labels are levels, which are not shown."""
-    parts = [str(part) for part in path]
+def _where(path: Sequence[str | int], model: type[Settings]) -> str:
+    """Write where a mistake is; what stands below labels are levels, which are not shown.
+
+    Places in lists count from 1. Which kind of several a list's entry is, is not a key.
+    """
+    parts: list[str] = []
+    for place, part in enumerate(path):
+        if isinstance(part, int):
+            parts[-1:] = [f"{parts[-1] if parts else 'entry'}[{part + 1}]"]
+        elif not (place and isinstance(path[place - 1], int) and _tagged(model, path[:place])):
+            parts.append(str(part))
     if "labels" in parts:
         parts = parts[: parts.index("labels") + 1]
     return ".".join(parts) or "the file"
 
 
+def _tagged(model: type[Settings], path: Sequence[str | int]) -> bool:
+    """Tell whether a path leads to an entry that may be one of several models."""
+    return len(_models(model, path)) > 1
+
+
 def _owner(model: type[Settings], path: Iterable[str | int]) -> type[BaseModel] | None:
     """Find the model that a path of keys leads to."""
+    found = _models(model, path)
+    return found[0] if found else None
+
+
+def _models(model: type[Settings], path: Iterable[str | int]) -> list[type[BaseModel]]:
+    """Find all models that a path of keys may lead to."""
     kinds: list[Any] = [model]
     for part in path:
         inside: list[Any] = []
         for kind in kinds:
             if isinstance(kind, type) and issubclass(kind, BaseModel):
                 field = kind.model_fields.get(str(part))
-                # A part that is no field is a key of a mapping to this model.
+                # A part that is no field is a key of a mapping to this model, or its kind.
                 inside += _unpacked(field.annotation) if field else [kind]
             else:
                 inside += _unpacked(kind)
-        kinds = inside
-    models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
-    return models[0] if models else None
+        kinds = [kind for kind in inside if _is_kind(kind, part)] or inside
+    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+
+
+def _is_kind(kind: Any, part: str | int) -> bool:
+    """Tell whether one of a model's keys may only be this word, which names its kind."""
+    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        return False
+    return any(get_args(field.annotation) == (part,) for field in kind.model_fields.values())
 
 
 def _unpacked(annotation: Any) -> list[Any]:

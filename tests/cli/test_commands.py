@@ -6,20 +6,16 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import understudy
 from tests.bad_inputs.cases import SECRET
 from tests.conftest import Command, MakeFile
-from understudy import Microdata, cli, load_ce_like
-from understudy.cli.output import fitting_progress
+from understudy import cli, load_ce_like
 from understudy.errors import ExitCode
 from understudy.microdata.codebook import codebook_from
 from understudy.plan import read_plan
-from understudy.synthesis.chains import Progress
-from understudy.synthesis.dpmpm import DPMPM, DPMPMFit
 
 
 @pytest.fixture
@@ -30,7 +26,7 @@ def survey(tmp_path: Path) -> Path:
 def test_help_and_version(command: Command) -> None:
     answer = command("--help")
     assert answer.code == 0
-    for word in ("check", "demo", "init"):
+    for word in ("check", "demo", "evaluate", "init", "run"):
         assert word in answer.out
     assert command("--version").out.strip() == understudy.__version__
     assert "--synthesize" in command("check", "--help").out
@@ -145,35 +141,6 @@ def test_init_into_a_folder_that_may_not_be_written(
     assert "Permission denied" in answer.err
 
 
-def test_demo_says_when_it_has_not_converged(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The whole way with chains that are far too short: every part is there, and the warning."""
-    long_enough = DPMPM.fit
-
-    def short(self: DPMPM, data: Microdata, **options: Any) -> DPMPMFit:
-        return long_enough(self, data, warmup=5, draws=10, thin=1, **options)
-
-    monkeypatch.setattr(DPMPM, "fit", short)
-    answer = command("demo", "--seed", 1, "--sets", 2)
-    assert answer.code == ExitCode.NOT_CONVERGED
-    assert "NOT CONVERGED" in answer.out
-    assert "note: " in answer.err
-    for part in ("6,208", "172.55", "worst of 5,320", "Identification risk", "Table utility"):
-        assert part in answer.out
-
-
-def test_progress_of_a_fit_on_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with fitting_progress() as show:
-        assert show is not None
-        show(Progress(5, 10, 1.0, 1.0, None))
-        show(Progress(10, 10, 2.0, 0.0, 1.01))
-    assert "Fitting" in capsys.readouterr().err
-
-
 def test_interruption(command: Command, survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -214,7 +181,7 @@ def test_closed_output_while_a_command_prints(
         raise BrokenPipeError
 
     monkeypatch.setattr("understudy.cli.check.say", broken)
-    monkeypatch.setattr(cli, "_drop_output", lambda: dropped.append(True))
+    monkeypatch.setattr(cli, "_drop", lambda: dropped.append(True))
     with pytest.raises(SystemExit) as ended:
         cli.main(["check", os.fspath(survey)])
     assert ended.value.code == 0

@@ -223,3 +223,78 @@ def label_probability(
             product *= tables[len(kept) + variable][level]
         above += product
     return above / below
+
+
+def split_merge_moves(
+    rows: Rows, classes: list[list[int]], priors: Priors, concentration: float
+) -> Iterator[tuple[float, float, list[list[int]], bool]]:
+    """Give all that one split or merge can propose from a partition of numbered records.
+
+    Every pair of records, every order of the others and every allocation: the probability that
+    this is proposed, the log acceptance ratio, the partition it leads to, whether it is a split.
+    """
+
+    def log_target(parts: list[list[int]]) -> float:
+        total = len(parts) * log(concentration)
+        for members in parts:
+            total += lgamma(len(members)) + log_marginal([rows[one] for one in members], priors)
+        return total
+
+    def log_chance(sides: tuple[list[int], list[int]], order: Sequence[int]) -> float:
+        """Log probability that this order is allocated to these sides, the seeds being first."""
+        built = ([sides[0][0]], [sides[1][0]])
+        total = 0.0
+        for record in order:
+            weights = []
+            for side in built:
+                held = [rows[one] for one in side]
+                before, after = (log_marginal(one, priors) for one in (held, [*held, rows[record]]))
+                weights.append(len(side) * np.exp(after - before))
+            chosen = 0 if record in sides[0] else 1
+            total += log(weights[chosen] / sum(weights))
+            built[chosen].append(record)
+        return total
+
+    n_records = len(rows)
+    for first, second in itertools.permutations(range(n_records), 2):
+        of_first = next(one for one in classes if first in one)
+        of_second = next(one for one in classes if second in one)
+        split = of_first is of_second
+        others = [one for one in range(n_records) if one not in {first, second}]
+        free = [one for one in others if one in of_first or one in of_second]
+        rest = [one for one in classes if one is not of_first and one is not of_second]
+        orders = list(itertools.permutations(free))
+        chance = 1.0 / (n_records * (n_records - 1) * len(orders))
+        for order in orders:
+            if split:
+                allocations = itertools.product((0, 1), repeat=len(free))
+            else:
+                allocations = iter([tuple(int(one in of_second) for one in free)])
+            for allocation in allocations:
+                sides = ([first], [second])
+                for record, side in zip(free, allocation, strict=True):
+                    sides[side].append(record)
+                log_proposal = log_chance(sides, order)
+                apart, together = [*rest, *sides], [*rest, [*sides[0], *sides[1]]]
+                log_ratio = log_target(apart) - log_target(together) - log_proposal
+                if split:
+                    yield chance * np.exp(log_proposal), log_ratio, apart, True
+                else:
+                    yield chance, -log_ratio, together, False
+
+
+def split_merge_transitions(
+    rows: Rows, classes: list[list[int]], priors: Priors, concentration: float
+) -> dict[tuple[tuple[tuple[int, ...], ...], ...], float]:
+    """Exact probabilities of all partitions after one split or merge."""
+
+    def named(parts: list[list[int]]) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        return key_of([[rows[one] for one in members] for members in parts])
+
+    found = {named(classes): 0.0}
+    for chance, log_ratio, leads_to, _ in split_merge_moves(rows, classes, priors, concentration):
+        accepted = chance * min(1.0, float(np.exp(log_ratio)))
+        key = named(leads_to)
+        found[key] = found.get(key, 0.0) + accepted
+        found[named(classes)] += chance - accepted
+    return found

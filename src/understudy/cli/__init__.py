@@ -6,12 +6,11 @@ goes wrong ends here, in one message on the error stream and one exit code.
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cyclopts import App, CycloptsError, UnknownOptionError
@@ -30,7 +29,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command("understudy.cli.check:check", help="Show what is in a file, and what to do about it.")
-app.command("understudy.cli.demo:demo", help="Show the program at work on the bundled data.")
+app.command("understudy.cli.demo:demo", help="Run a whole study on the bundled data.")
 app.command(
     "understudy.cli.evaluate:evaluate", help="Measure what synthetic files of any tool give away."
 )
@@ -38,6 +37,7 @@ app.command("understudy.cli.init:init", help="Write a commented plan and a draft
 app.command(
     "understudy.cli.release:release", help="Make the public folder of a study, if it may leave."
 )
+app.command("understudy.cli.run:run", help="Run a whole study from a plan; goes on where it was.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     code = _run(list(sys.argv[1:] if arguments is None else arguments))
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_output()
+    except OSError:  # its reader, or the terminal, has gone
+        _drop()
     sys.exit(code)
 
 
@@ -69,7 +69,7 @@ def _run(arguments: list[str]) -> ExitCode:
     except CycloptsError as problem:
         return _say(_usage(problem, arguments), ExitCode.WRONG_INPUT)
     except BrokenPipeError:
-        _drop_output()
+        _drop()
         return ExitCode.DONE
     except KeyboardInterrupt:
         return _say("Interrupted. Nothing half-written was left behind.", ExitCode.INTERRUPTED)
@@ -78,7 +78,8 @@ def _run(arguments: list[str]) -> ExitCode:
 
 
 def _say(text: str, code: ExitCode) -> ExitCode:
-    print(f"understudy: {text}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):  # the terminal may be gone
+        print(f"understudy: {text}", file=sys.stderr)  # noqa: T201
     return code
 
 
@@ -116,9 +117,10 @@ def _fault(problem: Exception) -> str:
     )
 
 
-def _drop_output() -> None:
-    """Send the rest of the output nowhere: its reader has gone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop() -> None:
+    from understudy.cli.output import drop_output
+
+    drop_output()
 
 
 @contextmanager
@@ -126,7 +128,8 @@ def _plain_warnings() -> Iterator[None]:
     """Show warnings as one plain line each."""
 
     def show(text: Warning | str, *_: object, **__: object) -> None:
-        print(f"note: {text}", file=sys.stderr)  # noqa: T201
+        with suppress(OSError):
+            print(f"note: {text}", file=sys.stderr)  # noqa: T201
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from understudy.microdata.delimited import Progress
 
 if TYPE_CHECKING:
-    from understudy.synthesis.chains import Progress as RunProgress
+    from understudy.progress import StudyProgress, Tell
 
 __all__ = [
-    "fitting_progress",
+    "drop_output",
     "in_bytes",
+    "in_time",
     "paragraph",
     "reading_progress",
     "say",
+    "say_aside",
     "say_json",
+    "study_progress",
     "table",
 ]
 
@@ -30,6 +34,18 @@ WIDTH = 88
 def say(text: str = "") -> None:
     """Print a line of a result."""
     print(text)  # noqa: T201
+
+
+def say_aside(text: str) -> None:
+    """Print a line beside the results, on the error stream; its reader may have gone."""
+    with suppress(OSError):
+        print(text, file=sys.stderr)  # noqa: T201
+        sys.stderr.flush()
+
+
+def drop_output() -> None:
+    """Send the rest of the output nowhere: its reader has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_json(content: Any) -> None:
@@ -67,24 +83,57 @@ def in_bytes(number: float) -> str:
     return f"{number:,.1f} TB"
 
 
+def in_time(seconds: float) -> str:
+    """Show how long something takes, no finer than anybody needs."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class _Patient:
+    """A stream whose writes may fail: the terminal behind it can be closed while a study runs."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 @contextmanager
-def fitting_progress() -> Iterator[Callable[[RunProgress], None] | None]:
-    """Show a bar on the error stream while chains run; nothing without a terminal."""
+def study_progress() -> Iterator[Tell | None]:
+    """Show on the error stream how far a study is; nothing without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
-    columns = ("Fitting", BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"))
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("starting", total=None)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
+    console = Console(file=cast("IO[str]", _Patient(sys.stderr)))
+    with Bars(*columns, console=console, transient=True) as bars:
+        whole = bars.add_task("Study", total=None, left="")
+        part = bars.add_task("starting", total=None, left="")
 
-        def show(run: RunProgress) -> None:
-            worst = "" if run.rhat is None else f", R-hat so far {run.rhat:.3f}"
-            said = f"sweep {run.sweep:,} of {run.n_sweeps:,}, {run.seconds_left:.0f} s left{worst}"
-            bars.update(task, completed=run.sweep, total=run.n_sweeps, description=said)
+        def show(now: StudyProgress) -> None:
+            done = now.step - 1 + (now.share or 0.0)
+            said = f"step {now.step} of {now.steps}, about {in_time(now.study_seconds_left)} left"
+            bars.update(whole, completed=done, total=now.steps, left=said)
+            said = ", ".join(filter(None, [f"{in_time(now.seconds_left)} left", now.remark]))
+            total = None if now.share is None else 1.0
+            bars.update(
+                part, description=now.words, completed=now.share or 0.0, total=total, left=said
+            )
 
         yield show
 

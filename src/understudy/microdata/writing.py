@@ -116,7 +116,8 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
             do="give a path as text, without NUL characters",
         )
     target = Path(path)
-    name = check_name(target.name)
+    name = target.name
+    check_name(name)
     if target.is_symlink():
         raise OutputError(
             expected=f"a place of its own for the file {quoted(name)}",
@@ -142,14 +143,8 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     return target
 
 
-def check_name(name: str) -> str:
-    """Refuse a name of a file or folder that not every system can use.
-
-    Returns
-    -------
-    str
-        The checked name.
-    """
+def check_name(name: str) -> None:
+    """Refuse the name of a file or folder that not every system can use."""
     if (
         not name
         or name[-1] in " ."
@@ -166,7 +161,6 @@ def check_name(name: str) -> str:
             came=f"one of {len(name)} characters",
             do="choose a shorter name",
         )
-    return name
 
 
 @contextmanager

@@ -51,6 +51,7 @@ def table_findings(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
     found = table_utility(data, sets, seed=seed)
     orders = tuple(found.deviation)
     perfect = table_utility(data, _perfect_sets(data, seed), orders, repeats=1, seed=seed)
+    uniform = table_utility(data, _uniform_set(data, seed), orders, repeats=1, seed=seed)
     per_set = {
         order: found.per_set.filter(pl.col("order") == order)["deviation"].to_list()
         for order in orders
@@ -72,6 +73,7 @@ def table_findings(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
         signed=tuple(_signed(found.signed, order) for order in orders),
         signed_floor=tuple(_signed(perfect.signed, order) for order in orders),
         propensity_ratio=_propensity(data, sets, seed),
+        minimum=tuple(uniform.deviation[order] for order in orders),
         floor_spread=tuple(
             Spread(
                 mean=one.mean,
@@ -93,6 +95,16 @@ def _perfect_sets(data: Microdata, seed: int) -> SyntheticSets:
         for number in range(FLOOR_SETS)
     ]
     return SyntheticSets(data, np.stack(codes))
+
+
+def _uniform_set(data: Microdata, seed: int) -> SyntheticSets:
+    """One set of the level Min: every label drawn from all labels alike."""
+    generator = stream(seed, "report", "uniform")
+    codes = [
+        generator.integers(0, data.variable(name).n_levels, data.n_records, dtype=np.int32)
+        for name in data.synthesized
+    ]
+    return SyntheticSets(data, np.stack(codes, axis=-1)[None])
 
 
 def _table_rows(tables: pl.DataFrame) -> tuple[TableRow, ...]:

@@ -16,18 +16,16 @@ from typing import Any
 
 from understudy.report.findings import Findings, SynthesizerFindings
 from understudy.report.reasons import Reason, level_figure, table_ratios
+from understudy.report.sections.bearers import bearers_section
 from understudy.report.sections.fits import convergence_section, settings_section
+from understudy.report.sections.map import map_section
 from understudy.report.sections.risk import (
     attribute_section,
-    bearers_section,
     identification_section,
     joint_section,
 )
-from understudy.report.sections.utility import (
-    regression_section,
-    tables_section,
-    within_section,
-)
+from understudy.report.sections.utility import regression_section, tables_section
+from understudy.report.sections.within import within_section
 from understudy.report.verdict import Verdict
 from understudy.report.views import (
     Cell,
@@ -116,13 +114,14 @@ def _digest(script: str) -> str:
 
 def _sections(findings: Findings, verdict: Verdict) -> list[Section]:
     found: Sequence[Section | None] = [
+        map_section(findings),
         convergence_section(findings),
         tables_section(findings),
         regression_section(findings),
-        within_section(findings),
+        within_section(findings, verdict.thresholds.smallest_pattern),
         identification_section(findings) if findings.intruders else None,
         attribute_section(findings),
-        joint_section(findings),
+        joint_section(findings, verdict.thresholds),
         bearers_section(findings),
         settings_section(findings, verdict.thresholds),
     ]

@@ -84,7 +84,7 @@ class Panels:
 
     sorts: Sequence[tuple[str, str]]
     panels: Sequence[Panel]
-    legend: str
+    legend: Sequence[tuple[str, str, str]]  # words, colour of the page, dashes
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,9 @@ The folder is confidential: draws, seed and fingerprint of the data are in it.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
-import socket
 import warnings
 from pathlib import Path
 from typing import Any
@@ -27,14 +25,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import CheckpointError, CheckpointWarning, quoted, quoted_list
+from understudy.errors import CheckpointError, CheckpointWarning, quoted
+from understudy.saving import (
+    LOCK,
+    Lock,
+    differences,
+    make_folder,
+    read_manifest,
+    read_whole,
+    write_manifest,
+    write_whole,
+)
 
 __all__ = ["Arrays", "Checkpoint", "generator_arrays", "generator_from"]
 
 Arrays = dict[str, NDArray[Any]]
 FORMAT = 1
 MANIFEST = "manifest.json"
-LOCK = "lock"
 OURS = ("draws-", "state-", MANIFEST)  # how names of a run's files begin
 STATES_KEPT = 2
 
@@ -81,8 +88,9 @@ class Checkpoint:
     def __init__(self, folder: str | os.PathLike[str], identity: dict[str, Any]) -> None:
         self.folder = Path(folder)
         self._identity = json.loads(json.dumps(identity))
-        self._make_folder()
-        self._lock = self._take_lock()
+        make_folder(self.folder)
+        self._check_content()
+        self._lock = Lock(self.folder)
         try:
             self._chains = self._read_manifest()
             self._tidy()
@@ -103,9 +111,7 @@ class Checkpoint:
 
     def close(self) -> None:
         """Give the folder free for other processes."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._lock.close()
 
     def load(self, chain: int) -> tuple[list[Arrays], Arrays | None]:
         """Read what is complete of one chain: the draws of its segments, the state after them."""
@@ -139,9 +145,9 @@ class Checkpoint:
     def save(self, chain: int, number: int, draws: Arrays, state: Arrays) -> None:
         """Add a complete segment of a chain."""
         listed = self._chains.setdefault(str(chain), {"draws": [], "states": {}})
-        digest = self._write(self._name("draws", chain, number), _packed(draws))
+        digest = self._write(self._name("draws", chain, number), draws)
         listed["draws"] = [*listed["draws"][:number], digest]
-        digest = self._write(self._name("state", chain, number), _packed(state))
+        digest = self._write(self._name("state", chain, number), state)
         old = listed["states"]
         listed["states"] = {
             key: value for key, value in old.items() if number - STATES_KEPT < int(key) < number
@@ -152,15 +158,7 @@ class Checkpoint:
             if key not in listed["states"]:
                 (self.folder / self._name("state", chain, int(key))).unlink(missing_ok=True)
 
-    def _make_folder(self) -> None:
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as problem:
-            raise CheckpointError(
-                expected=f"a folder for the run at {quoted(self.folder.name)}",
-                came=f"a place where none can be made ({problem.strerror})",
-                do="choose another folder",
-            ) from None
+    def _check_content(self) -> None:
         strange = [
             entry.name
             for entry in self.folder.iterdir()
@@ -173,61 +171,22 @@ class Checkpoint:
                 do="choose another folder",
             )
 
-    def _take_lock(self) -> int | None:
-        try:
-            descriptor = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as problem:
-            raise CheckpointError(
-                expected=f"a folder that can be written at {quoted(self.folder.name)}",
-                came=f"one that cannot ({problem.strerror})",
-                do="choose another folder, or mend its permissions",
-            ) from None
-        try:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # no such locks on this system
-            return descriptor
-        except OSError:
-            holder = os.read(descriptor, 200).decode("utf-8", "replace")
-            os.close(descriptor)
-            raise CheckpointError(
-                expected=f"a folder that no other process is using at {quoted(self.folder.name)}",
-                came=f"one in use by {quoted(holder or 'another process')}",
-                do="wait for that process, or choose another folder; the lock of a process that "
-                "has died is given free by itself",
-            ) from None
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode())
-        return descriptor
-
     def _read_manifest(self) -> dict[str, Any]:
-        path = self.folder / MANIFEST
-        if not path.exists():
+        content = read_manifest(self.folder / MANIFEST, FORMAT, ("identity", "chains"))
+        if content is None:
             return {}
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            saved, chains = content["identity"], content["chains"]
-            known = content["format"] == FORMAT and content.pop("digest") == _digest(content)
-        except (ValueError, KeyError, TypeError, AttributeError, OSError):
-            known = False
-        if not known:
-            raise CheckpointError(
-                expected=f"the manifest of a saved run in {quoted(self.folder.name)}",
-                came="a file that is damaged or was written by something else",
-                do="choose an empty folder, or remove this one and run again",
-            )
+        saved = content["identity"]
         if self._identity.get("seed") is None:
             self._identity["seed"] = saved.get("seed")
-        different = _differences(saved, self._identity)
+        different = differences(saved, self._identity)
         if different:
             raise CheckpointError(
                 expected="a saved run with the same data, settings and versions",
                 came="one that differs in " + "; ".join(different),
                 do="go on with what the run was started with, or choose another folder",
             )
-        result: dict[str, Any] = chains
-        return result
+        chains: dict[str, Any] = content["chains"]
+        return chains
 
     def _tidy(self) -> None:
         """Remove what a process that died had begun or had not yet cleared away."""
@@ -242,48 +201,21 @@ class Checkpoint:
 
     def _write_manifest(self) -> None:
         content = {"format": FORMAT, "identity": self._identity, "chains": self._chains}
-        content["digest"] = _digest(content)
-        self._write(MANIFEST, json.dumps(content, indent=1).encode("utf-8"))
+        write_manifest(self.folder / MANIFEST, content)
 
     def _name(self, kind: str, chain: int, number: int) -> str:
         return f"{kind}-{chain}-{number:06d}.npz"
 
-    def _write(self, name: str, content: bytes) -> str:
-        """Write a file so that it is there wholly or not at all; give its digest."""
-        temporary = self.folder / f".{name}.part"
-        try:
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.folder / name)
-            _flush_folder(self.folder)
-        except OSError as problem:
-            temporary.unlink(missing_ok=True)
-            raise CheckpointError(
-                expected=f"room for {len(content):,} bytes in {quoted(self.folder.name)}",
-                came=f"a disk that did not take them ({problem.strerror})",
-                do="make room and run again; what was saved before is whole, and the run goes on "
-                "from there",
-            ) from None
-        return hashlib.blake2b(content, digest_size=32).hexdigest()
+    def _write(self, name: str, arrays: Arrays) -> str:
+        return write_whole(self.folder / name, _packed(arrays))
 
     def _read(self, name: str, digest: str) -> Arrays | None:
         """Read a file; None if it is not the one that was written."""
-        try:
-            content = (self.folder / name).read_bytes()
-        except OSError:
-            return None
-        if hashlib.blake2b(content, digest_size=32).hexdigest() != digest:
+        content = read_whole(self.folder / name, digest)
+        if content is None:
             return None
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return {key: arrays[key] for key in arrays.files}
-
-
-def _digest(content: dict[str, Any]) -> str:
-    """Digest of a manifest: a flipped bit in it must not go unnoticed."""
-    text = json.dumps(content, sort_keys=True).encode("utf-8")
-    return hashlib.blake2b(text, digest_size=32).hexdigest()
 
 
 def _packed(arrays: Arrays) -> bytes:
@@ -291,33 +223,3 @@ def _packed(arrays: Arrays) -> bytes:
     # mypy cannot tell the arrays from the function's own options
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make sure that a renaming survives a loss of power, where the system can do that."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _differences(saved: dict[str, Any], asked: dict[str, Any]) -> list[str]:
-    """Name what differs between two runs; values only where they are settings."""
-    found = []
-    for key in sorted({*saved, *asked}):
-        old, new = saved.get(key), asked.get(key)
-        if old == new:
-            continue
-        if isinstance(old, dict) and isinstance(new, dict):
-            found += _differences(old, new)
-        elif (
-            key in {"data", "seed"} or isinstance(old, list | dict) or isinstance(new, list | dict)
-        ):
-            found.append(quoted_list([key]))
-        else:
-            found.append(f"{quoted(key)} (saved {quoted(old)}, now {quoted(new)})")
-    return found

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from importlib.resources import as_file, files
+from importlib.resources import files
+from pathlib import Path
 
 from understudy.microdata.codebook import Codebook, VariableBook
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
 
-__all__ = ["load_ce_like"]
+__all__ = ["BUNDLED_DATA", "load_ce_like"]
 
 CODEBOOK = Codebook(
     reviewed=True,
@@ -31,6 +32,9 @@ CODEBOOK = Codebook(
         ),
     },
 )
+
+# File and codebook of each bundled sample, by the name that plans use.
+BUNDLED_DATA = {"ce-like": (Path(str(files(__package__) / "ce_like.csv.gz")), CODEBOOK)}
 
 
 def load_ce_like() -> Microdata:
@@ -56,5 +60,5 @@ def load_ce_like() -> Microdata:
     >>> data.n_records, len(data.patterns)
     (6208, 40)
     """
-    with as_file(files(__package__) / "ce_like.csv.gz") as path:
-        return read_microdata(path, synthesize=["county"], codebook=CODEBOOK)
+    path, codebook = BUNDLED_DATA["ce-like"]
+    return read_microdata(path, synthesize=["county"], codebook=codebook)

@@ -12,11 +12,12 @@ from html import escape
 
 import numpy as np
 
+from understudy.report.figures.canvas import DASHES as PLOT_DASHES
 from understudy.report.figures.canvas import LIGHT, Look, drawing, svg_of
 from understudy.report.findings import Findings, PatternShares, SynthesizerFindings
 from understudy.report.words import figure, percent, shown
 
-__all__ = ["distances_svg", "panel_svg"]
+__all__ = ["distances_svg", "panel_svg", "svg_dashes"]
 
 WIDE, HIGH = 200, 92  # units of a panel
 LEFT, TOP, BOTTOM = 24, 4, 12
@@ -65,7 +66,7 @@ def panel_svg(
         by_rank = [0.0] * len(rank)
         for label, share in zip(one.labels, one.synthetic, strict=True):
             by_rank[rank[label]] = share
-        dashes = DASHES[_dash_number(look)]
+        dashes = svg_dashes(look)
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
         parts.append(
             f'<path d="{_line(by_rank, across, highest)}" fill="none" '
@@ -86,10 +87,9 @@ def panel_svg(
     )
 
 
-def _dash_number(look: Look) -> int:
-    from understudy.report.figures.canvas import DASHES as ALL
-
-    return ALL.index(look.dashes)
+def svg_dashes(look: Look) -> str:
+    """A synthesizer's dashes as SVG writes them."""
+    return DASHES[PLOT_DASHES.index(look.dashes)]
 
 
 def _height(share: float, highest: float) -> float:

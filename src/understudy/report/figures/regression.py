@@ -14,7 +14,7 @@ from understudy.report.words import figure, percent, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["chosen_coefficients", "forest_svg", "predictions_svg"]
+__all__ = ["chosen_coefficients", "forest_svg", "interval_limits", "predictions_svg", "smoothed"]
 
 SMOOTH = 1.6  # bins: width of the kernel
 FEW_LEVELS = 12  # terms with fewer coefficients are all shown
@@ -128,6 +128,26 @@ def forest_svg(
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("coefficient, 95 % interval")
         return svg_of(canvas, name, "Intervals of coefficients", _forest_words(by_name, chosen))
+
+
+def interval_limits(
+    fitted: list[tuple[Look, Regression]], chosen: list[str]
+) -> tuple[float, float]:
+    """Ends of the horizontal axis that all chosen intervals fit into."""
+    wanted = set(chosen)
+    ends = [0.0]
+    for _, found in fitted:
+        for row in found.coefficients:
+            if row.name in wanted:
+                ends += [
+                    end
+                    for end in (row.original_lower, row.original_upper, row.combined_lower,
+                                row.combined_upper)
+                    if end is not None
+                ]  # fmt: skip
+    low, high = min(ends), max(ends)
+    pad = 0.04 * (high - low) or 1.0
+    return low - pad, high + pad
 
 
 def _interval(axes: Axes, at: float, colour: str, marker: str, middle: float | None,

@@ -14,7 +14,7 @@ from understudy.report.words import figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["deviation_svg", "draw_deviations", "signed_svg"]
+__all__ = ["density", "deviation_svg", "draw_deviations", "moments", "signed_svg"]
 
 HUNDRED = 100.0
 REACH = 0.995  # share of the cells that the axis has to show
@@ -150,11 +150,24 @@ def density(
         return np.zeros(1), np.zeros(1), 0.0
     middle = (edges[:-1] + edges[1:]) / 2
     total = counts.sum()
-    mean = float(counts @ middle / total)
-    spread = float(np.sqrt(counts @ (middle - mean) ** 2 / total))
+    _, spread, _ = moments(histogram)
     own = float(edges[1] - edges[0])
     width = own * max(1, round(2 * reach / own / MOST_BINS))
     half = int(np.ceil(reach / width)) + 1
     bins = (np.arange(-half, half + 2) - 0.5) * width
     shares, _ = np.histogram(middle, bins, weights=counts)
     return (bins[:-1] + bins[1:]) / 2, shares / total / width, spread
+
+
+def moments(histogram: Histogram) -> tuple[float, float, float]:
+    """Mean and standard deviation of the values, and the share of those that are zero."""
+    edges = np.asarray(histogram.edges, dtype=float)
+    counts = np.asarray(histogram.counts, dtype=float)
+    total = counts.sum()
+    if not counts.size or not total:
+        return 0.0, 0.0, 1.0
+    middle = (edges[:-1] + edges[1:]) / 2
+    mean = float(counts @ middle / total)
+    spread = float(np.sqrt(counts @ (middle - mean) ** 2 / total))
+    zero = (edges[:-1] < 0) & (edges[1:] > 0)
+    return mean, spread, float(counts[zero].sum() / total)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from understudy.report.figures.canvas import Look, looks
+from understudy.report.figures.chains import rhat_svg, trace_svg
 from understudy.report.findings import Convergence, Findings, SynthesizerFindings
 from understudy.report.verdict import Thresholds
 from understudy.report.views import (
     Block,
     Cell,
     Column,
+    Figure,
     Section,
     Table,
     name_cell,
@@ -31,16 +34,26 @@ def convergence_section(findings: Findings) -> Section:
     """Show whether the chains have converged."""
     return Section(
         key="convergence",
-        title="Have the chains converged?",
-        blocks=[_convergence_block(one) for one in findings.synthesizers],
+        title="Convergence of the chains",
+        blocks=[
+            _convergence_block(one, look, f"chains-{place}")
+            for place, (one, look) in enumerate(
+                zip(findings.synthesizers, looks(findings), strict=True)
+            )
+        ],
     )
 
 
-def _convergence_block(one: SynthesizerFindings) -> Block:
+def _convergence_block(one: SynthesizerFindings, look: Look, key: str) -> Block:
     found = one.convergence
+    drawn = [
+        trace_svg(trace, look, f"{key}-trace-{place}") for place, trace in enumerate(found.traces)
+    ]
+    rhats = rhat_svg(found, look, f"{key}-rhat")
     return Block(
         title=shown(one.title),
         reading=READING_CHAINS,
+        figures=[Figure(svg) for svg in (*drawn, rhats) if svg is not None],
         affected=() if found.converged else (shown(one.title),),
         remarks=_remarks(one, found),
         tables=[

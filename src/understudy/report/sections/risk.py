@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from understudy.errors import quoted_list
+from understudy.report.figures.canvas import looks
+from understudy.report.figures.places import risk_places
+from understudy.report.figures.risk import level_svg, places_svg
 from understudy.report.findings import (
     Findings,
     IdentificationFindings,
@@ -13,10 +16,12 @@ from understudy.report.findings import (
 )
 from understudy.report.reasons import level_figure, place_between
 from understudy.report.sections.utility import unconverged
+from understudy.report.thresholds import Thresholds
 from understudy.report.views import (
     Block,
     Cell,
     Column,
+    Figure,
     Section,
     Table,
     name_cell,
@@ -24,9 +29,9 @@ from understudy.report.views import (
     percent_cell,
     text_cell,
 )
-from understudy.report.words import percent, shown
+from understudy.report.words import shown
 
-__all__ = ["attribute_section", "bearers_section", "identification_section", "joint_section"]
+__all__ = ["attribute_section", "identification_section", "identified", "joint_section"]
 
 MEASURES = {
     "expected_match_risk": "Expected match risk",
@@ -56,12 +61,71 @@ def identification_section(findings: Findings) -> Section:
                 "and largest figure over a synthesizer's sets. Lines close to Max mean a risk "
                 "close to that of the exact table; for the false match rate Max is the lower "
                 "level.",
+                figures=_level_figures(findings, place),
                 tables=[_matches(findings, place)],
                 affected=unconverged(findings),
             )
             for place, one in enumerate(findings.intruders)
-        ],
+        ]
+        + _lattice(findings),
     )
+
+
+def _level_figures(findings: Findings, place: int) -> list[Figure]:
+    intruder = findings.intruders[place]
+    styles = looks(findings)
+    drawn = []
+    for measure, words in MEASURES.items():
+        found = []
+        for one, look in zip(findings.synthesizers, styles, strict=True):
+            own = identified(one, intruder)
+            if own is not None and measure in own.measures:
+                found.append((look, own.measures[measure]))
+        drawn.append(
+            level_svg(
+                words,
+                intruder.minimum.samples.get(measure),
+                intruder.maximum.samples.get(measure),
+                found,
+                f"levels-{place}-{measure.replace('_', '-')}",
+            )
+        )
+    return [Figure(svg) for svg in drawn if svg is not None]
+
+
+def _lattice(findings: Findings) -> list[Block]:
+    """Expected match risk for everything that an intruder might know."""
+    measured = [one for one in findings.synthesizers if one.risk.lattice]
+    if not measured:
+        return []
+    names = list(measured[0].risk.lattice)
+    rows = [
+        [
+            name_cell(name, 60),
+            *(number_cell(one.risk.lattice.get(name)) for one in measured),
+        ]
+        for name in names
+    ]
+    return [
+        Block(
+            title="Whatever an intruder may know",
+            reading="The expected match risk for every set of kept variables, the most dangerous "
+            "first: which knowledge an intruder has is an assumption, and this is what each would "
+            "be worth.",
+            tables=[
+                Table(
+                    "Expected match risk by knowledge",
+                    [
+                        Column("Known besides the true label", numeric=False),
+                        *(Column(shown(one.title)) for one in measured),
+                    ],
+                    rows,
+                    folded=len(rows) > 12,
+                )
+            ],
+            affected=unconverged(findings),
+        )
+    ]
 
 
 def _matches(findings: Findings, place: int) -> Table:
@@ -73,12 +137,12 @@ def _matches(findings: Findings, place: int) -> Table:
     for name, words in MEASURES.items():
         row = [text_cell(words), _level(intruder.minimum, name)]
         for one in findings.synthesizers:
-            found = _of(one, intruder)
+            found = identified(one, intruder)
             row.append(_spread(None if found is None else found.measures.get(name)))
         rows.append([*row, _level(intruder.maximum, name)])
     linked = [text_cell("Rows paired at random"), Cell("")]
     for one in findings.synthesizers:
-        found = _of(one, intruder)
+        found = identified(one, intruder)
         linked.append(number_cell(None if found is None else found.random_linkage))
     rows.append([*linked, Cell("")])
     return Table(
@@ -90,7 +154,9 @@ def _matches(findings: Findings, place: int) -> Table:
     )
 
 
-def _of(one: SynthesizerFindings, intruder: IntruderFindings) -> IdentificationFindings | None:
+def identified(
+    one: SynthesizerFindings, intruder: IntruderFindings
+) -> IdentificationFindings | None:
     """What this intruder learns from one synthesizer's sets."""
     return next((two for two in one.risk.identification if two.known == intruder.known), None)
 
@@ -116,6 +182,14 @@ def attribute_section(findings: Findings) -> Section | None:
         *([text_cell(one.title), *_attribute_cells(one, findings)] for one in judged),
         [text_cell("Max"), _level(levels.maximum, "attribute_matches"), *_blank(3)],
     ]
+    pairs = zip(findings.synthesizers, looks(findings), strict=True)
+    drawn = level_svg(
+        "Records whose label is the true one",
+        levels.minimum.samples.get("attribute_matches"),
+        levels.maximum.samples.get("attribute_matches"),
+        [(look, one.risk.attribute.matches) for one, look in pairs if one.risk.attribute],
+        "levels-attribute",
+    )
     first = judged[0].risk.attribute
     guess = 0.0 if first is None else first.most_frequent_label
     return Section(
@@ -127,6 +201,7 @@ def attribute_section(findings: Findings) -> Section | None:
             Block(
                 reading="The figure is the number of records whose synthetic label is the true "
                 "one. Histograms and lines as above.",
+                figures=[Figure(drawn)] if drawn is not None else [],
                 tables=[
                     Table(
                         "Records whose label is the true one",
@@ -166,7 +241,7 @@ def _attribute_cells(one: SynthesizerFindings, findings: Findings) -> list[Cell]
     ]
 
 
-def joint_section(findings: Findings) -> Section | None:
+def joint_section(findings: Findings, limits: Thresholds) -> Section | None:
     """Show what an intruder learns who holds all files at once."""
     if not findings.intruders or not any(one.risk.attribute for one in findings.synthesizers):
         return None
@@ -189,6 +264,7 @@ def joint_section(findings: Findings) -> Section | None:
                 reading="Compare the figure for all files with the levels for all files: the "
                 "place is 0 at Min and 1 at Max. A figure for all files far above that for one "
                 "means that every further file tells more about the same people.",
+                figures=_place_figures(findings, limits),
                 tables=[Table("Joint risk", columns, _joint_rows(findings))],
                 affected=unconverged(findings),
             )
@@ -196,11 +272,25 @@ def joint_section(findings: Findings) -> Section | None:
     )
 
 
+def _place_figures(findings: Findings, limits: Thresholds) -> list[Figure]:
+    styles = looks(findings)
+    drawn = [
+        places_svg("One file", risk_places(findings, styles), limits.match_risk_pass, "places-one"),
+        places_svg(
+            "All files",
+            risk_places(findings, styles, joint=True),
+            limits.joint_match_risk_pass,
+            "places-all",
+        ),
+    ]
+    return [Figure(svg) for svg in drawn if svg is not None]
+
+
 def _joint_rows(findings: Findings) -> list[list[Cell]]:
     rows = []
     for intruder in findings.intruders:
         for one in findings.synthesizers:
-            found = _of(one, intruder)
+            found = identified(one, intruder)
             if found is None:
                 continue
             alone = found.measures["expected_match_risk"].mean
@@ -243,82 +333,3 @@ def _joint_row(
         number_cell(high),
         Cell("–" if place is None else f"{place:.2f}".replace("-", "−"), sort=place),
     ]
-
-
-def bearers_section(findings: Findings) -> Section | None:
-    """List the patterns and records that carry the risk."""
-    blocks = [
-        _bearers(findings, one, found)
-        for one in findings.synthesizers
-        for found in one.risk.identification
-    ]
-    if not blocks:
-        return None
-    return Section(
-        key="bearers",
-        title="Who carries the risk",
-        lead="Confidential to the highest degree: rows of the confidential file and what their "
-        "owners have in common.",
-        blocks=blocks,
-    )
-
-
-def _bearers(findings: Findings, one: SynthesizerFindings, found: IdentificationFindings) -> Block:
-    total = found.measures["expected_match_risk"].mean or 0.0
-    kept = ", ".join(shown(name) for name in findings.data.kept)
-    remarks = []
-    if found.share_of_top_percent is not None:
-        remarks.append(
-            "The one record in a hundred with most of it carries "
-            f"{percent(found.share_of_top_percent)} of the expected match risk."
-        )
-    return Block(
-        title=f"{shown(one.title)}, known: {quoted_list(found.known)}",
-        reading="Patterns and records that contribute most to the expected match risk. A "
-        "pattern's share far above its share of records, or a record that is matched in most "
-        "sets, deserves a second look before release.",
-        remarks=remarks,
-        affected=() if one.convergence.converged else (shown(one.title),),
-        tables=[
-            Table(
-                f"Patterns ({kept}), the worst {len(found.patterns)}",
-                [
-                    Column("Pattern", numeric=False),
-                    Column("Records"),
-                    Column("Match risk"),
-                    Column("Share of it"),
-                    Column("True labels"),
-                ],
-                [
-                    [
-                        name_cell(", ".join(row.levels), 44),
-                        number_cell(row.records),
-                        number_cell(row.expected_match_risk),
-                        percent_cell(row.expected_match_risk / total if total else None),
-                        number_cell(row.attribute_matches),
-                    ]
-                    for row in found.patterns
-                ],
-                folded=True,
-            ),
-            Table(
-                f"Records, the worst {len(found.records)}",
-                [
-                    Column("Row of the file"),
-                    Column("Pattern", numeric=False),
-                    Column("Match probability"),
-                    Column("Label true in"),
-                ],
-                [
-                    [
-                        number_cell(row.row),
-                        name_cell(", ".join(row.levels), 44),
-                        number_cell(row.match_probability),
-                        percent_cell(row.label_right),
-                    ]
-                    for row in found.records
-                ],
-                folded=True,
-            ),
-        ],
-    )

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from understudy.report.figures.canvas import Look, looks
+from understudy.report.figures.regression import (
+    chosen_coefficients,
+    forest_svg,
+    interval_limits,
+    predictions_svg,
+)
+from understudy.report.figures.tables import deviation_svg, moments, signed_svg
 from understudy.report.findings import Findings, Regression, SynthesizerFindings
 from understudy.report.reasons import table_ratios
 from understudy.report.views import (
     Block,
     Cell,
     Column,
+    Figure,
     Section,
     Table,
     name_cell,
@@ -17,9 +26,15 @@ from understudy.report.views import (
 )
 from understudy.report.words import figure, shown
 
-__all__ = ["regression_section", "tables_section", "within_section"]
+__all__ = ["regression_section", "tables_section", "unconverged"]
 
 HUNDRED = 100.0  # the paper prints deviations divided by this
+FOREST_ROWS = 14  # of one drawing
+MOST_LABELS = 8  # in a panel's table
+FOREST_REMARK = (
+    "Grey: the original. Terms with many levels are shown by some of their coefficients, from the "
+    "least to the largest overlap; the tables have the others."
+)
 
 
 def unconverged(findings: Findings) -> list[str]:
@@ -29,6 +44,8 @@ def unconverged(findings: Findings) -> list[str]:
 
 def tables_section(findings: Findings) -> Section:
     """Show how far the tables are from the original's."""
+    styles = looks(findings)
+    orders = sorted({order for one in findings.synthesizers for order in one.utility.tables.orders})
     return Section(
         key="tables",
         title="Tables: global utility",
@@ -41,7 +58,20 @@ def tables_section(findings: Findings) -> Section:
                 "counts, mean over the sets, in hundreds as in the paper. The line across it is "
                 "the noise floor, what a perfect synthesizer scores: a bar that ends near it is as "
                 "good as can be.",
+                figures=[Figure(deviation_svg(findings, styles, "deviation"))],
                 tables=[_deviations(findings), _by_table(findings)],
+                affected=unconverged(findings),
+            ),
+            Block(
+                title="Signed deviations of single cells",
+                reading="Each curve shows how often cells of the synthetic tables hold so many "
+                "records more or fewer than the original's. The shaded curve is a perfect "
+                "synthesizer's; a curve beside it is shifted, a wider one is noisier.",
+                figures=[
+                    Figure(signed_svg(findings, styles, order, f"signed-{order}"))
+                    for order in orders
+                ],
+                tables=[_signed_table(findings, orders)],
                 affected=unconverged(findings),
             ),
         ],
@@ -78,6 +108,40 @@ def _deviations(findings: Findings) -> Table:
             Column("Ratio"),
         ],
         rows,
+    )
+
+
+def _signed_table(findings: Findings, orders: list[int]) -> Table:
+    """Summarize the signed deviations: their mean, spread, and share of cells that are exact."""
+    rows = []
+    for order in orders:
+        series = []
+        for one in findings.synthesizers:
+            tables = one.utility.tables
+            if order in tables.orders:
+                at = tables.orders.index(order)
+                series.append((shown(one.title), tables.signed[at]))
+                perfect = tables.signed_floor[at]
+        for title, histogram in [*series, ("perfect sets", perfect)]:
+            mean, spread, exact = moments(histogram)
+            rows.append(
+                [
+                    text_cell(f"{order}-way, {title}"),
+                    number_cell(mean, spread / 10 or None),
+                    number_cell(spread),
+                    percent_cell(exact),
+                ]
+            )
+    return Table(
+        "Signed deviations of cells",
+        [
+            Column("Tables", numeric=False),
+            Column("Mean"),
+            Column("Standard deviation"),
+            Column("Cells without deviation"),
+        ],
+        rows,
+        folded=True,
     )
 
 
@@ -126,21 +190,62 @@ def regression_section(findings: Findings) -> Section | None:
 
 
 def _regression_blocks(findings: Findings, place: int) -> list[Block]:
+    every = list(zip(findings.synthesizers, looks(findings), strict=True))
     fitted = [
         (one, one.utility.regressions[place])
-        for one in findings.synthesizers
+        for one, _ in every
         if len(one.utility.regressions) > place
     ]
     first = fitted[0][1]
+    drawn = [
+        (look, one.utility.regressions[place])
+        for one, look in every
+        if len(one.utility.regressions) > place
+    ]
+    response = first.formula.split("~", 1)[0].strip()
+    predictions = predictions_svg(drawn, f"predictions-{place}", response)
+    blocks = []
+    if predictions is not None:
+        blocks.append(
+            Block(
+                title=f"Predictions: {shown(first.formula)}",
+                reading="The model is fitted to the original and to each synthetic set, and "
+                "predicts records that it has not seen (for ordered categories: the expected "
+                "category). A curve that lies on the shaded one predicts alike.",
+                figures=[Figure(predictions)],
+                tables=[_overlaps(fitted)],
+                affected=unconverged(findings),
+            )
+        )
     return [
+        *blocks,
         Block(
             title=f"{shown(first.formula)} ({shown(first.family)}, {first.train:,} records)",
             reading="An interval from the synthetic sets should lie where the original's lies. "
             "The overlap is the mean share of either interval that both have in common: 100 % "
             "where they agree, 0 % where they are apart.",
-            tables=[_overlaps(fitted), *(_coefficients(one, found) for one, found in fitted)],
+            figures=_forests(drawn, f"forest-{place}"),
+            remarks=[FOREST_REMARK],
+            tables=[
+                *([_overlaps(fitted)] if predictions is None else []),
+                *(_coefficients(one, found) for one, found in fitted),
+            ],
             affected=unconverged(findings),
-        )
+        ),
+    ]
+
+
+def _forests(drawn: list[tuple[Look, Regression]], name: str) -> list[Figure]:
+    """Draw the chosen coefficients in columns of even length, all on one scale."""
+    chosen = chosen_coefficients(drawn)
+    if not chosen:
+        return []
+    number = max(1, -(-len(chosen) // FOREST_ROWS))
+    length = -(-len(chosen) // number)
+    limits = interval_limits(drawn, chosen)
+    return [
+        Figure(forest_svg(drawn, chosen[start : start + length], f"{name}-{start}", limits))
+        for start in range(0, len(chosen), length)
     ]
 
 
@@ -207,41 +312,3 @@ def _interval(low: float | None, high: float | None) -> Cell:
     if low is None or high is None:
         return Cell("–", sort=float("-inf"))
     return Cell(f"{figure(low, 0.05)} to {figure(high, 0.05)}", sort=low)
-
-
-def within_section(findings: Findings) -> Section:
-    """Show whether the labels of each pattern keep their distribution."""
-    return Section(
-        key="within",
-        title="Labels within patterns",
-        lead="A pattern is one combination of the kept variables. What the labels look like inside "
-        "each is what a synthesizer smooths, and what a reader of the released data will look at.",
-        blocks=[
-            Block(
-                reading="The distance is the share of a pattern's records whose label would have "
-                "to change to get the original's distribution back (total variation); the noise "
-                "floor is what chance alone makes of it for a perfect synthesizer.",
-                tables=[_patterns(findings)],
-                affected=unconverged(findings),
-            )
-        ],
-    )
-
-
-def _patterns(findings: Findings) -> Table:
-    columns = [Column("Pattern", numeric=False), Column("Records")]
-    for one in findings.synthesizers:
-        title = shown(one.title)
-        columns += [Column(f"{title}: distance"), Column("floor"), Column("s.d. above")]
-    rows = []
-    for place, pattern in enumerate(findings.data.patterns):
-        row = [name_cell(", ".join(pattern.levels), 40), number_cell(pattern.records)]
-        for one in findings.synthesizers:
-            within = one.utility.within
-            row += [
-                number_cell(within.distance[place], 0.005),
-                number_cell(within.noise_floor[place], 0.005),
-                number_cell(within.spreads_above[place], 0.5, missing="never by chance"),
-            ]
-        rows.append(row)
-    return Table("Distance of every pattern", columns, rows, folded=True)

@@ -1,0 +1,84 @@
+"""The synthesizers that a plan chose: made ready to fit, and what is kept of their fits."""
+
+from __future__ import annotations
+
+import inspect
+import io
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from understudy.errors import SettingError, quoted
+from understudy.microdata.table import SyntheticSets
+from understudy.plan import ArealPlan, DPMPMPlan
+from understudy.report import collecting
+from understudy.report.findings import Convergence
+from understudy.synthesis.diagnostics import Targets
+from understudy.synthesis.registry import MODELS, load_model
+
+__all__ = ["Chosen", "convergence", "set_files"]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A synthesizer of the plan: the model's settings, and how long its chains run."""
+
+    title: str
+    kind: str
+    model: Any
+    options: dict[str, Any]
+
+    @classmethod
+    def of(cls, name: str, chosen: DPMPMPlan | ArealPlan, sets: int) -> Chosen:
+        """Make the model, and check that there will be a draw for every set."""
+        model = load_model(chosen.model)(**chosen.own_settings())
+        taken = inspect.signature(model.fit).parameters
+        options = {one: taken[one].default for one in ("chains", "warmup", "draws", "thin")}
+        options |= chosen.fit_options()
+        if sets > options["chains"] * options["draws"]:
+            raise SettingError(
+                expected=f"at least as many draws of {quoted(name)} as there are sets, {sets:,}",
+                came=f"{options['chains']:,} chains of {options['draws']:,} draws",
+                do="keep more draws, or ask for fewer sets",
+            )
+        until = None if chosen.until is None else Targets(**chosen.until.model_dump())
+        title = MODELS[chosen.model][0]
+        title = title if name == chosen.model else f"{title} ({name})"
+        return cls(title, chosen.model, model, {**options, "until": until})
+
+    def described(self) -> dict[str, Any]:
+        """All settings, as JSON."""
+        until = self.options["until"]
+        words = asdict(until) if until is not None else None
+        return {"model": self.kind, **asdict(self.model), **self.options, "until": words}
+
+
+def convergence(fit: Any, drawn: Any) -> Convergence:
+    """Keep what shows whether a fit has converged."""
+    scalars = {
+        name: np.asarray(values)
+        for name, values in fit.draws["posterior"].items()
+        if values.dims == ("chain", "draw")
+    }
+    return collecting.convergence_findings(
+        diagnostics=fit.diagnostics(),
+        scalars=scalars,
+        converged=fit.converged,
+        warmup=fit.plan.warmup,
+        thin=fit.plan.thin,
+        autocorrelation_time=drawn.autocorrelation_time,
+        spacing=drawn.spacing,
+        rhat_target=fit.targets.rhat,
+        ess_target=fit.targets.ess,
+    )
+
+
+def set_files(name: str, drawn: SyntheticSets) -> Iterator[tuple[str, bytes]]:
+    """Write every set as a Parquet file, rows beside the records."""
+    width = max(2, len(str(len(drawn))))
+    for index in range(len(drawn)):
+        buffer = io.BytesIO()
+        drawn.frame(index, "polars").write_parquet(buffer)
+        yield f"sets/{name}/{index + 1:0{width}d}.parquet", buffer.getvalue()

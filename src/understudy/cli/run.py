@@ -1,0 +1,168 @@
+"""``understudy run``: a whole study, from a plan to a decision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from understudy.cli.output import (
+    drop_output,
+    paragraph,
+    say,
+    say_aside,
+    say_json,
+    study_progress,
+    table,
+)
+from understudy.cli.stopping import stoppable
+from understudy.errors import ExitCode
+
+if TYPE_CHECKING:
+    from understudy.report.verdict import SynthesizerVerdict, Verdict
+    from understudy.study import Study
+
+__all__ = ["run", "run_study"]
+
+VERDICTS = {
+    "pass": "PASS. Everything lies within the limits.",
+    "review": "REVIEW. Somebody has to decide, and to write down why.",
+    "fail": "DO NOT RELEASE.",
+}
+# Heading of a column, and which reasons of the verdict stand in it: the worst one.
+FIGURES = {
+    "tables": "table deviation",
+    "overlap": "interval overlap",
+    "match": "expected match risk",
+    "attribute": "attribute risk",
+    "all files": "joint attribute risk",
+}
+EXPLANATION = (
+    "tables: deviation over a perfect synthesizer's, 1 is perfect. overlap: of intervals, as a "
+    "share of what perfect sets reach. match, attribute, all files: risk of the worst intruder, as "
+    "a place between the data's own levels Min (0) and Max (1)."
+)
+MOST_REASONS = 6
+
+
+def run(
+    plan: Path,
+    /,
+    *,
+    out: Path,
+    seed: int | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> ExitCode:
+    """Run a study: data, fits, synthetic sets, utility, risk, verdict, report.
+
+    A study that was stopped goes on with the same command and ends with the same bytes. Everything
+    is written to the folder "internal" in the given one, and is confidential. Exit codes: 0 pass or
+    review, 1 do not release, 2 the input is wrong, 3 not converged, 4 interrupted.
+
+    Parameters
+    ----------
+    plan
+        A plan (.toml); understudy init writes a first one.
+    out
+        A folder for the study: new, empty, or holding this study.
+    seed
+        Makes every figure repeatable, in place of the plan's seed.
+    as_json
+        Print JSON.
+    """
+    from understudy.plan import read_plan
+    from understudy.study import Study
+
+    asked = read_plan(plan).with_seed(seed)
+    return run_study(Study(asked, home=plan.parent), out, as_json=as_json)
+
+
+def run_study(study: Study, out: Path, *, as_json: bool = False) -> ExitCode:
+    """Run a study with progress, show its summary, and give the exit code."""
+    try:
+        with stoppable(), study_progress() as progress:
+            study.run(out, progress=progress)
+    except KeyboardInterrupt:
+        say_aside(
+            "understudy: Interrupted. What was finished is saved; the same command goes on from "
+            "there and ends with the same result."
+        )
+        return ExitCode.INTERRUPTED
+    try:
+        if as_json:
+            say_json(_as_json(study))
+        else:
+            _show(study)
+    except BrokenPipeError:  # nobody reads any more; the verdict stands
+        drop_output()
+    return study.exit_code
+
+
+def _show(study: Study) -> None:
+    verdict = study.verdict
+    say(f"Verdict: {VERDICTS[verdict.outcome]}")
+    for name, one in verdict.synthesizers.items():
+        if not one.converged:
+            say(paragraph(f"NOT CONVERGED: {name}. No figure about it can be relied on."))
+    if verdict.recommended is not None:
+        say(f"Recommended: {verdict.recommended}")
+    say()
+    rows = [_row(name, one) for name, one in verdict.synthesizers.items()]
+    say(table(("synthesizer", "outcome", "converged", *FIGURES), rows, left=3))
+    say(paragraph(EXPLANATION, "  ", "  "))
+    say()
+    _show_reasons(verdict)
+    say(f"Report: {study.report()}")
+    say("It opens in any browser, and is confidential like all that lies beside it.")
+
+
+def _row(name: str, one: SynthesizerVerdict) -> tuple[str, ...]:
+    figures = (_worst(one, subject) for subject in FIGURES.values())
+    shown = ("-" if found is None else f"{found:.2f}" for found in figures)
+    return (name, one.outcome, "yes" if one.converged else "NO", *shown)
+
+
+def _worst(one: SynthesizerVerdict, subject: str) -> float | None:
+    """Find the worst figure of a subject; of overlaps that is the least."""
+    found = [
+        reason.found
+        for reason in one.reasons
+        if reason.subject == subject and reason.found is not None
+    ]
+    if not found:
+        return None
+    return min(found) if "overlap" in subject else max(found)
+
+
+def _show_reasons(verdict: Verdict) -> None:
+    """Show why the verdict is no better: about the data, and the recommended synthesizer."""
+    about = {None, verdict.recommended or next(iter(verdict.synthesizers), None)}
+    reasons = [one for one in verdict.reasons if one.outcome != "pass" and one.synthesizer in about]
+    if not reasons:
+        return
+    say("Why")
+    for one in sorted(reasons, key=lambda one: one.outcome)[:MOST_REASONS]:
+        say(paragraph(f"{one.outcome}: {one.words}", "- ", "  "))
+    if len(reasons) > MOST_REASONS:
+        say(f"- and {len(reasons) - MOST_REASONS} more, in the report")
+    say()
+
+
+def _as_json(study: Study) -> dict[str, Any]:
+    verdict = study.verdict
+    return {
+        "outcome": verdict.outcome,
+        "recommended": verdict.recommended,
+        "exit_code": int(study.exit_code),
+        "synthesizers": {
+            name: {
+                "outcome": one.outcome,
+                "converged": one.converged,
+                **{subject.replace(" ", "_"): _worst(one, subject) for subject in FIGURES.values()},
+            }
+            for name, one in verdict.synthesizers.items()
+        },
+        "reasons": [one.model_dump() for one in verdict.reasons],
+        "report": str(study.report()),
+    }

@@ -1,0 +1,95 @@
+"""How far a study has come, and about how long it will still take.
+
+Fits tell themselves how far they are. For the other stages a rough guess from the size of the data
+is shown until a stage of the same kind has been timed in this run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+__all__ = ["Pace", "StudyProgress", "Tell"]
+
+
+class StudyProgress(NamedTuple):
+    """How far a study has come.
+
+    Attributes
+    ----------
+    words : str
+        What is being done, such as "fitting dpmpm".
+    step, steps : int
+        Number of the stage, from 1, and of all stages.
+    share : float or None
+        How much of the stage is done, where that is known.
+    seconds_left : float
+        Until the stage is done, about.
+    study_seconds_left : float
+        Until the study is done, about.
+    remark : str
+        What else there is to say.
+    """
+
+    words: str
+    step: int
+    steps: int
+    share: float | None
+    seconds_left: float
+    study_seconds_left: float
+    remark: str = ""
+
+
+Tell = Callable[[StudyProgress], None]
+
+
+class Pace:
+    """Keeps time over the stages of a study and tells how far they are.
+
+    Parameters
+    ----------
+    stages : sequence of (str, str)
+        Kind and words of all stages, in order.
+    guesses : mapping of str to float
+        Seconds that a stage of a kind takes, about.
+    tell : callable, optional
+        Called with a `StudyProgress`.
+    """
+
+    def __init__(
+        self, stages: Sequence[tuple[str, str]], guesses: Mapping[str, float], tell: Tell | None
+    ) -> None:
+        self._stages = list(stages)
+        self._seconds = dict(guesses)
+        self._tell = tell
+        self._step = 0
+        self._begin = time.monotonic()
+
+    def start(self) -> None:
+        """Go on to the next stage."""
+        self._step += 1
+        self._begin = time.monotonic()
+        self.report(None, self._seconds[self._kind])
+
+    def end(self, *, computed: bool) -> None:
+        """Finish a stage; one that was computed says how long its kind takes."""
+        if computed:
+            self._seconds[self._kind] = time.monotonic() - self._begin
+
+    def report(self, share: float | None, seconds_left: float, remark: str = "") -> None:
+        """Tell how far the stage is."""
+        if self._tell is None:
+            return
+        later = sum(self._seconds[kind] for kind, _ in self._stages[self._step :])
+        words = self._stages[self._step - 1][1]
+        steps = len(self._stages)
+        self._tell(
+            StudyProgress(
+                words, self._step, steps, share, seconds_left, seconds_left + later, remark
+            )
+        )
+
+    @property
+    def _kind(self) -> str:
+        return self._stages[self._step - 1][0]
