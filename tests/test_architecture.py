@@ -66,7 +66,7 @@ ALLOWED = {
         "",
     },
     "__main__": {"cli"},
-    "__init__": {"microdata", "risk", "utility", "synthesis", "study", "release"},
+    "__init__": {"microdata", "risk", "utility", "synthesis", "plan", "study", "release"},
 }
 
 # Libraries that only one room may use.

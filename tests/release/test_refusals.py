@@ -17,6 +17,8 @@ import understudy as us
 from tests.conftest import Command
 from tests.release.fake_study import APPROVAL, Study, digest
 from understudy.errors import (
+    CheckpointError,
+    CheckpointWarning,
     ColumnError,
     ExitCode,
     FileError,
@@ -108,7 +110,7 @@ def test_record_whose_own_digest_is_wrong(study: Study, public: Path) -> None:
 def test_study_that_is_being_run(study: Study, public: Path) -> None:
     with (study.internal / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        refused(study, public, FileError, "being run or released right now")
+        refused(study, public, CheckpointError, "no other process is using")
     us.release(study.folder, public, APPROVAL)
 
 
@@ -117,7 +119,8 @@ def test_drive_without_locks(study: Study, public: Path, monkeypatch: pytest.Mon
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
-    assert us.release(study.folder, public, APPROVAL).is_dir()
+    with pytest.warns(CheckpointWarning, match="no locks"):
+        assert us.release(study.folder, public, APPROVAL).is_dir()
 
 
 def test_not_converged(study: Study, public: Path) -> None:

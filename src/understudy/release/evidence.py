@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -24,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from understudy.errors import FileError, SettingError, nearest, quoted, quoted_list
 from understudy.report.findings import Findings, SynthesizerFindings, VariableFindings
+from understudy.saving import Lock, digest_of
 
 __all__ = [
     "CodebookRecord",
@@ -203,7 +203,7 @@ def _read(internal: Path, name: str, model: type[Model]) -> tuple[Model, str]:
             do="check the permissions, or ask who ran the study",
         ) from None
     try:
-        return model.model_validate_json(content), digest(content)
+        return model.model_validate_json(content), digest_of(content)
     except ValidationError:
         raise FileError(
             expected=f"{name} as the study wrote it",
@@ -220,11 +220,6 @@ def _incomplete(name: str) -> FileError:
     )
 
 
-def digest(content: bytes) -> str:
-    """Hash the bytes of an internal file, as a study does."""
-    return blake2b(content, digest_size=32).hexdigest()
-
-
 def _check_own_digest(path: Path) -> None:
     """Check the digest that a study's list of files carries of itself, where it does."""
     try:
@@ -232,7 +227,7 @@ def _check_own_digest(path: Path) -> None:
     except (OSError, ValueError):
         raise _incomplete(path.name) from None
     claimed = content.pop("digest", None)
-    if claimed is not None and claimed != digest(json.dumps(content, sort_keys=True).encode()):
+    if claimed is not None and claimed != digest_of(json.dumps(content, sort_keys=True).encode()):
         raise FileError(
             expected=f"{path.name} as the study wrote it",
             came="a file that was changed afterwards (its digest is another)",
@@ -307,7 +302,7 @@ def set_bytes(evidence: Evidence, synthesizer: SynthesizerFindings) -> Iterator[
             content = path.read_bytes()
         except OSError:
             raise _incomplete(f"synthetic set {number}") from None
-        if digest(content) != known:
+        if digest_of(content) != known:
             raise _stranger(
                 "the synthetic files that the risk report is about",
                 f"that set {number} is another file (its digest differs)",
@@ -317,29 +312,9 @@ def set_bytes(evidence: Evidence, synthesizer: SynthesizerFindings) -> Iterator[
 
 @contextmanager
 def nobody_else(internal: Path) -> Iterator[None]:
-    """Hold the study's lock, so that no run changes what is being judged.
-
-    Without locks (some network drives) the release goes on: the digests are checked all the same.
-    """
-    descriptor = None
-    try:
-        import fcntl
-
-        descriptor = os.open(internal / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        with suppress(OSError):
-            os.close(descriptor or -1)
-        raise FileError(
-            expected="a study that nobody is working on",
-            came="one that is being run or released right now (its lock is held)",
-            do="wait until that is done",
-        ) from None
-    except (ImportError, OSError):  # no locks here, or a folder that may only be read
-        pass
+    """Hold the study's lock, so that no run changes what is being judged."""
+    lock = Lock(internal)
     try:
         yield
     finally:
-        if descriptor is not None:
-            with suppress(OSError):
-                os.close(descriptor)
+        lock.close()
