@@ -100,6 +100,8 @@ class Study:
     outcome: str = "pass"
     converged: bool = True
     chains: int = 4
+    rhat_target: float = 1.05
+    ess_target: float = 100
     declared: bool = True
     reviewed: bool = True
     seed: int = SEED
@@ -209,8 +211,8 @@ class Study:
             traces=(trace,),
             autocorrelation_time=2.0,
             spacing=100.0,
-            rhat_target=1.05,
-            ess_target=100,
+            rhat_target=self.rhat_target,
+            ess_target=self.ess_target,
         )
 
     def _risk(self) -> RiskFindings:

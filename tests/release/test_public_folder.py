@@ -252,7 +252,11 @@ def test_rates_ratios_places() -> None:
         "120",
     ]
     assert place(31.7319, 12.3456, 61.2345) == "40\u00a0%"
-    assert place(1.0, 2.0, 2.0) == NOT_SHOWN
+    assert place(1.0, 2.0, 2.0) == place(5.0, 6.0, 6.5) == NOT_SHOWN
+    assert [place(one, 10.0, 20.0) for one in (-99, 10, 20, 99)] == [
+        *["Min or below"] * 2,
+        *["Max or above"] * 2,
+    ]
     assert [rounded(value) for value in (96, 99, 149, 151, 999)] == [95, 100, 150, 150, 1000]
 
 

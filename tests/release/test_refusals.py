@@ -130,6 +130,12 @@ def test_not_converged(study: Study, public: Path) -> None:
     study.converged, study.chains = True, 1
     study.seal()
     refused(study, public, NotConvergedError, "at least two chains")
+    study.chains, study.rhat_target = 4, 1.9
+    study.seal()
+    refused(study, public, NotConvergedError, "targets of 1.9 and 100")
+    study.rhat_target, study.ess_target = 1.05, 3
+    study.seal()
+    refused(study, public, NotConvergedError, "targets of 1.05 and 3")
 
 
 def test_seed_that_can_be_guessed(study: Study, public: Path) -> None:

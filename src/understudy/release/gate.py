@@ -47,6 +47,9 @@ from understudy.report.findings import SynthesizerFindings
 __all__ = ["release"]
 
 TITLE = "Synthetic data"
+# Targets looser than these show nothing, whatever a plan asks for.
+LOOSEST_RHAT = 1.1
+LEAST_DRAWS = 50
 # A seed below this can be found by trying; one from the operating system has 128 bits.
 GUESSABLE = 2**64
 
@@ -162,6 +165,13 @@ def _check_converged(one: SynthesizerFindings) -> None:
             expected=f"chains of {quoted(one.name)} that have converged",
             came="chains that have not",
             do="let the study run longer, or choose another synthesizer",
+        )
+    if one.convergence.rhat_target > LOOSEST_RHAT or one.convergence.ess_target < LEAST_DRAWS:
+        raise NotConvergedError(
+            expected=f"convergence judged by an R-hat of at most {LOOSEST_RHAT} and at least "
+            f"{LEAST_DRAWS} effective draws",
+            came=f"targets of {one.convergence.rhat_target:g} and {one.convergence.ess_target:g}",
+            do="set stricter targets in the plan, or leave them out, and run again",
         )
     if one.convergence.chains < 2 and one.kind not in {"perfect", "uniform"}:
         raise NotConvergedError(

@@ -136,13 +136,23 @@ def ratio(value: float | None) -> str:
 def place(value: float | None, lowest: float | None, highest: float | None) -> str:
     """Say where a figure lies between the Min level (0 %) and the Max level (100 %)."""
     share = place_share(value, lowest, highest)
-    return NOT_SHOWN if share is None else f"{share}\u00a0%"
+    if share is None:
+        return NOT_SHOWN
+    if 0 < share < 100:
+        return f"{share}\u00a0%"
+    return "Min or below" if share <= 0 else "Max or above"
 
 
 def place_share(value: float | None, lowest: float | None, highest: float | None) -> int | None:
-    """Compute the place between two levels in percent, rounded to 5; None where there is none."""
+    """Compute the place between two levels in percent, rounded to 5; None where there is none.
+
+    Levels less than one record apart span no range in which a place would mean anything; what lies
+    beyond a level is told as just beyond it.
+    """
     share = place_between(value, lowest, highest)
-    return None if share is None else 5 * round(20 * share)
+    if share is None or (highest or 0) - (lowest or 0) < 1:
+        return None
+    return 5 * round(20 * min(max(share, -0.05), 1.05))
 
 
 def _two_digits(value: float) -> str:
