@@ -23,7 +23,7 @@ from understudy.errors import (
 )
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed
-from understudy.synthesis.chains import Plan, Progress, default_threads, run_chains
+from understudy.synthesis.chains import Plan, Progress, default_threads, processors, run_chains
 from understudy.synthesis.checkpoints import Checkpoint
 from understudy.synthesis.diagnostics import Targets
 from understudy.synthesis.dpmpm.fit import DPMPMFit
@@ -130,8 +130,9 @@ class DPMPM:
         seed : int, optional
             Makes the run repeatable; the operating system's entropy otherwise.
         threads : int, optional
-            Chains that run at the same time; as many as there are processors when left out. The
-            draws do not depend on it.
+            That work at the same time; as many as there are processors when left out. Chains come
+            first; what they leave idle shares the blocked sampler's sweeps. The draws do not
+            depend on it.
         checkpoint : path, optional
             A folder of its own. The run is saved there as it goes; the same call goes on from it.
         until : Targets, optional
@@ -158,7 +159,7 @@ class DPMPM:
         problem = make_problem(data, self.level_prior)
         most_draws = max(draws, until.most_draws) if until is not None else draws
         cells = label_cells(data, problem, max(1, TABLE_BYTES // (4 * chains * most_draws)))
-        chain = self._chain(problem, cells)
+        chain = self._chain(problem, cells, max(1, (threads or processors()) // chains))
         every = self._snapshot_every(problem, draws)
         plan = Plan(
             chains=chains,
@@ -186,10 +187,10 @@ class DPMPM:
         self._warn(fit)
         return fit
 
-    def _chain(self, problem: Problem, cells: Any) -> CollapsedChain | BlockedChain:
+    def _chain(self, problem: Problem, cells: Any, threads: int) -> CollapsedChain | BlockedChain:
         if self.sampler == "collapsed":
             return CollapsedChain(problem, cells, self.concentration_prior)
-        return BlockedChain(problem, cells, self.concentration_prior, self.n_classes)
+        return BlockedChain(problem, cells, self.concentration_prior, self.n_classes, threads)
 
     def _snapshot_every(self, problem: Problem, draws: int) -> int:
         classes = self.n_classes if self.sampler == "blocked" else USUAL_CLASSES
