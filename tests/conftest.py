@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.report.making import made_study
 from understudy.cli import main
+from understudy.report.findings import Findings
 
 settings.register_profile(
     "understudy",
@@ -59,3 +62,17 @@ def make_file(tmp_path: Path) -> MakeFile:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """Findings of a small study on the bundled data, computed once for all workers."""
+    shared = tmp_path_factory.getbasetemp().parent
+    kept = shared / "findings-of-the-test-study.json"
+    with (shared / "findings-of-the-test-study.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            whole = kept.with_suffix(".part")
+            whole.write_text(made_study().model_dump_json(), encoding="utf-8")
+            whole.replace(kept)
+    return Findings.model_validate_json(kept.read_text(encoding="utf-8"))

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DPMPM = "synthesis/dpmpm/"
 ENUMERATION = "tests/statistics/test_enumeration.py"
 CONDITIONALS = "tests/statistics/test_conditionals.py"
+COUNTS = "tests/statistics/test_class_counts.py"
 SPLIT_MERGE = "tests/statistics/test_split_merge.py"
 JOINT = "tests/statistics/test_joint.py"
 FIT = "tests/synthesis/test_fit.py"
@@ -191,12 +192,68 @@ MUTANTS = [
         "swaps",
     ),
     Mutant(
-        "blocked: last group of combinations never booked",
-        DPMPM + "blocked.py",
-        "    if n_combinations > 0:\n        _flush",
-        "    if n_combinations > 10**9:\n        _flush",
-        CONDITIONALS,
-        "multinomial",
+        "class counts: last group of combinations never booked",
+        DPMPM + "class_counts.py",
+        "    if last > first:\n        _book",
+        "    if last > 10**9:\n        _book",
+        COUNTS,
+        "class_of_a_combination",
+    ),
+    Mutant(
+        "class counts: what is kept is not reduced between binomial draws",
+        DPMPM + "class_counts.py",
+        "                    kept -= joint[place]\n",
+        "",
+        COUNTS,
+        "class_of_a_combination",
+    ),
+    Mutant(
+        "class counts: the tail is taken for its bound",
+        DPMPM + "class_counts.py",
+        "                        continue  # between the tail and its bound\n",
+        "                        rest = 0.0\n",
+        COUNTS,
+        "class_of_a_combination",
+    ),
+    Mutant(
+        "class counts: the tail never gets one of many records",
+        DPMPM + "class_counts.py",
+        "if uniform * heavy > heavy - n_free * bound:",
+        "if uniform * heavy > heavy:",
+        COUNTS,
+        "class_of_a_combination",
+    ),
+    Mutant(
+        "class counts: rejection without its ratio far from the mode",
+        DPMPM + "class_counts.py",
+        "if np.log(below / above) <= log_ratio:",
+        "if np.log(below / above) <= 0.0:",
+        COUNTS,
+        "binomial",
+    ),
+    Mutant(
+        "class counts: rejection with the ratio upside down below the mode",
+        DPMPM + "class_counts.py",
+        "below, above = below * others, above * ones",
+        "below, above = below * ones, above * others",
+        COUNTS,
+        "binomial",
+    ),
+    Mutant(
+        "class counts: inversion with the wrong odds",
+        DPMPM + "class_counts.py",
+        "    odds = p / (1.0 - p)\n    left, next_one",
+        "    odds = p\n    left, next_one",
+        COUNTS,
+        "binomial",
+    ),
+    Mutant(
+        "class counts: all slices with the same random numbers",
+        DPMPM + "class_counts.py",
+        "_draw_slice(words[number], problem",
+        "_draw_slice(words[0], problem",
+        COUNTS,
+        "slices",
     ),
     Mutant(
         "blocked: level prior missing",
@@ -205,14 +262,6 @@ MUTANTS = [
         "                shape = 1.0 + level_count[level, one]\n",
         CONDITIONALS,
         "dirichlet",
-    ),
-    Mutant(
-        "blocked: binomial remainder not reduced",
-        DPMPM + "blocked.py",
-        "total = max(total - joint[one], 1e-300)",
-        "total = max(total, 1e-300)",
-        CONDITIONALS,
-        "multinomial",
     ),
     Mutant(
         "parameters: level counts of another class",

@@ -29,7 +29,7 @@ ALLOWED = {
     "utility": {"errors", "randomness", "microdata", "compiling"},
     "synthesis": {"errors", "randomness", "saving", "settings", "microdata", "compiling", ""},
     "report": {"errors", "randomness", "settings", "microdata", "risk", "utility"},
-    "release": {"errors", "randomness", "settings", "microdata", "report"},
+    "release": {"errors", "randomness", "saving", "settings", "microdata", "report", ""},
     "plan": {"errors", "randomness", "settings", "microdata", "report"},
     "first_plan": {"errors", "settings", "plan", "report"},
     "stages": {"errors", "saving", "microdata"},
@@ -77,7 +77,7 @@ ALLOWED = {
         "",
     },
     "__main__": {"cli"},
-    "__init__": {"microdata", "risk", "utility", "synthesis", "plan", "study"},
+    "__init__": {"microdata", "risk", "utility", "synthesis", "plan", "study", "release"},
 }
 
 # Libraries that only one room may use.
@@ -154,6 +154,7 @@ PUBLIC = [
     "read_microdata",
     "read_synthetic",
     "regression_utility",
+    "release",
     "risk_lattice",
     "table_utility",
     "within_pattern_utility",

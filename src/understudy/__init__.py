@@ -12,14 +12,17 @@ a fit has ``synthesize(m)``.
 `attribution_risk` what can be learned without rows; `expected_risk` and `posterior_risk` are exact.
 `table_utility`, `regression_utility`, `within_pattern_utility` and `propensity_utility` say what an
 analyst keeps, `analysis_utility` lets you ask an analysis of your own, and `combine_estimates` and
-`combine_counts` give valid intervals from several sets.
+`combine_counts` give valid intervals from several sets. `release` is the one gate through which a
+study's files leave the house.
 
 Names are loaded when they are first used, so that importing the package takes no time.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from understudy.microdata.reading import read_microdata
     from understudy.microdata.synthetic import read_synthetic
     from understudy.microdata.table import Microdata, SyntheticSets
+    from understudy.release.gate import release
     from understudy.risk.attribute import attribute_risk
     from understudy.risk.expected import expected_risk, posterior_risk
     from understudy.risk.identification import identification_risk
@@ -68,6 +72,7 @@ __all__ = [
     "read_microdata",
     "read_synthetic",
     "regression_utility",
+    "release",
     "risk_lattice",
     "table_utility",
     "within_pattern_utility",
@@ -98,6 +103,7 @@ _HOME = {
     "read_microdata": "understudy.microdata.reading",
     "read_synthetic": "understudy.microdata.synthetic",
     "regression_utility": "understudy.utility.regression",
+    "release": "understudy.release.gate",
     "risk_lattice": "understudy.risk.lattice",
     "table_utility": "understudy.utility.tables",
     "within_pattern_utility": "understudy.utility.within_pattern",
@@ -114,3 +120,19 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names."""
     return [*__all__, "__version__"]
+
+
+class _Package(ModuleType):
+    """The package, in which a public name is not hidden by a folder of the same name.
+
+    Importing ``understudy.release.gate`` would make the folder ``release`` an attribute of the
+    package, in place of the public function.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute, unless it is a folder with a public name."""
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

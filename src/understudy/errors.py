@@ -13,6 +13,8 @@
     │   └── SettingError                  an option, a codebook or a plan
     ├── OutputError                       something cannot be written where it was asked for
     │   └── CheckpointError               a run cannot be saved in a folder, or go on from it
+    ├── ReleaseRefused                    the gate stays shut: what was asked for may not leave
+    │   └── NotConvergedError             because the draws should not be relied on yet
     └── SamplerError                      a sampler met numbers it cannot go on with
 
     UnderstudyWarning (a UserWarning)
@@ -44,7 +46,9 @@ __all__ = [
     "InputError",
     "LevelError",
     "MissingValuesError",
+    "NotConvergedError",
     "OutputError",
+    "ReleaseRefused",
     "SamplerError",
     "SettingError",
     "UnderstudyError",
@@ -154,6 +158,18 @@ class OutputError(UnderstudyError):
 
 class CheckpointError(OutputError):
     """A run cannot be saved in a folder, or cannot go on from what is saved there."""
+
+
+class ReleaseRefused(UnderstudyError):  # noqa: N818
+    """The gate stays shut: what was asked for may not leave the house."""
+
+    exit_code = ExitCode.DO_NOT_RELEASE
+
+
+class NotConvergedError(ReleaseRefused):
+    """The gate stays shut because the draws should not be relied on yet."""
+
+    exit_code = ExitCode.NOT_CONVERGED
 
 
 class SamplerError(UnderstudyError):

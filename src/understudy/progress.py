@@ -75,7 +75,7 @@ class Pace:
     def end(self, *, computed: bool) -> None:
         """Finish a stage; one that was computed says how long its kind takes."""
         if computed:
-            self._seconds[self._kind] = time.monotonic() - self._begin
+            self._seconds[self._kind] = max(0.0, time.monotonic() - self._begin)
 
     def report(self, share: float | None, seconds_left: float, remark: str = "") -> None:
         """Tell how far the stage is."""

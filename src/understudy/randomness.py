@@ -6,19 +6,22 @@ draws depends on neither the order in which streams are made nor the number of t
 streams with different paths have nothing to do with each other.
 
 Seeds are internal: whoever knows the seed of a release can redraw it. Without a seed, 128 bits come
-from the operating system.
+from the operating system. What must never be repeated at all, the order of published rows, takes
+every word of its randomness from there (`unrepeatable_order`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import SettingError
 
-__all__ = ["LARGEST_SEED", "check_seed", "child_seed", "stream"]
+__all__ = ["LARGEST_SEED", "check_seed", "child_seed", "stream", "unrepeatable_order"]
 
 LARGEST_SEED = 2**128 - 1
 
@@ -97,3 +100,23 @@ def _digest(seed: int, path: tuple[str | int, ...]) -> bytes:
         raise ValueError("the name of a stream holds a NUL character")
     parts = [f"{'text' if isinstance(part, str) else 'number'} {part!s}" for part in (seed, *path)]
     return hashlib.blake2b("\x00".join(parts).encode("utf-8"), digest_size=16).digest()
+
+
+def unrepeatable_order(n: int) -> NDArray[np.int64]:
+    """Draw a random order that nobody can draw again: there is no seed and no state.
+
+    Every row gets 64 bits from the operating system and the rows are sorted by them. That two rows
+    get the same bits has probability n² / 2**65: three in a million for ten million rows.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    int64 (row,)
+        Each number from 0 to n - 1 once.
+    """
+    keys = np.frombuffer(os.urandom(8 * n), dtype="<u8")
+    return np.argsort(keys, kind="stable")

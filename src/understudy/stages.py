@@ -51,6 +51,7 @@ FITS = "fits"
 OURS = {LOCK, STUDY, FITS, "plan.toml", "codebook.json", "sets", "stages", "findings.json"} | {
     "verdict.json",
     "report.html",
+    "approvals.json",
 }
 
 Found = TypeVar("Found", bound=BaseModel)

@@ -225,62 +225,70 @@ def label_probability(
     return above / below
 
 
+Partition = list[list[int]]
+
+
 def split_merge_moves(
-    rows: Rows, classes: list[list[int]], priors: Priors, concentration: float
-) -> Iterator[tuple[float, float, list[list[int]], bool]]:
+    rows: Rows, classes: Partition, priors: Priors, concentration: float
+) -> Iterator[tuple[float, float, Partition, bool]]:
     """Give all that one split or merge can propose from a partition of numbered records.
 
     Every pair of records, every order of the others and every allocation: the probability that
     this is proposed, the log acceptance ratio, the partition it leads to, whether it is a split.
     """
-
-    def log_target(parts: list[list[int]]) -> float:
-        total = len(parts) * log(concentration)
-        for members in parts:
-            total += lgamma(len(members)) + log_marginal([rows[one] for one in members], priors)
-        return total
-
-    def log_chance(sides: tuple[list[int], list[int]], order: Sequence[int]) -> float:
-        """Log probability that this order is allocated to these sides, the seeds being first."""
-        built = ([sides[0][0]], [sides[1][0]])
-        total = 0.0
-        for record in order:
-            weights = []
-            for side in built:
-                held = [rows[one] for one in side]
-                before, after = (log_marginal(one, priors) for one in (held, [*held, rows[record]]))
-                weights.append(len(side) * np.exp(after - before))
-            chosen = 0 if record in sides[0] else 1
-            total += log(weights[chosen] / sum(weights))
-            built[chosen].append(record)
-        return total
-
     n_records = len(rows)
     for first, second in itertools.permutations(range(n_records), 2):
         of_first = next(one for one in classes if first in one)
         of_second = next(one for one in classes if second in one)
         split = of_first is of_second
-        others = [one for one in range(n_records) if one not in {first, second}]
-        free = [one for one in others if one in of_first or one in of_second]
         rest = [one for one in classes if one is not of_first and one is not of_second]
+        free = [one for one in range(n_records) if one not in {first, second}]
+        free = [one for one in free if one in of_first or one in of_second]
         orders = list(itertools.permutations(free))
         chance = 1.0 / (n_records * (n_records - 1) * len(orders))
-        for order in orders:
+        allocations = [tuple(int(one in of_second) for one in free)]
+        if split:
+            allocations = list(itertools.product((0, 1), repeat=len(free)))
+        for order, allocation in itertools.product(orders, allocations):
+            sides = ([first], [second])
+            for record, side in zip(free, allocation, strict=True):
+                sides[side].append(record)
+            log_proposal = allocation_chance(rows, sides, order, priors)
+            apart, together = [*rest, *sides], [*rest, [*sides[0], *sides[1]]]
+            log_ratio = partition_density(rows, apart, priors, concentration) - log_proposal
+            log_ratio -= partition_density(rows, together, priors, concentration)
             if split:
-                allocations = itertools.product((0, 1), repeat=len(free))
+                yield chance * np.exp(log_proposal), log_ratio, apart, True
             else:
-                allocations = iter([tuple(int(one in of_second) for one in free)])
-            for allocation in allocations:
-                sides = ([first], [second])
-                for record, side in zip(free, allocation, strict=True):
-                    sides[side].append(record)
-                log_proposal = log_chance(sides, order)
-                apart, together = [*rest, *sides], [*rest, [*sides[0], *sides[1]]]
-                log_ratio = log_target(apart) - log_target(together) - log_proposal
-                if split:
-                    yield chance * np.exp(log_proposal), log_ratio, apart, True
-                else:
-                    yield chance, -log_ratio, together, False
+                yield chance, -log_ratio, together, False
+
+
+def partition_density(
+    rows: Rows, classes: Partition, priors: Priors, concentration: float
+) -> float:
+    """Log of the joint density of data and partition given the concentration."""
+    total = len(classes) * log(concentration)
+    for members in classes:
+        total += lgamma(len(members)) + log_marginal([rows[one] for one in members], priors)
+    return total
+
+
+def allocation_chance(
+    rows: Rows, sides: tuple[list[int], list[int]], order: Sequence[int], priors: Priors
+) -> float:
+    """Log probability that records in this order are allocated to two sides, the seeds first."""
+    built = ([sides[0][0]], [sides[1][0]])
+    total = 0.0
+    for record in order:
+        weights = []
+        for side in built:
+            held = [rows[one] for one in side]
+            before, after = log_marginal(held, priors), log_marginal([*held, rows[record]], priors)
+            weights.append(len(side) * np.exp(after - before))
+        chosen = 0 if record in sides[0] else 1
+        total += log(weights[chosen] / sum(weights))
+        built[chosen].append(record)
+    return total
 
 
 def split_merge_transitions(
@@ -297,4 +305,32 @@ def split_merge_transitions(
         key = named(leads_to)
         found[key] = found.get(key, 0.0) + accepted
         found[named(classes)] += chance - accepted
+    return found
+
+
+def class_probabilities(
+    row: Sequence[int], weights: Sequence[float], probabilities: Sequence[Sequence[float]]
+) -> list[float]:
+    """Probabilities of a record's classes, from the definition: `probabilities[level][class]`."""
+    joint = [
+        weight * float(np.prod([probabilities[level][one] for level in row]))
+        for one, weight in enumerate(weights)
+    ]
+    return [value / sum(joint) for value in joint]
+
+
+def draw_classes(
+    generator: np.random.Generator,
+    rows: Sequence[Sequence[int]],
+    counts: Sequence[int],
+    weights: Sequence[float],
+    probabilities: Sequence[Sequence[float]],
+) -> list[list[int]]:
+    """Level counts of all classes, one multinomial draw per combination: ``[level][class]``."""
+    found = [[0] * len(weights) for _ in probabilities]
+    for row, count in zip(rows, counts, strict=True):
+        drawn = generator.multinomial(count, class_probabilities(row, weights, probabilities))
+        for level in row:
+            for one, here in enumerate(drawn):
+                found[level][one] += int(here)
     return found

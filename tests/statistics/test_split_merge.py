@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from math import lgamma, log
 
 import numpy as np
 import pytest
@@ -34,10 +33,7 @@ def test_the_written_out_move_is_in_detailed_balance() -> None:
     weight, moves = {}, {}
     for classes in naive.partitions(5):
         key = naive.key_of([[rows[one] for one in members] for members in classes])
-        weight[key] = len(classes) * log(CONCENTRATION) + sum(
-            lgamma(len(one)) + naive.log_marginal([rows[record] for record in one], PRIORS)
-            for one in classes
-        )
+        weight[key] = naive.partition_density(rows, classes, PRIORS, CONCENTRATION)
         moves[key] = naive.split_merge_transitions(rows, classes, PRIORS, CONCENTRATION)
         assert sum(moves[key].values()) == pytest.approx(1.0, rel=1e-12)
     assert len(weight) == 52

@@ -37,6 +37,9 @@ app.command(
     "understudy.cli.reproduce:reproduce", help="Set the paper's tables and figures beside ours."
 )
 app.command("understudy.cli.init:init", help="Write a commented plan and a draft codebook.")
+app.command(
+    "understudy.cli.release:release", help="Make the public folder of a study, if it may leave."
+)
 app.command("understudy.cli.run:run", help="Run a whole study from a plan; goes on where it was.")
 
 

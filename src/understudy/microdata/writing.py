@@ -30,7 +30,15 @@ from understudy.microdata.frames import LABELS_KEY
 from understudy.microdata.schema import Variable
 from understudy.microdata.table import Microdata, enum_column
 
-__all__ = ["WRITERS", "check_name", "check_target", "new_file", "write_table"]
+__all__ = [
+    "WRITERS",
+    "cannot_write",
+    "check_name",
+    "check_target",
+    "new_file",
+    "to_disk",
+    "write_table",
+]
 
 CHUNK = 1 << 19
 WINDOWS_NAMES = {"con", "prn", "aux", "nul"} | {
@@ -169,9 +177,9 @@ def new_file(target: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o600)
-        _to_disk(temporary)
+        to_disk(temporary)
         temporary.replace(target)
-        _to_disk(target.parent)
+        to_disk(target.parent)
     except OSError as problem:
         raise cannot_write(target, problem) from None
     finally:
@@ -179,7 +187,8 @@ def new_file(target: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def _to_disk(path: Path) -> None:
+def to_disk(path: Path) -> None:
+    """Force a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

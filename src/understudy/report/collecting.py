@@ -206,6 +206,7 @@ def utility_findings(
     analyses: Sequence[tuple[str, str, Train]],
     rule: str,
     seed: int,
+    repeats: int = 20,
 ) -> UtilityFindings:
     """Measure what an analyst keeps with these sets.
 
@@ -221,11 +222,13 @@ def utility_findings(
         How estimates are combined.
     seed : int
         Makes noise floors and splits repeatable.
+    repeats : int
+        Perfect sets that the noise floors of regressions are simulated from.
     """
     return UtilityFindings(
         tables=table_findings(data, sets, seed),
         regressions=tuple(
-            regression_findings(data, sets, formula, family, train, rule, seed)
+            regression_findings(data, sets, formula, family, train, rule, seed, repeats)
             for formula, family, train in analyses
         ),
         within=within_findings(data, sets, listed_patterns(data), seed),

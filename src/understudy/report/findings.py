@@ -117,7 +117,7 @@ class Trace(_Finding):
     quantity: str
     draws: tuple[int, ...]  # (point,) number of the kept draw
     values: tuple[tuple[float, ...], ...]  # (chain, point)
-    ranks: tuple[tuple[int, ...], ...]  # (chain, bin) how many draws of a chain have such ranks
+    ranks: tuple[tuple[float, ...], ...]  # (chain, bin) draws of a chain by rank; ties split
 
 
 class Convergence(_Finding):

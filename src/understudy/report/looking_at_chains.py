@@ -137,12 +137,15 @@ def _rounded(values: NDArray[np.float64]) -> list[float]:
     return [float(f"{value:.6g}") for value in values.tolist()]
 
 
-def _ranks(values: NDArray[np.float64]) -> tuple[tuple[int, ...], ...]:
-    """Count, chain by chain, the ranks of all draws in bins; ties take their mean rank."""
+def _ranks(values: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
+    """Count, chain by chain, the ranks of all draws in bins; ties are spread over their ranks."""
     flat = values.reshape(-1)
     _, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    mean_rank = (ends - counts + ends - 1) / 2  # (distinct value,)
-    bins = np.minimum(mean_rank[inverse] * RANK_BINS // flat.size, RANK_BINS - 1).astype(int)
-    by_chain = bins.reshape(values.shape)
-    return tuple(tuple(np.bincount(row, minlength=RANK_BINS).tolist()) for row in by_chain)
+    edges = np.linspace(0, flat.size, RANK_BINS + 1)  # in ranks
+    reached = np.clip(edges[None, :], (ends - counts)[:, None], ends[:, None])
+    shares = np.diff(reached, axis=1) / counts[:, None]  # (distinct value, bin)
+    chain = np.repeat(np.arange(values.shape[0]), values.shape[1])  # (draw of any chain,)
+    per_chain = np.zeros((values.shape[0], counts.size))  # (chain, distinct value)
+    np.add.at(per_chain, (chain, inverse.reshape(-1)), 1.0)
+    return tuple(tuple(np.round(row, 3).tolist()) for row in per_chain @ shares)

@@ -166,11 +166,12 @@ def regression_findings(
     train: int | Literal["auto"] | None,
     rule: str,
     seed: int,
+    repeats: int = 20,
 ) -> Regression:
     """Fit one regression to the original and every set, and keep what can be looked at."""
     from understudy.utility.regression import regression_utility
 
-    found = regression_utility(data, sets, formula, family, train, seed, rule=rule)
+    found = regression_utility(data, sets, formula, family, train, seed, rule=rule, repeats=repeats)
     coefficients = [_coefficient(row) for row in found.coefficients.iter_rows(named=True)]
     original, synthetic = _predictions(found.predictions)
     values = found.distance

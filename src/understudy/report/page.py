@@ -10,12 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from understudy.report.findings import Findings, SynthesizerFindings
-from understudy.report.reasons import Reason, level_figure, table_ratios
+from understudy.report.reasons import level_figure, table_ratios
 from understudy.report.sections.bearers import bearers_section
 from understudy.report.sections.fits import convergence_section, settings_section
 from understudy.report.sections.map import map_section
@@ -24,7 +23,8 @@ from understudy.report.sections.risk import (
     identification_section,
     joint_section,
 )
-from understudy.report.sections.utility import regression_section, tables_section
+from understudy.report.sections.utility import regression_section, tables_section, unconverged
+from understudy.report.sections.verdict import grouped_reasons, verdict_words
 from understudy.report.sections.within import within_section
 from understudy.report.verdict import Verdict
 from understudy.report.views import (
@@ -42,16 +42,6 @@ __all__ = ["page"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 WORDS = {"pass": "Pass", "review": "Review", "fail": "Do not release"}
-
-
-@dataclass(frozen=True)
-class _Said:
-    """A reason with the title of whom it is about."""
-
-    outcome: str
-    who: str
-    subject: str
-    words: str
 
 
 def page(findings: Findings, verdict: Verdict) -> str:
@@ -83,19 +73,14 @@ def page(findings: Findings, verdict: Verdict) -> str:
 
 def _view(findings: Findings, verdict: Verdict) -> dict[str, Any]:
     script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
-    reasons = _said(findings, verdict)
-    passed = [one for one in reasons if one.outcome == "pass"]
     return {
         "title": shown(findings.title),
         "about": _about(findings),
         "verdict": verdict,
         "verdict_word": WORDS[verdict.outcome],
-        "verdict_words": _verdict_words(findings, verdict),
-        "unconverged": _unconverged(findings),
-        "open_reasons": [one for one in reasons if one.outcome == "fail"]
-        + [one for one in reasons if one.outcome == "review"],
-        "passed_reasons": passed,
-        "passed_words": f"{len(passed)} of {len(reasons)} checks passed",
+        "verdict_words": verdict_words(findings, verdict),
+        "unconverged": unconverged(findings),
+        "groups": grouped_reasons(findings, verdict),
         "overview": _overview(findings, verdict),
         "sections": _sections(findings, verdict),
         "foot": "Made by understudy from the findings of this study alone; the page asks for "
@@ -139,43 +124,6 @@ def _about(findings: Findings) -> str:
         f"{kept} kept ({whole(data.n_patterns or len(data.patterns))} patterns); {number} "
         "synthetic sets from each synthesizer."
     )
-
-
-def _titles(findings: Findings) -> dict[str, str]:
-    return {one.name: shown(one.title) for one in findings.synthesizers}
-
-
-def _said(findings: Findings, verdict: Verdict) -> list[_Said]:
-    titles = _titles(findings)
-
-    def said(one: Reason) -> _Said:
-        who = "" if one.synthesizer is None else f"{titles.get(one.synthesizer, '')}: "
-        subject = one.subject if who else one.subject[:1].upper() + one.subject[1:]
-        return _Said(one.outcome, who, subject, one.words)
-
-    return [said(one) for one in verdict.reasons]
-
-
-def _verdict_words(findings: Findings, verdict: Verdict) -> str:
-    titles = _titles(findings)
-    best = "" if verdict.recommended is None else titles[verdict.recommended]
-    if verdict.outcome == "pass":
-        return f"Everything that was judged passes for {best}: its sets may be released."
-    if verdict.outcome == "review":
-        return (
-            f"The sets of {best} may be released if a person takes responsibility for the points "
-            "below and writes down why."
-        )
-    return "None of these sets may be released as they are. The reasons, in order of weight:"
-
-
-def _unconverged(findings: Findings) -> list[str]:
-    return [
-        f"NOT CONVERGED: the chains of {shown(one.title)} have not reached their targets. No "
-        "figure about its sets can be relied on, whatever it says."
-        for one in findings.synthesizers
-        if not one.convergence.converged
-    ]
 
 
 def _overview(findings: Findings, verdict: Verdict) -> Table:
@@ -224,7 +172,7 @@ def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell]]:
     ratios = [dict(table_ratios(one)) for one in every]
     for order in sorted({order for found in ratios for order in found}):
         row = [text_cell(f"Deviation of {order}-way tables, ratio to noise floor"), Cell("")]
-        rows.append([*row, *(number_cell(found.get(order)) for found in ratios), Cell("1")])
+        rows.append([*row, *(number_cell(found.get(order), 0.1) for found in ratios), Cell("1.00")])
     overlaps = [[found.mean_overlap for found in one.utility.regressions] for one in every]
     if any(overlaps):
         cells = [

@@ -32,6 +32,7 @@ __all__ = [
     "place_between",
     "reasons_about_data",
     "reasons_about_synthesizer",
+    "risk_place",
     "small_pattern_share",
     "smallest_pattern",
     "table_ratios",
@@ -99,6 +100,26 @@ def level_figure(level: Level, measure: str, joint: bool = False) -> float | Non
         return exact
     spread = (level.joint if joint else level.samples).get(measure)
     return None if spread is None else spread.mean
+
+
+def risk_place(
+    value: float | None, intruder: IntruderFindings, measure: str, joint: bool = False
+) -> float | None:
+    """Place of a risk between an intruder's levels; None where they differ by no more than chance.
+
+    Levels of the intruder with all files are means over repeats; where all their repeats overlap, a
+    place between them would be noise.
+    """
+    low = level_figure(intruder.minimum, measure, joint)
+    high = level_figure(intruder.maximum, measure, joint)
+    if joint and low is not None and high is not None:
+        noise = max(
+            _deviation(level.joint.get(measure)) or 0.0
+            for level in (intruder.minimum, intruder.maximum)
+        )
+        if high - low < ERRORS * noise:
+            return None
+    return place_between(value, low, high)
 
 
 def _graded(
@@ -330,7 +351,7 @@ class _Speaker:
             error = _deviation(intruder.maximum.joint.get(measure))
         if isinstance(found, Spread):
             error = found.standard_error
-        place = place_between(value, low, high)
+        place = None if intruder is None else risk_place(value, intruder, measure, joint)
         passing: float = getattr(self.limits, f"{name}_pass")
         said = (
             f"For {who}, {f'all {self.one.m} files give' if joint else 'one file gives'} "
@@ -338,16 +359,37 @@ class _Speaker:
         )
         if place is None or low is None or high is None:
             words = (
-                f"{said}, but the reference levels Min ({figure(low)}) and Max ({figure(high)}) "
-                "do not span a range to judge it by."
+                f"{said}. The reference levels Min ({figure(low)}) and Max ({figure(high)}) are "
+                "too close together for a place between them"
             )
-            return self.reason(subject, "review" if value else "pass", words, None, passing)
+            return self.without_place(subject, words, value, high, error, passing)
         outcome = _graded(place, self.limits, name, (error or 0.0) / (high - low))
         words = (
             f"{said}: place {_place(place)} between Min ({figure(low)}) and Max "
             f"({figure(high)}); up to {_place(passing)} passes{_beyond(place, outcome)}."
         )
         return self.reason(subject, outcome, words, place, passing)
+
+    def without_place(
+        self,
+        subject: str,
+        words: str,
+        value: float | None,
+        high: float | None,
+        error: float | None,
+        passing: float,
+    ) -> Reason:
+        """Judge a risk whose levels coincide: it may reach Max, as far as chance lets one tell."""
+        if value is None or high is None:
+            return self.reason(subject, "review", f"{words}.", None, passing)
+        if value <= high + ERRORS * (error or 0.0):
+            return self.reason(
+                subject, "pass" if passing > 0 or value == 0 else "review",
+                f"{words}, and it is not above Max by more than chance.", None, passing,
+            )  # fmt: skip
+        return self.reason(
+            subject, "fail", f"{words}, and it is above Max by more than chance.", None, passing
+        )
 
     def tables(self) -> Reason:
         """The worst order of tables, over its noise floor."""
@@ -376,11 +418,12 @@ class _Speaker:
         excess = max(0.0, found.mean_distance - found.mean_floor)
         passing = self.limits.within_pattern_pass
         words = (
-            "Within patterns, labels of the average record's pattern lie "
-            f"{figure(found.mean_distance)} from the original's (total variation); chance alone "
-            f"makes {figure(found.mean_floor)}. The excess of {figure(excess)} "
-            f"{'is within' if excess <= passing else 'is above'} the {figure(passing)} that "
-            f"passes; {found.n_far:,} patterns are farther out than chance explains."
+            f"In the average record's pattern {percent(found.mean_distance)} of the labels would "
+            f"have to change to get the original's distribution back; chance alone makes "
+            f"{percent(found.mean_floor)}. The excess of {percent(excess)} is "
+            f"{'within' if excess <= passing else 'above'} the {percent(passing)} that "
+            f"pass{'' if found.n_far else ', and no pattern is farther out than chance explains'}"
+            f"{_far(found.n_far)}."
         )
         outcome = _graded(excess, self.limits, "within_pattern")
         return self.reason("within pattern", outcome, words, excess, passing)
@@ -412,7 +455,13 @@ class _Speaker:
 
 
 def _place(place: float) -> str:
-    return f"{place:.2f}".replace("-", "−")
+    return f"{round(place, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def _far(number: int) -> str:
+    if not number:
+        return ""
+    return f"; {number:,} {'patterns are' if number > 1 else 'pattern is'} farther out than chance"
 
 
 def _beyond(place: float, outcome: Outcome) -> str:

@@ -74,6 +74,7 @@ class Panel:
     svg: str
     small: bool
     numbers: Table
+    records: str
     facts: str
     keys: dict[str, float]  # what it sorts by
 
@@ -96,6 +97,7 @@ class Block:
     figures: Sequence[Figure] = ()
     panels: Panels | None = None
     tables: Sequence[Table] = ()
+    legend: Sequence[tuple[str, str, str]] = ()  # words, colour of the page, dashes
     remarks: Sequence[str] = ()
     affected: Sequence[str] = ()  # synthesizers in it that have not converged
 

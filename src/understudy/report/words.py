@@ -15,6 +15,7 @@ __all__ = ["figure", "percent", "short", "shown", "whole"]
 
 UNDEFINED = "undefined"
 DIGITS = 3
+MOST_PLACES = 5
 
 
 def figure(value: float | None, error: float | None = None, digits: int = DIGITS) -> str:
@@ -37,7 +38,7 @@ def figure(value: float | None, error: float | None = None, digits: int = DIGITS
         places = 0
     else:
         places = digits - 1 - math.floor(math.log10(abs(value)))
-    places = min(max(places, 0), 6)
+    places = min(max(places, 0), MOST_PLACES)
     text = f"{value:,.{places}f}"
     if value != 0 and float(text.replace(",", "")) == 0:
         return f"< {10.0**-places:.{places}f}" if value > 0 else f"> −{10.0**-places:.{places}f}"
@@ -53,7 +54,7 @@ def percent(share: float | None) -> str:
         return "0 %"
     if abs(hundred) < 0.01:
         return "< 0.01 %"
-    return f"{hundred:.0f} %" if abs(hundred) >= 10 else f"{hundred:.2g} %"
+    return f"{hundred:.0f} %" if abs(hundred) >= 9.95 else f"{hundred:.2g} %"
 
 
 def whole(number: float) -> str:

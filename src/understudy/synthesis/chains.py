@@ -27,7 +27,7 @@ from understudy.synthesis.checkpoints import (
 from understudy.synthesis.contract import ChainSampler
 from understudy.synthesis.diagnostics import Targets, diagnose, meets, rhat_of
 
-__all__ = ["ChainDraws", "Plan", "Progress", "default_threads", "run_chains"]
+__all__ = ["ChainDraws", "Plan", "Progress", "default_threads", "processors", "run_chains"]
 
 SEGMENT_DRAWS = 50  # kept draws in a segment
 
@@ -319,8 +319,12 @@ class _Reporter:
         return max(known) if known else None
 
 
+def processors() -> int:
+    """Count the processors that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
 def default_threads(chains: int) -> int:
     """One thread per chain, as far as there are processors for them."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    available = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return max(1, min(chains, available))
+    return max(1, min(chains, processors()))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["LIGHT", "Look", "drawing", "looks", "quiet", "svg_of"]
+__all__ = ["ALONE", "LIGHT", "WIDTH", "Look", "drawing", "looks", "name_series", "quiet", "svg_of"]
 
 # Stand-ins for the page's colours, and what they are on white paper.
 LIGHT = {
@@ -39,8 +39,10 @@ LIGHT = {
     "min": "#7a3a9a",
 }
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
-WIDTH, HEIGHT = 3.6, 2.35  # inches
+WIDTH, HEIGHT = 3.6, 2.35  # inches, of a drawing among others
+ALONE = 4.7  # inches, of a drawing that stands alone
 SIZE = 8  # points of text
+LETTER, WIDE = 4.5, 6.3  # points that a letter takes, and a capital
 SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "understudy",
@@ -53,7 +55,7 @@ SETTINGS: Any = {
     "axes.titlesize": SIZE,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
-    "axes.titlepad": 6,
+    "axes.titlepad": 15,
     "axes.labelsize": SIZE,
     "axes.labelcolor": LIGHT["soft"],
     "axes.edgecolor": LIGHT["soft"],
@@ -135,6 +137,15 @@ def drawing(
         figure = New(figsize=(width, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False, **options)
         yield figure, list(axes.reshape(-1))
+
+
+def name_series(axes: Axes, names: Sequence[tuple[str, str]], above: float = 1.0) -> None:
+    """Name what is drawn in one line above the axes, every name in its own colour."""
+    at = 0.0
+    for words, colour in names:
+        axes.annotate(words, (0, above), xycoords="axes fraction", xytext=(at, 2),
+                      textcoords="offset points", color=colour, va="bottom")  # fmt: skip
+        at += sum(WIDE if one.isupper() else LETTER for one in words) + 2 * LETTER
 
 
 def svg_of(figure: Figure, name: str, title: str, description: str) -> str:

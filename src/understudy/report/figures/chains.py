@@ -31,7 +31,7 @@ def trace_svg(trace: Trace, look: Look, name: str) -> str:
                 alpha=SHADES[chain % len(SHADES)],
                 linewidth=0.6,
             )
-        above.set_title(words)
+        above.set_title(words, pad=6)
         above.set_xlabel("kept draw", labelpad=1)
         above.margins(x=0.01)
         _ranks(below, trace, look)
@@ -40,8 +40,8 @@ def trace_svg(trace: Trace, look: Look, name: str) -> str:
             name,
             f"Trace and ranks of {words}",
             f"{len(trace.values)} chains of {words}, from {figure(_least(trace))} to "
-            f"{figure(_most(trace))}. Rank counts by chain lie between {_fewest(trace):,} and "
-            f"{_largest(trace):,}; {_expected(trace):,.0f} are expected.",
+            f"{figure(_most(trace))}. Rank counts by chain lie between {_fewest(trace):,.0f} and "
+            f"{_largest(trace):,.0f}; {_expected(trace):,.0f} are expected.",
         )
 
 
@@ -54,7 +54,12 @@ def _ranks(axes: Axes, trace: Trace, look: Look) -> None:
     edges = [place / bins for place in range(bins + 1)]
     for chain, counts in enumerate(trace.ranks):
         axes.stairs(
-            counts, edges, color=look.colour, alpha=SHADES[chain % len(SHADES)], linewidth=0.9
+            counts,
+            edges,
+            color=look.colour,
+            alpha=SHADES[chain % len(SHADES)],
+            linewidth=0.9,
+            baseline=None,
         )
     axes.set_ylim(0, max(1.5 * expected, 1.08 * _largest(trace)))
     axes.set_xlim(0, 1)
@@ -76,11 +81,11 @@ def _most(trace: Trace) -> float:
     return max(max(values) for values in trace.values)
 
 
-def _fewest(trace: Trace) -> int:
+def _fewest(trace: Trace) -> float:
     return min(min(counts) for counts in trace.ranks)
 
 
-def _largest(trace: Trace) -> int:
+def _largest(trace: Trace) -> float:
     return max(max(counts) for counts in trace.ranks)
 
 
@@ -106,7 +111,7 @@ def rhat_svg(found: Convergence, look: Look, name: str) -> str | None:
         )
         axes.set_xlim(0.995, max(rhats.edges[-1], found.rhat_target + 0.01))
         axes.set_ylim(bottom=0)
-        axes.set_title(f"R-hat of {found.n_cells:,} label probabilities")
+        axes.set_title(f"R-hat of {found.n_cells:,} label probabilities", pad=6)
         axes.set_xlabel("R-hat")
         axes.set_ylabel("label probabilities")
         return svg_of(

@@ -13,7 +13,7 @@ from html import escape
 import numpy as np
 
 from understudy.report.figures.canvas import DASHES as PLOT_DASHES
-from understudy.report.figures.canvas import LIGHT, Look, drawing, svg_of
+from understudy.report.figures.canvas import LIGHT, Look, drawing, name_series, svg_of
 from understudy.report.findings import Findings, PatternShares, SynthesizerFindings
 from understudy.report.words import figure, percent, shown
 
@@ -158,10 +158,7 @@ def distances_svg(
         axes.set_title(look.title)
         axes.set_xlabel("records in the pattern")
         axes.set_ylabel("distance")
-        axes.text(0.98, 0.97, look.title, color=look.colour, transform=axes.transAxes, ha="right",
-                  va="top")  # fmt: skip
-        axes.text(0.98, 0.86, "noise floor", color=LIGHT["max"], transform=axes.transAxes,
-                  ha="right", va="top")  # fmt: skip
+        name_series(axes, [("distance", look.colour), ("noise floor", LIGHT["max"])])
         return svg_of(
             canvas,
             name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from understudy.report.figures.canvas import Look
 from understudy.report.figures.risk import Placed
 from understudy.report.findings import Findings, IntruderFindings, SynthesizerFindings
-from understudy.report.reasons import level_figure, place_between
+from understudy.report.reasons import risk_place
 from understudy.report.words import short
 
 __all__ = ["risk_places"]
@@ -44,7 +44,7 @@ def _match_place(one: SynthesizerFindings, intruder: IntruderFindings, joint: bo
         if found.known == intruder.known:
             own = found.measures["expected_match_risk"].mean
             value = found.joint.get("expected_match_risk") if joint else own
-            return _place(value, intruder, "expected_match_risk", joint)
+            return risk_place(value, intruder, "expected_match_risk", joint)
     return None
 
 
@@ -53,14 +53,4 @@ def _label_place(one: SynthesizerFindings, intruder: IntruderFindings, joint: bo
     if found is None:
         return None
     value = found.joint_matches if joint else found.matches.mean
-    return _place(value, intruder, "attribute_matches", joint)
-
-
-def _place(
-    value: float | None, intruder: IntruderFindings, measure: str, joint: bool
-) -> float | None:
-    return place_between(
-        value,
-        level_figure(intruder.minimum, measure, joint),
-        level_figure(intruder.maximum, measure, joint),
-    )
+    return risk_place(value, intruder, "attribute_matches", joint)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.report.figures.canvas import LIGHT, Look, drawing, svg_of
+from understudy.report.figures.canvas import ALONE, LIGHT, Look, drawing, name_series, svg_of
 from understudy.report.findings import Coefficient, Histogram, Regression
 from understudy.report.words import figure, percent, short
 
@@ -27,7 +27,7 @@ def predictions_svg(fitted: list[tuple[Look, Regression]], name: str, response: 
     if original is None:
         return None
     said = []
-    with drawing() as (canvas, (axes,)):
+    with drawing(width=ALONE, height=2.6) as (canvas, (axes,)):
         centres, shares = smoothed(original)
         axes.fill_between(centres, shares, color=LIGHT["original"], alpha=0.3, linewidth=0)
         axes.plot(centres, shares, color=LIGHT["original"], linewidth=0.9)
@@ -43,9 +43,7 @@ def predictions_svg(fitted: list[tuple[Look, Regression]], name: str, response: 
                     f"{look.title}: distance {figure(found.distance.mean)}, perfect sets "
                     f"{figure(found.distance_floor)}"
                 )
-        for place, (title, colour) in enumerate(names):
-            axes.text(0.01, 0.97 - 0.105 * place, title, color=colour, va="top",
-                      transform=axes.transAxes)  # fmt: skip
+        name_series(axes, names)
         axes.set_ylim(bottom=0)
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)

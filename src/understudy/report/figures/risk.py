@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.report.figures.canvas import LIGHT, Look, drawing, svg_of
-from understudy.report.findings import Spread
-from understudy.report.words import figure
+from understudy.report.figures.canvas import LIGHT, WIDTH, Look, drawing, name_series, svg_of
+from understudy.report.findings import Findings, IdentificationFindings, Spread
+from understudy.report.words import figure, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Placed", "draw_places", "level_svg", "map_svg", "places_svg"]
+__all__ = ["Placed", "bearers_svg", "draw_places", "level_svg", "map_svg", "places_svg"]
 
 BINS = 24
-HIGHEST = 1.3  # room above the histogram for names
+SAME = 1e-9  # values that differ by less, relative to their size, are one
 
 
 def level_svg(
@@ -27,10 +27,11 @@ def level_svg(
     maximum: Spread | None,
     found: Sequence[tuple[Look, Spread]],
     name: str,
+    width: float = WIDTH,
 ) -> str | None:
     """Draw histograms of Min and Max, with least, mean and largest figure of every synthesizer.
 
-    None where neither level nor synthesizer has any value, as with a rate of no matches.
+    None where there is nothing to draw: no value at all, or the same one everywhere.
     """
     levels = [
         (words, LIGHT[key], _values(spread))
@@ -43,19 +44,23 @@ def level_svg(
     if not everything:
         return None
     low, high = min(everything), max(everything)
-    pad = 0.06 * (high - low) or 0.05 * abs(high) or 0.05
-    edges = np.linspace(low, high if high > low else low + pad, BINS + 1)
-    with drawing() as (canvas, (axes,)):
+    if high - low <= SAME * max(abs(low), abs(high)):
+        return None  # one number: the table says it
+    pad = 0.05 * (high - low)
+    edges = np.linspace(low, high, BINS + 1)
+    with drawing(width=width) as (canvas, (axes,)):
         most = _draw_levels(axes, levels, edges)
-        for place, (look, spread) in enumerate(shown):
-            _draw_lines(axes, look, spread, most, place)
+        for look, spread in shown:
+            _draw_lines(axes, look, spread, 1.12 * most)
         axes.set_xlim(low - pad, high + pad)
-        axes.set_ylim(0, most * (HIGHEST + 0.13 * max(0, len(shown) - 1)))
+        axes.set_ylim(0, 1.14 * most)
         axes.set_yticks([])
+        axes.locator_params(axis="x", nbins=5)
         axes.spines["left"].set_visible(False)
         axes.set_title(title)
-        words = _words(levels, shown)
-        return svg_of(canvas, name, title, words)
+        names = [(words, colour) for words, colour, values in levels if values]
+        name_series(axes, names + [(look.title, look.colour) for look, _ in shown])
+        return svg_of(canvas, name, title, _words(levels, shown))
 
 
 def _values(spread: Spread | None) -> list[float]:
@@ -73,23 +78,14 @@ def _draw_levels(
         axes.stairs(counts, edges, fill=True, color=colour, alpha=0.35, linewidth=0)
         axes.stairs(counts, edges, color=colour, linewidth=0.9)
         most = max(most, float(counts.max()))
-    for words, colour, values in levels:
-        if values:
-            counts, _ = np.histogram(values, edges)
-            top = float(counts.max())
-            middle = float(np.mean(values))
-            axes.text(middle, top + 0.02 * most, words, color=colour, ha="center", va="bottom")
     return most
 
 
-def _draw_lines(axes: Axes, look: Look, spread: Spread, most: float, place: int) -> None:
-    top = most * (1.12 + 0.14 * place)
-    for value, width in ((spread.minimum, 0.7), (spread.mean, 1.8), (spread.maximum, 0.7)):
+def _draw_lines(axes: Axes, look: Look, spread: Spread, top: float) -> None:
+    for value, width in ((spread.minimum, 0.8), (spread.mean, 2.0), (spread.maximum, 0.8)):
         if value is not None:
             axes.plot([value, value], [0, top], color=look.colour, linewidth=width,
-                      linestyle="-" if width > 1 else look.dashes)  # fmt: skip
-    if spread.mean is not None:
-        axes.text(spread.mean, top, f"{look.title}", color=look.colour, ha="center", va="bottom")
+                      linestyle="-" if width > 1 else (0, (3, 1.5)))  # fmt: skip
 
 
 def _words(
@@ -118,7 +114,7 @@ class Placed:
 
 
 def places_svg(
-    title: str, rows: Sequence[Placed], limit: float, name: str, width: float = 3.6
+    title: str, rows: Sequence[Placed], limit: float, name: str, width: float = WIDTH
 ) -> str | None:
     """Draw where every synthesizer lies between Min and Max, risk by risk, with the limit."""
     if not any(place is not None for row in rows for _, place in row.places):
@@ -141,21 +137,19 @@ def draw_places(axes: Axes, rows: Sequence[Placed], limit: float | None) -> str:
             axes.plot([place], [at], marker=look.marker, color=look.colour, markersize=5,
                       linestyle="none", label=look.title)  # fmt: skip
             said.append(f"{row.words}, {look.title}: {place:.2f}")
-    first = rows[0]
-    for look, place in first.places:
-        if place is not None:
-            axes.text(place, -0.28, look.title, color=look.colour, ha="center", va="bottom")
+    names = {look.title: look.colour for row in rows for look, _ in row.places}
+    name_series(axes, list(names.items()))
     axes.axvline(0, color=LIGHT["min"], linewidth=1.4)
     axes.axvline(1, color=LIGHT["max"], linewidth=1.4)
     ticks = {0.0: "Min", 1.0: "Max"}
     if limit is not None:
         axes.axvline(limit, color=LIGHT["soft"], linewidth=0.8, linestyle=(0, (2, 2)))
-        ticks[limit] = "limit"
+        ticks[limit] = f"{limit:g}"
     axes.set_yticks(range(len(rows)), [row.words for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_ylim(len(rows) - 0.4, -0.95)
-    axes.set_xlim(min(-0.08, *values) - 0.06, max(1.08, *values) + 0.06)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(min(-0.1, *values) - 0.06, max(1.1, *values) + 0.06)
     axes.set_xticks(list(ticks), list(ticks.values()))
     return "Place between Min (0) and Max (1). " + "; ".join(said) + "."
 
@@ -175,8 +169,9 @@ def map_svg(
     with drawing() as (canvas, (axes,)):
         for words, colour, marker, loss, risk in marks:
             axes.plot([loss], [risk], marker=marker, color=colour, markersize=6, linestyle="none")
-            axes.annotate(words, (loss, risk), xytext=(6, 3), textcoords="offset points",
-                          color=colour)  # fmt: skip
+            below = words == "Max"
+            axes.annotate(words, (loss, risk), xytext=(6, -11 if below else 4),
+                          textcoords="offset points", color=colour)  # fmt: skip
         axes.set_xscale("log")
         losses = [one[3] for one in marks]
         axes.set_xlim(min(0.9, *losses) * 0.97, max(losses) * 1.35)
@@ -185,9 +180,47 @@ def map_svg(
         axes.minorticks_off()
         axes.set_ylim(0, max(one[4] for one in marks) * 1.15 or 1.0)
         axes.set_xlabel("table deviation over noise floor (1 = perfect)")
-        axes.set_title(title)
+        axes.set_title(title, pad=6)
         said = "; ".join(
             f"{words}: deviation {figure(loss)} times the floor, {figure(risk)}"
             for words, _, _, loss, risk in marks
         )
         return svg_of(canvas, name, f"Utility and risk: {title}", said + ".")
+
+
+def bearers_svg(
+    findings: Findings, look: Look, found: IdentificationFindings, name: str
+) -> str | None:
+    """Draw the patterns that carry most: their share of the risk against that of the records."""
+    total = found.measures["expected_match_risk"].mean
+    if not total or not found.patterns:
+        return None
+    sizes = np.array([row.records for row in found.patterns]) / findings.data.n_records
+    risks = np.array([row.expected_match_risk for row in found.patterns]) / total
+    most = 1.12 * max(float(sizes.max()), float(risks.max()))
+    with drawing() as (canvas, (axes,)):
+        axes.plot([0, most], [0, most], color=LIGHT["soft"], linewidth=0.7, linestyle="--")
+        axes.plot(sizes, risks, color=look.colour, marker=look.marker, markersize=3.6,
+                  linestyle="none", alpha=0.85)  # fmt: skip
+        axes.set_xlim(0, most)
+        axes.set_ylim(0, most)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(_ticks())
+            axis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.set_xlabel("share of the records")
+        axes.set_ylabel("share of the match risk")
+        axes.set_title(f"{look.title}: the {len(found.patterns)} patterns that carry most", pad=6)
+        return svg_of(
+            canvas,
+            name,
+            f"Patterns that carry the risk, {look.title}",
+            f"The worst pattern has {percent(float(sizes[0]))} of the records and "
+            f"{percent(float(risks[0]))} of the expected match risk; all {len(sizes)} together "
+            f"have {percent(float(sizes.sum()))} and {percent(float(risks.sum()))}.",
+        )
+
+
+def _ticks() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(5)

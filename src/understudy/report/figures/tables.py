@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.report.figures.canvas import LIGHT, Look, drawing, svg_of
+from understudy.report.figures.canvas import ALONE, LIGHT, Look, drawing, name_series, svg_of
 from understudy.report.findings import Findings, Histogram
 from understudy.report.words import figure
 
@@ -23,7 +23,7 @@ MOST_BINS = 41
 
 def deviation_svg(findings: Findings, looks: list[Look], name: str) -> str:
     """Draw the sums of deviations by order, each with the noise floor across it."""
-    with drawing(height=0.75 + 0.3 * _n_bars(findings)) as (canvas, (axes,)):
+    with drawing(width=ALONE, height=0.85 + 0.28 * _n_bars(findings)) as (canvas, (axes,)):
         said = draw_deviations(axes, findings, looks)
         return svg_of(canvas, name, "Table deviations against the noise floor", said)
 
@@ -49,7 +49,8 @@ def draw_deviations(axes: Axes, findings: Findings, looks: list[Look]) -> str:
             axes.plot(
                 [floor, floor], [place - 0.46, place + 0.46], color=LIGHT["max"], linewidth=2.2
             )
-            axes.text(max(mean, floor), place, f"  {look.title} {figure(mean)}", va="center")
+            axes.annotate(f"{look.title} {figure(mean)}", (max(mean, floor), place), xytext=(5, 0),
+                          textcoords="offset points", va="center")  # fmt: skip
             said.append(
                 f"{look.title}, {order}-way: {figure(mean)} against a floor of {figure(floor)}"
             )
@@ -63,7 +64,8 @@ def draw_deviations(axes: Axes, findings: Findings, looks: list[Look]) -> str:
     axes.invert_yaxis()
     axes.set_xlim(0, most * 1.45 or 1.0)
     axes.set_xlabel("sum of absolute deviations, hundreds")
-    axes.set_title("Deviation, and the noise floor (green)")
+    axes.set_title("Deviation of tables")
+    name_series(axes, [("noise floor: a perfect synthesizer", LIGHT["max"])])
     return "; ".join(said) + "."
 
 
@@ -82,11 +84,11 @@ def signed_svg(findings: Findings, looks: list[Look], order: int, name: str) -> 
         centres, shares, _ = density(floor, reach)
         axes.fill_between(centres, shares, color=LIGHT["max"], alpha=0.22, linewidth=0)
         axes.plot(centres, shares, color=LIGHT["max"], linewidth=0.9)
-        peaks = [("perfect", LIGHT["max"], float(shares.max()))]
+        names = [("perfect", LIGHT["max"])]
         for look, histogram in series:
             centres, shares, spread = density(histogram, reach)
             axes.plot(centres, shares, color=look.colour, linestyle=look.dashes)
-            peaks.append((look.title, look.colour, float(shares.max())))
+            names.append((look.title, look.colour))
             said.append(f"{look.title}: standard deviation {figure(spread)}")
         _, _, spread = density(floor, reach)
         said.append(f"perfect sets: {figure(spread)}")
@@ -97,26 +99,12 @@ def signed_svg(findings: Findings, looks: list[Look], order: int, name: str) -> 
         axes.spines["left"].set_visible(False)
         axes.set_title(f"{order}-way tables")
         axes.set_xlabel("synthetic minus original count of a cell")
-        _label_curves(axes, peaks)
+        name_series(axes, names)
         return svg_of(
             canvas,
             name,
             f"Signed deviations of {order}-way tables",
             "Densities around zero; " + "; ".join(said) + ".",
-        )
-
-
-def _label_curves(axes: Axes, peaks: list[tuple[str, str, float]]) -> None:
-    """Name the curves in the upper right corner, in their colours."""
-    for place, (title, colour, _) in enumerate(peaks):
-        axes.text(
-            0.99,
-            0.97 - 0.105 * place,
-            title,
-            color=colour,
-            transform=axes.transAxes,
-            ha="right",
-            va="top",
         )
 
 

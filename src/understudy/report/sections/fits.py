@@ -36,7 +36,7 @@ def convergence_section(findings: Findings) -> Section:
         key="convergence",
         title="Convergence of the chains",
         blocks=[
-            _convergence_block(one, look, f"chains-{place}")
+            _convergence_block(one, look, f"chains-{place}", place == 0)
             for place, (one, look) in enumerate(
                 zip(findings.synthesizers, looks(findings), strict=True)
             )
@@ -44,7 +44,7 @@ def convergence_section(findings: Findings) -> Section:
     )
 
 
-def _convergence_block(one: SynthesizerFindings, look: Look, key: str) -> Block:
+def _convergence_block(one: SynthesizerFindings, look: Look, key: str, first: bool) -> Block:
     found = one.convergence
     drawn = [
         trace_svg(trace, look, f"{key}-trace-{place}") for place, trace in enumerate(found.traces)
@@ -52,7 +52,7 @@ def _convergence_block(one: SynthesizerFindings, look: Look, key: str) -> Block:
     rhats = rhat_svg(found, look, f"{key}-rhat")
     return Block(
         title=shown(one.title),
-        reading=READING_CHAINS,
+        reading=READING_CHAINS if first else "As above.",
         figures=[Figure(svg) for svg in (*drawn, rhats) if svg is not None],
         affected=() if found.converged else (shown(one.title),),
         remarks=_remarks(one, found),
@@ -85,8 +85,9 @@ def _remarks(one: SynthesizerFindings, found: Convergence) -> list[str]:
     if not found.quantities:
         return ["This synthesizer has nothing that has to converge."]
     remarks = [
-        f"{found.chains} chains of {found.draws:,} kept draws, {found.sweeps_per_draw} sweeps a "
-        f"draw after {found.warmup_sweeps:,} sweeps of warm-up. Targets: R-hat below "
+        f"{found.chains} chains of {found.draws:,} kept draws, {found.sweeps_per_draw} "
+        f"{'sweep' if found.sweeps_per_draw == 1 else 'sweeps'} a draw after "
+        f"{found.warmup_sweeps:,} sweeps of warm-up. Targets: R-hat below "
         f"{figure(found.rhat_target)}, effective sample size at least {figure(found.ess_target)}."
     ]
     if found.n_cells:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from understudy.errors import quoted_list
 from understudy.report.figures.canvas import looks
 from understudy.report.figures.places import risk_places
 from understudy.report.figures.risk import level_svg, places_svg
@@ -14,7 +13,7 @@ from understudy.report.findings import (
     Spread,
     SynthesizerFindings,
 )
-from understudy.report.reasons import level_figure, place_between
+from understudy.report.reasons import level_figure, risk_place
 from understudy.report.sections.utility import unconverged
 from understudy.report.thresholds import Thresholds
 from understudy.report.views import (
@@ -55,8 +54,10 @@ def identification_section(findings: Findings) -> Section:
         f"looks for the row. {LEVELS}",
         blocks=[
             Block(
-                title=f"Known: {quoted_list(one.known)} and the true label",
-                reading="Each histogram shows what the confidential data themselves would give "
+                title=f"Known: {', '.join(map(shown, one.known))} and the true label",
+                reading="As above."
+                if place
+                else "Each histogram shows what the confidential data themselves would give "
                 "away at the level Min or Max, over repeated draws; the lines are the least, mean "
                 "and largest figure over a synthesizer's sets. Lines close to Max mean a risk "
                 "close to that of the exact table; for the false match rate Max is the lower "
@@ -323,7 +324,7 @@ def _joint_row(
 ) -> list[Cell]:
     low = level_figure(intruder.minimum, measure, joint=True)
     high = level_figure(intruder.maximum, measure, joint=True)
-    place = place_between(together, low, high)
+    place = risk_place(together, intruder, measure, joint=True)
     return [
         text_cell(what),
         text_cell(one.title),
@@ -331,5 +332,7 @@ def _joint_row(
         number_cell(together),
         number_cell(low),
         number_cell(high),
-        Cell("–" if place is None else f"{place:.2f}".replace("-", "−"), sort=place),
+        Cell("–", sort=float("-inf"))
+        if place is None
+        else Cell(f"{round(place, 2) + 0.0:.2f}".replace("-", "−"), sort=place),
     ]

@@ -32,8 +32,8 @@ HUNDRED = 100.0  # the paper prints deviations divided by this
 FOREST_ROWS = 14  # of one drawing
 MOST_LABELS = 8  # in a panel's table
 FOREST_REMARK = (
-    "Grey: the original. Terms with many levels are shown by some of their coefficients, from the "
-    "least to the largest overlap; the tables have the others."
+    "Terms with many levels are shown by some of their coefficients, from the least to the largest "
+    "overlap; the tables have the others."
 )
 
 
@@ -93,8 +93,8 @@ def _deviations(findings: Findings) -> Table:
                     number_cell(_hundredth(own.mean), error),
                     number_cell(_hundredth(own.minimum), error),
                     number_cell(_hundredth(own.maximum), error),
-                    number_cell(floor / HUNDRED),
-                    number_cell(ratios[order]),
+                    number_cell(floor / HUNDRED, 0.1),
+                    number_cell(ratios[order], 0.1),
                 ]
             )
     return Table(
@@ -155,9 +155,9 @@ def _by_table(findings: Findings) -> Table:
             text_cell(row.table),
             text_cell(one.title),
             number_cell(row.cells),
-            number_cell(row.deviation / HUNDRED),
-            number_cell(row.noise_floor / HUNDRED),
-            number_cell(row.deviation / row.noise_floor if row.noise_floor else None),
+            number_cell(row.deviation / HUNDRED, 0.1),
+            number_cell(row.noise_floor / HUNDRED, 0.1),
+            number_cell(row.deviation / row.noise_floor if row.noise_floor else None, 0.1),
         ]
         for one in findings.synthesizers
         for row in one.utility.tables.tables
@@ -213,21 +213,26 @@ def _regression_blocks(findings: Findings, place: int) -> list[Block]:
                 "predicts records that it has not seen (for ordered categories: the expected "
                 "category). A curve that lies on the shaded one predicts alike.",
                 figures=[Figure(predictions)],
-                tables=[_overlaps(fitted)],
+                tables=[_distances(fitted)],
                 affected=unconverged(findings),
             )
         )
     return [
         *blocks,
         Block(
-            title=f"{shown(first.formula)} ({shown(first.family)}, {first.train:,} records)",
+            title=f"Coefficients: {shown(first.formula)} ({shown(first.family)}, "
+            f"{first.train:,} records)",
             reading="An interval from the synthetic sets should lie where the original's lies. "
             "The overlap is the mean share of either interval that both have in common: 100 % "
             "where they agree, 0 % where they are apart.",
             figures=_forests(drawn, f"forest-{place}"),
             remarks=[FOREST_REMARK],
+            legend=[
+                ("original", "original", ""),
+                *((one.title, one.variable, "") for one, _ in drawn),
+            ],
             tables=[
-                *([_overlaps(fitted)] if predictions is None else []),
+                _overlaps(fitted),
                 *(_coefficients(one, found) for one, found in fitted),
             ],
             affected=unconverged(findings),
@@ -251,15 +256,13 @@ def _forests(drawn: list[tuple[Look, Regression]], name: str) -> list[Figure]:
 
 def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
     return Table(
-        "Interval overlap and predictions",
+        "Interval overlap",
         [
             Column("Synthesizer", numeric=False),
             Column("Mean overlap"),
             Column("Perfect sets"),
             Column("Coefficients"),
-            Column("With a note"),
-            Column("Distance of predictions"),
-            Column("Perfect sets"),
+            Column("Not estimable"),
         ],
         [
             [
@@ -268,10 +271,34 @@ def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
                 percent_cell(found.overlap_floor),
                 number_cell(found.n_coefficients or len(found.coefficients)),
                 number_cell(found.n_failed),
-                number_cell(None if found.distance is None else found.distance.mean),
+            ]
+            for one, found in fitted
+        ],
+        note="Not estimable: separated or absent in the original or in some sets; the table of "
+        "coefficients says why.",
+    )
+
+
+def _distances(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
+    return Table(
+        "Distance of predictions (Wasserstein)",
+        [
+            Column("Synthesizer", numeric=False),
+            Column("Mean over sets"),
+            Column("Least"),
+            Column("Most"),
+            Column("Perfect sets"),
+        ],
+        [
+            [
+                text_cell(one.title),
+                number_cell(found.distance.mean),
+                number_cell(found.distance.minimum),
+                number_cell(found.distance.maximum),
                 number_cell(found.distance_floor),
             ]
             for one, found in fitted
+            if found.distance is not None
         ],
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from understudy.report.figures.canvas import Look, looks
 from understudy.report.figures.patterns import distances_svg, panel_svg, svg_dashes
 from understudy.report.findings import Findings, PatternShares
@@ -20,9 +22,10 @@ from understudy.report.views import (
 )
 from understudy.report.words import short, shown
 
-__all__ = ["label_words", "within_section"]
+__all__ = ["label_words", "level_names", "within_section"]
 
 MOST_LABELS = 8  # in a panel's table
+ENOUGH = 5  # times the size of a small pattern: those that set the scale of the panels
 
 
 def within_section(findings: Findings, small: int) -> Section:
@@ -70,10 +73,7 @@ def _panel_block(findings: Findings, styles: list[Look], small: int) -> Block:
         for place, found in enumerate(one.utility.within.shares):
             if found is not None:
                 shares.setdefault(place, []).append((look, found))
-    top = max(
-        (max(found.original, default=0.0) for row in shares.values() for _, found in row),
-        default=1.0,
-    )
+    top = _highest(findings, shares, small)
     reach = max((len(found.labels) for row in shares.values() for _, found in row), default=1)
     panels = [
         _panel(findings, place, row, min(reach, findings.data.n_labels), top, small)
@@ -84,8 +84,8 @@ def _panel_block(findings: Findings, styles: list[Look], small: int) -> Block:
         reading="Labels stand from left to right by their share in the original, which is grey and "
         "falls; a synthesizer's line is its mean share over the sets. A line that is flatter than "
         "the grey has smoothed the labels of this pattern. The scale is that of square roots, "
-        "the same in all panels, so that chance makes the same wiggle everywhere. Dashed at the "
-        "top: small patterns.",
+        "the same in all panels, so that chance makes the same wiggle everywhere; patterns of few "
+        "records go beyond it. Small patterns have a dashed line above them.",
         panels=Panels(SORTS, panels, [("original", "original", ""), *map(_key, styles)]),
         remarks=_left_out(
             len(panels),
@@ -95,6 +95,18 @@ def _panel_block(findings: Findings, styles: list[Look], small: int) -> Block:
         ),
         affected=unconverged(findings),
     )
+
+
+def _highest(
+    findings: Findings, shares: dict[int, list[tuple[Look, PatternShares]]], small: int
+) -> float:
+    """Largest share in patterns that are not small, which would set the scale for all."""
+    enough = ENOUGH * max(1, small)
+    large = [
+        row for at, row in shares.items() if findings.data.patterns[at].records >= enough
+    ] or list(shares.values())
+    every = [found for row in large for _, found in row]
+    return max((max((*one.original, *one.synthetic)) for one in every if one.labels), default=1.0)
 
 
 SORTS = (
@@ -119,8 +131,9 @@ def _panel(
     small: int,
 ) -> Panel:
     pattern = findings.data.patterns[place]
-    full = ", ".join(shown(level) for level in pattern.levels)
-    title = ", ".join(short(level, 16) for level in pattern.levels)
+    names = level_names(findings, pattern.levels)
+    full = ", ".join(names)
+    title = ", ".join(short(level, 16) for level in names)
     distances = [
         (
             shown(one.title),
@@ -131,7 +144,7 @@ def _panel(
     ]
     worst = max((distance for _, distance, _ in distances), default=0.0)
     excess = max((distance - floor for _, distance, floor in distances), default=0.0)
-    said = "; ".join(f"{words} {distance:.2f}" for words, distance, _ in distances)
+    said = ", ".join(f"{short(words, 12)} {distance:.2f}" for words, distance, _ in distances)
     floor = f"{distances[0][2]:.2f}" if distances else ""
     return Panel(
         title=title,
@@ -139,7 +152,8 @@ def _panel(
         svg=panel_svg(f"panel-{place}", full, row, reach, top),
         small=pattern.records < small,
         numbers=_panel_table(findings, full, row),
-        facts=f"{pattern.records:,} records. Distance: {said}; floor {floor}.",
+        records=f"{pattern.records:,} {'record' if pattern.records == 1 else 'records'}",
+        facts=f"Distance: {said}, floor {floor}",
         keys={
             "place": place,
             "size": pattern.records,
@@ -174,6 +188,15 @@ def _panel_table(findings: Findings, title: str, row: list[tuple[Look, PatternSh
     )
 
 
+def level_names(findings: Findings, levels: Sequence[str]) -> list[str]:
+    """Write the levels of a pattern as the codebook calls them."""
+    by_name = {one.name: one for one in findings.data.variables}
+    return [
+        shown(by_name[name].labels.get(level, level))
+        for name, level in zip(findings.data.kept, levels, strict=True)
+    ]
+
+
 def label_words(findings: Findings, label: int) -> str:
     """Write a combined label: the levels of the synthesized variables."""
     levels = []
@@ -193,7 +216,8 @@ def _patterns(findings: Findings) -> Table:
         columns += [Column(f"{title}: distance"), Column("floor"), Column("s.d. above")]
     rows = []
     for place, pattern in enumerate(findings.data.patterns):
-        row = [name_cell(", ".join(pattern.levels), 40), number_cell(pattern.records)]
+        words = ", ".join(level_names(findings, pattern.levels))
+        row = [name_cell(words, 40), number_cell(pattern.records)]
         for one in findings.synthesizers:
             within = one.utility.within
             row += [

@@ -26,6 +26,7 @@ Dirichlet process hierarchical models", Biometrika 95, doi:10.1093/biomet/asm086
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from math import lgamma
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
+from understudy.synthesis.dpmpm.class_counts import draw_classes
 from understudy.synthesis.dpmpm.problem import Problem
 
 __all__ = [
@@ -46,7 +48,6 @@ __all__ = [
     "swap_neighbours",
 ]
 
-SMALL = 48  # from so many records on, binomial draws are cheaper than one draw per record
 SMALLEST_CONCENTRATION = 1e-300
 
 
@@ -90,93 +91,6 @@ def _log_gamma_draw(generator, shape):  # type: ignore[no-untyped-def]
         return np.log(generator.standard_gamma(shape))
     uniform = 1.0 - generator.random()
     return np.log(generator.standard_gamma(shape + 1.0)) + np.log(uniform) / shape
-
-
-@compiled
-def _flush(pending, row, level_count, class_size):  # type: ignore[no-untyped-def]
-    """Book the records counted since the first levels last changed, for all variables but one."""
-    for one in range(pending.size):
-        if pending[one] > 0:
-            class_size[one] += pending[one]
-            for variable in range(row.size - 1):
-                level_count[row[variable], one] += pending[one]
-            pending[one] = 0
-
-
-@compiled
-def draw_classes(generator, problem, log_weights, probabilities, class_size, level_count):  # type: ignore[no-untyped-def]
-    """Draw the classes of all records; fills the counts, returns whether all weights vanished.
-
-    Combinations are in lexicographic order, so the product over all variables but the last is
-    mostly that of the combination before.
-    """
-    levels, counts = problem.levels, problem.counts
-    n_combinations, n_variables = levels.shape
-    n_classes = log_weights.size
-    class_size[:] = 0
-    level_count[:] = 0
-    weights = np.exp(log_weights)  # (class,)
-    shared = np.empty(n_classes)  # (class,) weight times all variables but the last
-    joint = np.empty(n_classes)  # (class,)
-    pending = np.zeros(n_classes, dtype=np.int64)  # (class,) records to be booked
-    failed = False
-    for combination in range(n_combinations):
-        same = combination > 0
-        for variable in range(n_variables - 1):
-            same = same and levels[combination, variable] == levels[combination - 1, variable]
-        if not same:
-            if combination > 0:
-                _flush(pending, levels[combination - 1], level_count, class_size)
-            shared[:] = weights
-            for variable in range(n_variables - 1):
-                level = levels[combination, variable]
-                for one in range(n_classes):
-                    shared[one] *= probabilities[level, one]
-        level = levels[combination, n_variables - 1]
-        for one in range(n_classes):
-            joint[one] = shared[one] * probabilities[level, one]
-        total = _sum(joint)
-        if not total > 0.0:
-            failed = True
-        n_free = counts[combination]
-        if n_free < SMALL:
-            for _ in range(n_free):
-                rest = generator.random() * total
-                one = 0
-                while one < n_classes - 1 and rest >= joint[one]:
-                    rest -= joint[one]
-                    one += 1
-                pending[one] += 1
-                level_count[level, one] += 1
-            continue
-        for one in range(n_classes):
-            if n_free == 0:
-                break
-            here = n_free
-            if one < n_classes - 1:
-                here = generator.binomial(n_free, max(0.0, min(1.0, joint[one] / total)))
-            pending[one] += here
-            level_count[level, one] += here
-            n_free -= here
-            total = max(total - joint[one], 1e-300)
-    if n_combinations > 0:
-        _flush(pending, levels[n_combinations - 1], level_count, class_size)
-    return failed
-
-
-@compiled
-def _sum(values):  # type: ignore[no-untyped-def]
-    """Add up in four lanes, which a processor does at once."""
-    lane_0 = lane_1 = lane_2 = lane_3 = 0.0
-    even = values.size - values.size % 4
-    for first in range(0, even, 4):
-        lane_0 += values[first]
-        lane_1 += values[first + 1]
-        lane_2 += values[first + 2]
-        lane_3 += values[first + 3]
-    for rest in range(even, values.size):
-        lane_0 += values[rest]
-    return (lane_0 + lane_1) + (lane_2 + lane_3)
 
 
 @compiled
@@ -267,11 +181,9 @@ def draw_concentration(generator, log_last_weight, n_classes, shape, rate):  # t
 
 
 @compiled
-def _sweep(generator, problem, state, shape, rate):  # type: ignore[no-untyped-def]
-    """One sweep; the state's arrays are written over."""
+def _after_classes(generator, problem, state, shape, rate):  # type: ignore[no-untyped-def]
+    """What follows the classes in a sweep; the state's arrays are written over."""
     class_size, level_count, log_weights, probabilities, concentration, failed = state
-    # 1. classes of all records
-    failed |= draw_classes(generator, problem, log_weights, probabilities, class_size, level_count)
     # 2. places of the classes, sticks integrated out
     swap_neighbours(generator, class_size, level_count, concentration)
     # 3. sticks
@@ -288,8 +200,26 @@ def step(
     problem: Problem,
     state: State,
     concentration_prior: tuple[float, float],
+    pool: Executor | None = None,
+    threads: int = 1,
 ) -> State:
-    """One sweep: classes, places, sticks, level probabilities, concentration."""
+    """One sweep: classes, places, sticks, level probabilities, concentration.
+
+    The state's arrays are written over. `pool` has threads beside the calling one, for the classes
+    of very many combinations; what is drawn does not depend on them.
+    """
+    # 1. classes of all records
+    failed = draw_classes(
+        generator,
+        problem,
+        state.log_weights,
+        state.probabilities,
+        state.class_size,
+        state.level_count,
+        pool,
+        threads,
+    )
+    state = state._replace(failed=state.failed or failed)
     shape, rate = concentration_prior
-    after: State = _sweep(generator, problem, state, shape, rate)
+    after: State = _after_classes(generator, problem, state, shape, rate)
     return after

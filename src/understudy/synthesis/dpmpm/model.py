@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from understudy.microdata.table import Microdata
-from understudy.synthesis.chains import Progress
+from understudy.synthesis.chains import Progress, processors
 from understudy.synthesis.diagnostics import Targets
 from understudy.synthesis.dpmpm.fit import DPMPMFit
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
@@ -120,8 +120,9 @@ class DPMPM:
         seed : int, optional
             Makes the run repeatable; the operating system's entropy otherwise.
         threads : int, optional
-            Chains that run at the same time; as many as there are processors when left out. The
-            draws do not depend on it.
+            That work at the same time; as many as there are processors when left out. Chains come
+            first; what they leave idle shares the blocked sampler's sweeps. The draws do not
+            depend on it.
         checkpoint : path, optional
             A folder of its own. The run is saved there as it goes; the same call goes on from it.
         until : Targets, optional
@@ -142,17 +143,17 @@ class DPMPM:
         self._check_data(data)
         problem = make_problem(data, self.level_prior)
         cells = label_cells(data, problem, asked.most_cells)
-        chain = self._chain(problem, cells)
+        chain = self._chain(problem, cells, max(1, (threads or processors()) // chains))
         plan, found = run_fit(chain, data, asked, self._identity(), self._bytes(problem))
         fit = DPMPMFit(self, data, plan, cells, found)
         warn_of_chains(fit)
         self._warn_of_truncation(fit)
         return fit
 
-    def _chain(self, problem: Problem, cells: Any) -> CollapsedChain | BlockedChain:
+    def _chain(self, problem: Problem, cells: Any, threads: int) -> CollapsedChain | BlockedChain:
         if self.sampler == "collapsed":
             return CollapsedChain(problem, cells, self.concentration_prior)
-        return BlockedChain(problem, cells, self.concentration_prior, self.n_classes)
+        return BlockedChain(problem, cells, self.concentration_prior, self.n_classes, threads)
 
     def _bytes(self, problem: Problem) -> int:
         """Bytes of one kept draw of weights and level probabilities, about."""

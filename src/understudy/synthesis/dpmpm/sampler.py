@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,7 @@ from understudy.microdata.label_table import split_labels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.dpmpm import blocked, collapsed
+from understudy.synthesis.dpmpm.class_counts import n_slices
 from understudy.synthesis.dpmpm.parameters import (
     Parameters,
     draw_parameters,
@@ -157,6 +160,7 @@ class BlockedChain(_Chain):
     """Chains of the blocked sampler."""
 
     n_classes: int = 40
+    threads: int = 1  # that work on the same sweep; what is drawn does not depend on it
     state_type = blocked.State
 
     def describe(self) -> dict[str, Any]:
@@ -171,9 +175,13 @@ class BlockedChain(_Chain):
     def advance(
         self, generator: np.random.Generator, state: blocked.State, n_sweeps: int
     ) -> blocked.State:
-        """Make sweeps."""
-        for _ in range(n_sweeps):
-            state = blocked.step(generator, self.problem, state, self.concentration_prior)
+        """Make sweeps, with further threads where there are enough combinations for them."""
+        threads = min(self.threads, n_slices(self.problem.counts.size))
+        with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
+            for _ in range(n_sweeps):
+                state = blocked.step(
+                    generator, self.problem, state, self.concentration_prior, pool, threads
+                )
         if state.failed:
             self._refuse()
         return state

@@ -1,0 +1,88 @@
+"""``understudy release``: the public folder of a study, if everything that must hold does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from understudy.cli.output import paragraph, say, say_json
+from understudy.errors import ExitCode
+from understudy.release.gate import TITLE
+from understudy.release.gate import release as make_release
+from understudy.release.manifest import read_manifest
+
+__all__ = ["release"]
+
+
+def release(
+    directory: Path,
+    /,
+    *,
+    to: Path,
+    approve: str,
+    synthesizer: str | None = None,
+    reason: str | None = None,
+    overwrite: Annotated[bool, Parameter(negative="")] = False,
+    format: Literal["csv", "parquet", "stata", "spss"] = "csv",  # noqa: A002
+    formulas: Literal["refuse", "quote"] = "refuse",
+    title: str = TITLE,
+    guessable_seed: Annotated[bool, Parameter(negative="")] = False,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> ExitCode:
+    """Make the public folder of a study, if everything that must hold does.
+
+    Parameters
+    ----------
+    directory
+        The study's folder, which holds internal.
+    to
+        The public folder to make.
+    approve
+        Who approves, when and why: "name, year-month-day, reason". Kept inside, not published.
+    synthesizer
+        Whose files; the one that the verdict recommends when left out.
+    reason
+        Why the points under review are acceptable, where the verdict is review; why files may leave
+        although others of this study did before.
+    overwrite
+        Replace an earlier release, as a whole.
+    format
+        Of the data files.
+    formulas
+        Refuse levels that a spreadsheet takes for formulas, or put an apostrophe before them.
+    title
+        Of the public pages.
+    guessable_seed
+        Release a study although its seed can be guessed.
+    as_json
+        Print JSON.
+    """
+    folder = make_release(
+        directory,
+        to,
+        approve,
+        synthesizer=synthesizer,
+        reason=reason,
+        overwrite=overwrite,
+        format=format,
+        formulas=formulas,
+        title=title,
+        guessable_seed=guessable_seed,
+    )
+    manifest = read_manifest(folder) or {}
+    names = [*manifest.get("files", {}), "manifest.json"]
+    if as_json:
+        say_json({"released": str(folder), "files": names})
+        return ExitCode.DONE
+    say(f"Released to {folder}: {len(names)} files, {manifest.get('sets')} of them data.")
+    say()
+    say(
+        paragraph(
+            "Before you publish: read methods.html and codebook.html as a stranger would. To send "
+            "the folder on, pack it without names of users: zip -X -r release.zip FOLDER, or "
+            "tar --owner=0 --group=0 --numeric-owner -czf release.tar.gz FOLDER."
+        )
+    )
+    return ExitCode.DONE

@@ -1,0 +1,232 @@
+"""Studies that die: at every write, fsync and rename, at any instant; resumed to the same bytes.
+
+For the faults at every call the measures are taken from an undisturbed run, since they are the same
+in all of the some hundred runs; the kills at random instants strike a study that computes it all.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import understudy as us
+from tests.faults.harness import Ended, Nursery, faults_at_every_call
+from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
+from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, UnderstudyWarning
+from understudy.plan import read_plan
+from understudy.progress import StudyProgress
+from understudy.randomness import stream
+from understudy.report import collecting, page
+from understudy.report.findings import IntruderFindings, RiskFindings, UtilityFindings
+from understudy.synthesis import chains
+
+KILLS = 50
+SHORT = PLAN.replace("chains = 2", "chains = 1").replace("warmup = 4", "warmup = 0")
+MEASURES: dict[str, tuple[str, type[BaseModel]]] = {
+    "intruder_findings": ("intruder-1", IntruderFindings),
+    "utility_findings": ("dpmpm-utility", UtilityFindings),
+    "risk_findings": ("dpmpm-risk", RiskFindings),
+}
+LOADED = (
+    "scipy.optimize", "scipy.stats", "arviz_stats.base", "understudy.study",
+    "understudy.risk.identification", "understudy.risk.attribute", "understudy.risk.levels",
+    "understudy.risk.lattice", "understudy.utility.tables", "understudy.utility.propensity",
+    "understudy.utility.within_pattern",
+)  # fmt: skip
+
+
+def job(plan: str, folder: str, measured: str = "") -> dict[str, str]:
+    """Run a study; give digests of all files. Measures may come from one that is finished."""
+    page.page = plain_page
+    chains.SEGMENT_DRAWS = 4  # so that so short a fit has several segments
+    for name, (stage, kind) in MEASURES.items() if measured else ():
+        path = Path(measured) / "internal" / "stages" / f"{stage}.json"
+        found = kind.model_validate_json(json.dumps(json.loads(path.read_text())["findings"]))
+        setattr(collecting, name, lambda *_, found=found, **__: found)
+    run_quietly(Path(plan), Path(folder))
+    return files_of(Path(folder))
+
+
+def warm() -> None:
+    """Load everything, read data, compile the sampler.
+
+    What else there is to compile needs the data frame library at work, which would not survive
+    a fork.
+    """
+    for name in LOADED:
+        importlib.import_module(name)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        plan = write_study(Path(folder))
+        data = us.read_microdata(**read_plan(plan).data.reading_options(plan.parent))
+        us.DPMPM().fit(data, chains=2, warmup=4, draws=8, thin=1, seed=1)
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    """Give a warmed-up process to fork from."""
+    with Nursery("tests.faults.test_study:job", warm="tests.faults.test_study:warm") as made:
+        yield made
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Path]:
+    """Give a folder in memory, where there is one: flushing to the disk takes most of the time."""
+    memory = Path("/dev/shm")  # noqa: S108
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+def test_a_fault_at_every_write_fsync_and_rename(nursery: Nursery, room: Path) -> None:
+    """Whatever the fault, what is left is whole and the same call ends with the same bytes."""
+    asked = {"plan": str(write_study(room / "confidential", SHORT))}
+    whole = nursery.run({**asked, "folder": str(room / "whole")})
+    asked["measured"] = str(room / "whole")
+    calm = nursery.run({**asked, "folder": str(room / "calm")})
+    assert calm.value == whole.value
+    assert {"write", "fsync", "rename", "unlink"} <= set(calm.calls)
+    seen = set()
+    for number, fault in enumerate(faults_at_every_call(calm.calls)):
+        if fault.kind == "full" and calm.calls[fault.number] == "fsync":
+            continue  # the same as a full disk at the write or rename before it
+        struck = {**asked, "folder": str(room / f"struck-{number}")}
+        ended = nursery.run(struck, fault=fault)
+        seen.add(ended.status)
+        if ended.status == "raised":
+            assert ended.error.startswith("CheckpointError: Expected room for "), fault
+            assert not list(Path(struck["folder"]).rglob("*.part")), fault
+        assert nursery.run(struck).value == calm.value, fault
+    assert seen == {"stopped", "raised"}
+
+
+def killed_until_done(
+    nursery: Nursery, asked: dict[str, Any], kills: Iterator[float], number: int
+) -> tuple[int, Ended]:
+    """Run a study in one folder again and again, with a signal after a random time."""
+    killed = 0
+    while True:
+        ended = nursery.run(asked, signals=[(next(kills), number)])
+        if ended.status == "done":
+            return killed, ended
+        killed += 1
+
+
+def test_killed_at_random_instants(nursery: Nursery, room: Path) -> None:
+    """Fifty kills; a study is killed again and again until it comes to its end."""
+    plan = str(write_study(room / "confidential"))
+    calm = nursery.run({"plan": plan, "folder": str(room / "calm")})
+    generator = stream(62, "kills")
+    kills = iter(lambda: float(generator.random()) * calm.seconds, None)
+    killed, round_ = 0, 0
+    while killed < KILLS:
+        asked = {"plan": plan, "folder": str(room / f"struck-{round_}")}
+        more, ended = killed_until_done(nursery, asked, kills, signal.SIGKILL)
+        assert ended.value == calm.value
+        killed, round_ = killed + more, round_ + 1
+
+
+def test_interrupted_and_asleep(nursery: Nursery, room: Path) -> None:
+    """Ctrl-C, once and twice; and a machine that sleeps for a moment in the middle."""
+    plan = str(write_study(room / "confidential"))
+    calm = nursery.run({"plan": plan, "folder": str(room / "calm")})
+    for times in (1, 2):
+        asked = {"plan": plan, "folder": str(room / f"struck-{times}")}
+        at = calm.seconds * 0.4
+        signals = [(at + 0.002 * more, signal.SIGINT) for more in range(times)]
+        ended = nursery.run(asked, signals=signals)
+        assert ended.status == "done" or ended.error.startswith("KeyboardInterrupt")
+        assert nursery.run(asked).value == calm.value
+    asked["folder"] = str(room / "asleep")
+    at = calm.seconds * 0.5
+    ended = nursery.run(asked, signals=[(at, signal.SIGSTOP), (at + 0.3, signal.SIGCONT)])
+    assert ended.value == calm.value
+
+
+@pytest.fixture
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "page", plain_page)
+    monkeypatch.setattr(chains, "SEGMENT_DRAWS", 4)
+
+
+@pytest.mark.usefixtures("_plain")
+def test_the_clock_jumps(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = write_study(room / "confidential")
+    run_quietly(plan, room / "calm")
+    generator = stream(63, "clock")
+
+    def jumping() -> float:
+        return float(generator.normal(0.0, 1e9))
+
+    monkeypatch.setattr("time.monotonic", jumping)
+    monkeypatch.setattr("time.time", jumping)
+    told: list[StudyProgress] = []
+    run_quietly(plan, room / "out", progress=told.append)
+    monkeypatch.undo()
+    assert files_of(room / "out") == files_of(room / "calm")
+    assert all(one.seconds_left >= 0 and one.study_seconds_left >= 0 for one in told)
+
+
+@pytest.mark.usefixtures("_plain")
+def test_the_newest_checkpoint_is_corrupt(room: Path) -> None:
+    """The segments before it are used, that is said, and the end is the same."""
+    plan = write_study(room / "confidential")
+    run_quietly(plan, room / "calm")
+
+    def stop(now: StudyProgress) -> None:
+        if now.words == "fitting dpmpm" and (now.share or 0.0) > 0.9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_quietly(plan, room / "out", progress=stop)
+    newest = sorted((room / "out" / "internal" / "fits" / "dpmpm").glob("draws-0-*"))[-1]
+    newest.write_bytes(newest.read_bytes()[:-9])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        us.Study(plan).run(room / "out")
+    said = [str(one.message) for one in caught if issubclass(one.category, CheckpointWarning)]
+    assert any("chain 0" in text and "computed again" in text for text in said)
+    assert files_of(room / "out") == files_of(room / "calm")
+
+
+@pytest.mark.usefixtures("_plain")
+def test_the_disk_is_full_at_the_end(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says how many bytes are needed, and the exit code that the study can go on."""
+    plan = write_study(room / "confidential")
+    real = os.fsync
+    calls = 0
+
+    def full(descriptor: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 60:
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(CheckpointError, match=r"room for [\d,]+ bytes") as caught:
+        run_quietly(plan, room / "out")
+    assert caught.value.exit_code == ExitCode.INTERRUPTED
+    monkeypatch.setattr(os, "fsync", real)
+    run_quietly(plan, room / "out")
+    run_quietly(plan, room / "calm")
+    assert files_of(room / "out") == files_of(room / "calm")
+
+
+def test_a_place_that_cannot_be_written(room: Path) -> None:
+    """Where even the owner may make no folder."""
+    plan = write_study(room / "confidential")
+    with pytest.raises(CheckpointError, match="none can be made"):
+        run_quietly(plan, Path("/proc/understudy"))
