@@ -63,6 +63,7 @@ ALLOWED = {
         "progress",
         "report",
         "release",
+        "reproduction",
         "",
     },
     "reproduction": {
