@@ -83,6 +83,7 @@ def test_every_module_says_why_it_exists(path: Path) -> None:
 
 
 PUBLIC = [
+    "DPAreal",
     "DPMPM",
     "Microdata",
     "Perfect",
