@@ -87,12 +87,17 @@ def slope_precision(log_scales, bound):  # type: ignore[no-untyped-def]
             for inner in range(column, row):
                 rest -= factor[row, inner] * inverse[inner, column]
             inverse[row, column] = rest / factor[row, row]
-    return inverse.T @ inverse
+    precision = np.zeros((size, size))
+    for row in range(size):
+        for column in range(size):
+            for inner in range(max(row, column), size):
+                precision[row, column] += inverse[inner, row] * inverse[inner, column]
+    return precision
 
 
 @compiled
 def _log_density(deviations, log_scales, bound, shape, degrees, scale, factor, solved):  # type: ignore[no-untyped-def]
-    """Log density of the free numbers given the slopes' deviations (cluster, slope) from a centre."""
+    """Log density of the free numbers given the slopes' deviations from the centre."""
     size = log_scales.size
     total = 0.0
     for row in range(size):
@@ -122,7 +127,7 @@ def _log_density(deviations, log_scales, bound, shape, degrees, scale, factor, s
 
 @compiled
 def log_density(deviations, log_scales, bound, shape, degrees, scale):  # type: ignore[no-untyped-def]
-    """Log density of the free numbers given the slopes' deviations (cluster, slope) from a centre."""
+    """Log density of the free numbers given the slopes' deviations from the centre."""
     factor = np.zeros((log_scales.size, log_scales.size))
     solved = np.empty(log_scales.size)
     return _log_density(deviations, log_scales, bound, shape, degrees, scale, factor, solved)

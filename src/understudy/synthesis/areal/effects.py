@@ -11,7 +11,7 @@ import numpy as np
 
 from understudy.compiling import compiled
 
-__all__ = ["cluster_means", "draw_centre", "draw_effects"]
+__all__ = ["cluster_means", "draw_centre", "draw_effects", "effect_slopes"]
 
 
 @compiled
@@ -48,6 +48,16 @@ def _draw_given_precision(generator, precision, moment, drawn):  # type: ignore[
 
 
 @compiled
+def _times(matrix, vector):  # type: ignore[no-untyped-def]
+    """Multiply, in an order that no library chooses."""
+    product = np.zeros(matrix.shape[0])
+    for row in range(matrix.shape[0]):
+        for column in range(vector.size):
+            product[row] += matrix[row, column] * vector[column]
+    return product
+
+
+@compiled
 def cluster_means(design, effects):  # type: ignore[no-untyped-def]
     """Mean log rate of every pattern in every cluster: (cluster, pattern)."""
     means = np.empty((effects.shape[0], design.shape[0]))  # (cluster, pattern)
@@ -61,6 +71,17 @@ def cluster_means(design, effects):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def effect_slopes(design, on_means):  # type: ignore[no-untyped-def]
+    """Slopes in the effects (cluster, effect), given slopes in the means (cluster, pattern)."""
+    slopes = np.zeros((on_means.shape[0], design.shape[1]))  # (cluster, effect)
+    for one in range(on_means.shape[0]):
+        for pattern in range(design.shape[0]):
+            for effect in range(design.shape[1]):
+                slopes[one, effect] += design[pattern, effect] * on_means[one, pattern]
+    return slopes
+
+
+@compiled
 def draw_effects(generator, design, sizes, sums, precision, centre, prior, effects):  # type: ignore[no-untyped-def]
     """Draw the effects of every cluster given its cells' log rates; an empty one from the prior.
 
@@ -70,7 +91,7 @@ def draw_effects(generator, design, sizes, sums, precision, centre, prior, effec
     n_effects = centre.size
     matrix = np.empty((n_effects, n_effects))
     moment = np.empty(n_effects)
-    prior_moment = prior @ centre
+    prior_moment = _times(prior, centre)
     for one in range(effects.shape[0]):
         matrix[:] = prior
         moment[:] = prior_moment
@@ -100,7 +121,7 @@ def draw_centre(generator, effects, occupied, prior, centre_precision, centre): 
         if occupied[one]:
             matrix += prior
             total += effects[one]
-    moment = prior @ total
+    moment = _times(prior, total)
     for effect in range(n_effects):
         matrix[effect, effect] += centre_precision[effect]
     _draw_given_precision(generator, matrix, moment, centre)

@@ -12,7 +12,8 @@ import numpy as np
 from understudy.microdata.table import Microdata
 from understudy.synthesis.areal.fit import DPArealFit
 from understudy.synthesis.areal.problem import Problem, make_problem
-from understudy.synthesis.areal.sampler import ArealChain, Priors
+from understudy.synthesis.areal.sampler import ArealChain
+from understudy.synthesis.areal.state import Priors
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.diagnostics import Targets
 from understudy.synthesis.fitting import (
