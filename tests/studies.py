@@ -11,7 +11,7 @@ import understudy as us
 from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
 
-__all__ = ["PLAN", "files_of", "plain_page", "run_quietly", "write_study"]
+__all__ = ["BOOK", "PLAN", "files_of", "plain_page", "run_quietly", "write_study"]
 
 PLAN = """\
 seed = 5

@@ -18,7 +18,7 @@ from understudy import read_microdata
 from understudy.errors import SettingError
 from understudy.first_plan import plan_as_toml, plan_text
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_from, codebook_text
-from understudy.plan import IntruderPlan, StudyPlan, read_plan
+from understudy.plan import IntruderPlan, StudyPlan, plan_from, read_plan
 from understudy.settings import _unpacked, toml_key, toml_text
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=10)
@@ -157,6 +157,28 @@ def test_two_synthesizers_of_one_name(make_file: MakeFile) -> None:
     text = FIRST + '[[synthesizers]]\nmodel = "dpmpm"\n[[synthesizers]]\nmodel = "dpmpm"\nname="b"'
     plan = read_plan(make_file(text, "plan.toml"))
     assert list(plan.chosen_synthesizers()) == ["dpmpm", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("synthesizers = []\n", "empty list of synthesizers"),
+        ('sets = 1\n[[analyses]]\nformula = "a ~ county"\n', "at least two sets"),
+    ],
+)
+def test_plans_that_make_no_sense(make_file: MakeFile, text: str, says: str) -> None:
+    data = '[data]\nfile = "data.csv"\nsynthesize = ["county"]\n'
+    with pytest.raises(SettingError, match=says):
+        read_plan(make_file(text + data, "plan.toml"))
+
+
+def test_a_catalog_lies_beside_the_plan(tmp_path: Path) -> None:
+    plan = plan_from(
+        {"data": {"file": "a.sas7bdat", "synthesize": ["b"], "catalog": "formats.sas7bcat"}}
+    )
+    assert plan.data.reading_options(tmp_path)["catalog"] == tmp_path / "formats.sas7bcat"
+    assert plan.with_seed(None) is plan
+    assert plan.with_seed(3).seed == 3
 
 
 def test_a_plan_without_synthesizers_has_those_of_the_paper(make_file: MakeFile) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import tomllib
 import warnings
 from collections.abc import Callable
 from functools import wraps
@@ -375,6 +376,7 @@ def test_a_plan_without_a_file(plan: Path, tmp_path: Path, counted: Counted) -> 
         assert study.run(tmp_path / "out") is study
     run_quietly(plan, tmp_path / "out")
     assert counted == ONCE
+    assert us.Study(tomllib.loads(plan.read_text())).plan == asked
     with pytest.raises(SettingError, match="type int"):
         us.Study(5)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""The synthesizers that a plan chose: made ready to fit, and what is kept of their fits."""
+"""What a plan chose: the data, read; its synthesizers, ready to fit; what is kept of their fits."""
 
 from __future__ import annotations
 
@@ -6,19 +6,38 @@ import inspect
 import io
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from understudy.errors import SettingError, quoted
-from understudy.microdata.table import SyntheticSets
-from understudy.plan import ArealPlan, DPMPMPlan
+from understudy.errors import SettingError, UnderstudyError, quoted
+from understudy.microdata.codebook import Codebook, codebook_from
+from understudy.microdata.reading import read_microdata
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.plan import ArealPlan, DPMPMPlan, StudyPlan
 from understudy.report import collecting
 from understudy.report.findings import Convergence
 from understudy.synthesis.diagnostics import Targets
 from understudy.synthesis.registry import MODELS, load_model
 
-__all__ = ["Chosen", "convergence", "set_files"]
+__all__ = ["Chosen", "convergence", "read_data", "set_files"]
+
+
+def read_data(plan: StudyPlan, home: Path) -> tuple[Microdata, Codebook]:
+    """Read the data of a plan, and the codebook that belongs to them.
+
+    The name of the confidential file, which may tell something, is kept out of messages.
+    """
+    options = plan.data.reading_options(home)
+    source = options["source"]
+    try:
+        return read_microdata(**options), codebook_from(options["codebook"])
+    except UnderstudyError as problem:
+        words = [problem.expected, problem.came, problem.do]
+        for name in (quoted(source), quoted(source.name)):
+            words = [part.replace(name, "the plan's data file") for part in words]
+        raise type(problem)(*words) from None
 
 
 @dataclass(frozen=True)

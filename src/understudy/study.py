@@ -33,15 +33,14 @@ import polars as pl
 from pydantic import BaseModel
 
 import understudy
-from understudy.chosen import Chosen, convergence, set_files
+from understudy.chosen import Chosen, convergence, read_data, set_files
 from understudy.errors import (
     ExitCode,
     SettingError,
     quoted,
 )
 from understudy.first_plan import plan_as_toml
-from understudy.microdata.codebook import Codebook, codebook_from
-from understudy.microdata.reading import read_microdata
+from understudy.microdata.codebook import Codebook
 from understudy.microdata.synthetic import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.plan import StudyPlan, plan_from, read_plan
@@ -195,9 +194,7 @@ class Study:
 
 def _prepared(plan: StudyPlan, home: Path) -> _Work:
     """Read the data and check everything that can be checked before the first computation."""
-    options = plan.data.reading_options(home)
-    book = codebook_from(options["codebook"])
-    data = read_microdata(**options)
+    data, book = read_data(plan, home)
     if plan.intruders is not None:
         intruders = tuple(data.known(one.known) for one in plan.intruders)
     else:

@@ -28,8 +28,10 @@ MOST_LABELS = 8  # in a panel's table
 ENOUGH = 5  # times the size of a small pattern: those that set the scale of the panels
 
 
-def within_section(findings: Findings, small: int) -> Section:
+def within_section(findings: Findings, small: int) -> Section | None:
     """Show whether the labels of each pattern keep their distribution."""
+    if not findings.data.patterns:
+        return None
     styles = looks(findings)
     every = list(zip(findings.synthesizers, styles, strict=True))
     highest = max((max(one.utility.within.distance, default=0.0) for one, _ in every), default=0.0)
@@ -194,7 +196,7 @@ def level_names(findings: Findings, levels: Sequence[str]) -> list[str]:
     return [
         shown(by_name[name].labels.get(level, level))
         for name, level in zip(findings.data.kept, levels, strict=True)
-    ]
+    ] or ["all records"]
 
 
 def label_words(findings: Findings, label: int) -> str:
