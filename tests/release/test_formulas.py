@@ -15,7 +15,7 @@ from understudy.release.files import write_set
 from understudy.release.variables import _formula, _safe, _unprintable
 
 LEVEL = st.text(alphabet="=+-@\t\r\n,;|\"' aB1.0%(＝＠\u200b", min_size=1, max_size=8)
-BEGINS = re.compile(r"[ \u00a0\u200b\u2060\ufeff]*([=@＝＠\t\r]|[+\-＋－][^\W\d])")
+BEGINS = re.compile(r"[\s\u200b\u2060\ufeff]*([=@＝＠]|[+\-＋－][^\W\d])")
 
 
 def cells(path: Path, separator: str) -> list[str]:
@@ -28,6 +28,7 @@ def cells(path: Path, separator: str) -> list[str]:
 @example(level="a;=1")
 @example(level='a"=1')
 @example(level='";=1')
+@example(level="|\u200b=")
 def test_accepted_levels_are_no_formulas(tmp_path_factory: object, level: str) -> None:
     assume(not _formula(level) and not _unprintable(level))
     folder = tmp_path_factory.mktemp("formulas")  # type: ignore[attr-defined]
