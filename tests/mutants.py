@@ -324,7 +324,7 @@ MUTANTS = [
     ),
     Mutant(
         "fit: all sets from the first chain",
-        DPMPM + "fit.py",
+        "synthesis/fitted.py",
         "chain = number % self.plan.chains",
         "chain = 0",
         FIT,

@@ -121,6 +121,7 @@ def test_every_module_says_why_it_exists(path: Path) -> None:
 
 
 PUBLIC = [
+    "DPAreal",
     "DPMPM",
     "Microdata",
     "Perfect",

@@ -8,7 +8,6 @@ import tomllib
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -434,8 +433,6 @@ def test_a_study_is_not_resumed_unasked(
 
 
 def test_a_plan_for_both_synthesizers(plan: Path, tmp_path: Path, counted: Counted) -> None:
-    if find_spec("understudy.synthesis.areal") is None:
-        pytest.skip("the DP-areal does not exist yet")
     short = "\nchains = 2\nwarmup = 4\ndraws = 8\nthin = 1\n"
     plan.write_text(
         PLAN.replace("{file}", "data.csv") + '[[synthesizers]]\nmodel = "areal"' + short

@@ -5,8 +5,8 @@ A study goes one way::
     file → microdata → synthesis → m synthetic sets → risk, utility → report → release
 
 `Study` goes the whole way by a plan. Step by step: `read_microdata` takes the confidential file in,
-or `load_ce_like` the bundled sample. `DPMPM` is a model of the labels, `Perfect` and `Uniform` are
-the data's own levels; each has ``fit(data)``, and a fit has ``synthesize(m)``.
+or `load_ce_like` the bundled sample. `DPMPM` and `DPAreal` are models of the labels, `Perfect` and
+`Uniform` are the data's own levels; each has ``fit(data)``, and a fit has ``synthesize(m)``.
 `identification_risk` and `attribute_risk` say what an intruder learns from synthetic sets,
 `inherent_risk` what the data's own levels are, `risk_lattice` which knowledge is dangerous,
 `attribution_risk` what can be learned without rows; `expected_risk` and `posterior_risk` are exact.
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from understudy.risk.levels import inherent_risk
     from understudy.risk.without_rows import attribution_risk
     from understudy.study import Study
+    from understudy.synthesis.areal import DPAreal
     from understudy.synthesis.diagnostics import Targets
     from understudy.synthesis.dpmpm import DPMPM
     from understudy.synthesis.reference_levels import Perfect, Uniform
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
     from understudy.utility.tables import table_utility
     from understudy.utility.within_pattern import within_pattern_utility
 
-__all__ = [
+__all__ = [  # noqa: RUF022  (plain order of text, as the test of public names has it)
+    "DPAreal",
     "DPMPM",
     "Microdata",
     "Perfect",
@@ -81,6 +83,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
+    "DPAreal": "understudy.synthesis.areal",
     "DPMPM": "understudy.synthesis.dpmpm",
     "Microdata": "understudy.microdata.table",
     "Perfect": "understudy.synthesis.reference_levels",

@@ -18,6 +18,8 @@ SYNTHESIZERS: list[Any] = [
     us.DPMPM(sampler="blocked", n_classes=10),
     us.DPMPM(class_draw="full"),
     us.DPMPM(class_draw="prior"),
+    us.DPAreal(n_clusters=8),
+    us.DPAreal(n_clusters=8, variant="script"),
     us.Perfect(),
     us.Uniform(),
 ]
@@ -31,7 +33,7 @@ def test_promises(synthesizer: Any, names: tuple[str, ...]) -> None:
     data = small_data(names)
     fit = (
         quiet_fit(synthesizer, data, seed=1)
-        if isinstance(synthesizer, us.DPMPM)
+        if isinstance(synthesizer, us.DPMPM | us.DPAreal)
         else synthesizer.fit(data)
     )
     assert isinstance(fit.converged, bool)

@@ -67,7 +67,7 @@ def test_too_many_cells_leave_a_documented_sample(
     data: us.Microdata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = quiet_fit(us.DPMPM(), data, seed=1)
-    monkeypatch.setattr("understudy.synthesis.dpmpm.model.TABLE_BYTES", 4 * 2 * 60 * 10)
+    monkeypatch.setattr("understudy.synthesis.fitting.TABLE_BYTES", 4 * 2 * 60 * 10)
     fit = quiet_fit(us.DPMPM(), data, seed=1)
     table = fit.draws["posterior"]["label_probability"]
     assert table.dims == ("chain", "draw", "cell")

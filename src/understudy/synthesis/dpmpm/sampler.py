@@ -14,7 +14,6 @@ from understudy.errors import SamplerError
 from understudy.microdata.label_table import split_labels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.contract import Observation
-from understudy.synthesis.diagnostics import spread_cells
 from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm.class_counts import n_slices
 from understudy.synthesis.dpmpm.parameters import (
@@ -26,6 +25,7 @@ from understudy.synthesis.dpmpm.parameters import (
 from understudy.synthesis.dpmpm.problem import Problem
 from understudy.synthesis.dpmpm.redistribution import redistribute
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
+from understudy.synthesis.label_cells import KeptCells, choose_cells
 
 __all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
 
@@ -37,8 +37,8 @@ SPLIT_MERGE_SHARE = 0.1  # share of sweeps with a split or merge
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCells:
-    """Which label probabilities are kept.
+class LabelCells(KeptCells):
+    """Which label probabilities are kept, and the levels they belong to.
 
     Attributes
     ----------
@@ -48,34 +48,26 @@ class LabelCells:
         Numbers of the levels of the labels that are looked at.
     cells : int64 (cell, 2)
         Pattern and row of `label_levels`.
-    labels : int64 (cell,)
-        The combined label of each cell.
-    complete : bool
-        Whether these are all cells.
     """
 
     kept_levels: NDArray[np.int64]
     label_levels: NDArray[np.int64]
     cells: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    complete: bool
 
 
 def label_cells(data: Microdata, problem: Problem, most_cells: int) -> LabelCells:
     """Choose cells (pattern, label), all if there are no more than so many, else evenly spread."""
-    size = data.n_labels
-    total = len(data.patterns) * size
-    chosen = spread_cells(total, most_cells)  # (cell,)
-    patterns, labels = chosen // size, chosen % size
-    distinct, label_row = np.unique(labels, return_inverse=True)
+    kept = choose_cells(data, most_cells)
+    distinct, label_row = np.unique(kept.labels, return_inverse=True)
     n_kept = len(data.predictors)
     columns = [data.kept.index(name) for name in data.predictors]
     return LabelCells(
         kept_levels=data.patterns.codes[:, columns] + problem.level_start[:n_kept],
         label_levels=split_labels(data, distinct) + problem.level_start[n_kept:-1],
-        cells=np.stack([patterns, label_row], axis=1).astype(np.int64),
-        labels=labels,
-        complete=chosen.size == total,
+        cells=np.stack([kept.patterns, label_row], axis=1).astype(np.int64),
+        patterns=kept.patterns,
+        labels=kept.labels,
+        complete=kept.complete,
     )
 
 

@@ -1,0 +1,142 @@
+"""Clusters of cells: which cells lie where, how the weights follow, and the concentration.
+
+The two variants of the model differ in the prior on the weights. ``text``: sticks, the last of
+which takes what is left; their swaps and draws are those of the DPMPM's blocked sampler.
+``script``: Dirichlet(concentration / K, ..., concentration / K), to which the order of the clusters
+is all the same. The concentration is drawn with the weights integrated out in both.
+"""
+
+from __future__ import annotations
+
+from math import lgamma
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.compiling import compiled
+from understudy.synthesis.areal.slices import slice_draw
+from understudy.synthesis.dpmpm.blocked import draw_sticks, swap_neighbours
+
+__all__ = [
+    "draw_concentration",
+    "draw_log_weights",
+    "draw_members",
+    "log_prior_of_sizes",
+    "swapped_order",
+]
+
+SMALL = 48  # from so many cells on, binomial draws are cheaper than one draw per cell
+
+
+@compiled
+def draw_members(generator, pair_size, log_weights, log_p, members):  # type: ignore[no-untyped-def]
+    """Draw how many cells of every pair lie in each cluster: fills (pair, cluster)."""
+    n_pairs, n_clusters = log_p.shape
+    joint = np.empty(n_clusters)  # (cluster,)
+    for pair in range(n_pairs):
+        highest = -np.inf
+        for one in range(n_clusters):
+            joint[one] = log_weights[one] + log_p[pair, one]
+            highest = max(highest, joint[one])
+        total = 0.0
+        for one in range(n_clusters):
+            joint[one] = np.exp(joint[one] - highest)
+            total += joint[one]
+            members[pair, one] = 0
+        n_free = pair_size[pair]
+        if n_free < SMALL:
+            for _ in range(n_free):
+                rest = generator.random() * total
+                one = 0
+                while one < n_clusters - 1 and rest >= joint[one]:
+                    rest -= joint[one]
+                    one += 1
+                members[pair, one] += 1
+            continue
+        for one in range(n_clusters):
+            if n_free == 0:
+                break
+            here = n_free
+            if one < n_clusters - 1:
+                here = generator.binomial(n_free, max(0.0, min(1.0, joint[one] / total)))
+            members[pair, one] = here
+            n_free -= here
+            total = max(total - joint[one], 1e-300)
+
+
+def swapped_order(
+    generator: np.random.Generator, sizes: NDArray[np.int64], concentration: float
+) -> NDArray[np.int64]:
+    """Let neighbouring clusters swap places, sticks integrated out; give the new order (place,)."""
+    order = np.arange(sizes.size)[None, :]  # (1, place)
+    swap_neighbours(generator, sizes.copy(), order, concentration)
+    return np.asarray(order[0])
+
+
+@compiled
+def log_prior_of_sizes(sizes, concentration, by_sticks):  # type: ignore[no-untyped-def]
+    """Log probability of the cells' clusters given the concentration, weights integrated out."""
+    n_clusters = sizes.size
+    total = 0.0
+    behind = sizes.sum()
+    if by_sticks:
+        for one in range(n_clusters - 1):
+            total += np.log(concentration) + lgamma(1.0 + sizes[one])
+            total -= lgamma(1.0 + concentration + behind)
+            behind -= sizes[one]
+            total += lgamma(concentration + behind)
+        return total
+    share = concentration / n_clusters
+    for one in range(n_clusters):
+        if sizes[one] > 0:
+            total += lgamma(share + sizes[one]) - lgamma(share)
+    return total + lgamma(concentration) - lgamma(concentration + behind)
+
+
+def draw_concentration(
+    generator: np.random.Generator,
+    sizes: NDArray[np.int64],
+    concentration: float,
+    prior: tuple[float, float],
+    by_sticks: bool,
+) -> float:
+    """Draw the concentration given the clusters' sizes, by a slice on its logarithm."""
+    shape, rate = prior
+
+    def log_density(log_concentration: float) -> float:
+        there = np.exp(log_concentration)
+        if not 0.0 < there < 1e300:
+            return -np.inf
+        found = log_prior_of_sizes(sizes, there, by_sticks)
+        return float(found + shape * log_concentration - rate * there)
+
+    return float(np.exp(slice_draw(generator, log_density, np.log(concentration), 1.5)[0]))
+
+
+@compiled
+def _draw_dirichlet(generator, sizes, concentration, log_weights):  # type: ignore[no-untyped-def]
+    """Draw log weights from Dirichlet(sizes + concentration / K); small shapes do not underflow."""
+    highest = -np.inf
+    for one in range(sizes.size):
+        shape = sizes[one] + concentration / sizes.size
+        if shape >= 1.0:
+            log_weights[one] = np.log(generator.standard_gamma(shape))
+        else:
+            uniform = 1.0 - generator.random()
+            log_weights[one] = np.log(generator.standard_gamma(shape + 1.0))
+            log_weights[one] += np.log(uniform) / shape
+        highest = max(highest, log_weights[one])
+    log_weights -= highest + np.log(np.exp(log_weights - highest).sum())
+
+
+def draw_log_weights(
+    generator: np.random.Generator,
+    sizes: NDArray[np.int64],
+    concentration: float,
+    by_sticks: bool,
+) -> NDArray[np.float64]:
+    """Draw the logarithms of the weights (cluster,) given the clusters' sizes."""
+    log_weights = np.empty(sizes.size)  # (cluster,)
+    draw = draw_sticks if by_sticks else _draw_dirichlet
+    draw(generator, sizes, concentration, log_weights)
+    return log_weights

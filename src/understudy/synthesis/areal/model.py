@@ -1,0 +1,201 @@
+"""The DP-areal model as the user sees it: settings, checked once at the door, and `fit`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+
+from understudy.microdata.table import Microdata
+from understudy.synthesis.areal.fit import DPArealFit
+from understudy.synthesis.areal.problem import Problem, make_problem
+from understudy.synthesis.areal.sampler import ArealChain
+from understudy.synthesis.areal.state import Priors
+from understudy.synthesis.chains import Progress
+from understudy.synthesis.diagnostics import Targets
+from understudy.synthesis.fitting import (
+    Asked,
+    check_labels,
+    note,
+    run_fit,
+    warn_convergence,
+    warn_of_chains,
+)
+from understudy.synthesis.label_cells import choose_cells
+from understudy.synthesis.setting_checks import (
+    check_one_of,
+    check_positive,
+    check_shape_and_rate,
+    check_whole,
+)
+
+__all__ = ["DPAreal"]
+
+VARIANTS = ("text", "script")
+CORRELATION_SHAPES = {"text": 2.0, "script": 4.0}
+GAMMA_PRIORS = (
+    "concentration_prior",
+    "log_rate_precision_prior",
+    "intercept_precision_prior",
+    "mean_precision_prior",
+    "slope_mean_precision_prior",
+)
+
+
+@dataclass(frozen=True)
+class DPAreal:
+    """Poisson-lognormal counts with a Dirichlet-process prior on the effects.
+
+    The table of counts, patterns by labels with its empty cells, is the data. Cells fall into
+    clusters; a cluster has an intercept and a slope for every kept level, and a cell's log rate is
+    normal around what they give for its pattern. Labels are drawn in proportion to the rates of
+    their pattern.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Most clusters of cells.
+    variant : {"text", "script"}
+        The paper's text: weights by sticks, correlations from LKJ(2). Its script: weights from
+        Dirichlet(concentration / n_clusters, ...), correlations from LKJ(4).
+    concentration_prior : (float, float)
+        Shape and rate of the gamma prior on the concentration.
+    log_rate_precision_prior : (float, float)
+        The same for the precision of log rates around what their cluster gives.
+    intercept_precision_prior : (float, float)
+        The same for the precision of the clusters' intercepts.
+    mean_precision_prior : (float, float)
+        The same for the precision of the overall mean around zero.
+    slope_mean_precision_prior : (float, float)
+        The same for the precision of the slopes' means around zero.
+    correlation_shape : float, optional
+        Shape of the LKJ prior on the correlations of the slopes; by default that of the variant.
+    scale_prior : (float, float)
+        Degrees of freedom and scale of the half-t prior on the slopes' standard deviations.
+
+    References
+    ----------
+    Hu, J. and Savitsky, T. D., "Bayesian Data Synthesis and Disclosure Risk Quantification: An
+    Application to the Consumer Expenditure Surveys".
+
+    Examples
+    --------
+    >>> from understudy.synthesis.areal import DPAreal
+    >>> DPAreal(variant="script").n_clusters
+    50
+    """
+
+    n_clusters: int = 50
+    variant: Literal["text", "script"] = "text"
+    concentration_prior: tuple[float, float] = (1.0, 1.0)
+    log_rate_precision_prior: tuple[float, float] = (1.0, 1.0)
+    intercept_precision_prior: tuple[float, float] = (1.0, 1.0)
+    mean_precision_prior: tuple[float, float] = (1.0, 1.0)
+    slope_mean_precision_prior: tuple[float, float] = (1.0, 1.0)
+    correlation_shape: float | None = None
+    scale_prior: tuple[float, float] = (3.0, 1.0)
+
+    def __post_init__(self) -> None:
+        """Check all settings."""
+        check_whole("n_clusters", self.n_clusters, 1)
+        check_one_of("variant", self.variant, VARIANTS)
+        for name in GAMMA_PRIORS:
+            checked = check_shape_and_rate(name, getattr(self, name), "(1.0, 1.0)")
+            object.__setattr__(self, name, checked)
+        if self.correlation_shape is not None:
+            check_positive("correlation_shape", self.correlation_shape)
+            object.__setattr__(self, "correlation_shape", float(self.correlation_shape))
+        scale = check_shape_and_rate("scale_prior", self.scale_prior, "(3.0, 1.0)")
+        object.__setattr__(self, "scale_prior", scale)
+
+    def fit(
+        self,
+        data: Microdata,
+        *,
+        chains: int = 4,
+        warmup: int = 1000,
+        draws: int = 500,
+        thin: int = 5,
+        seed: int | None = None,
+        threads: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        until: Targets | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> DPArealFit:
+        """Run the sampler.
+
+        Parameters
+        ----------
+        data : Microdata
+            The confidential records.
+        chains : int
+            Independent chains, from starts of 1, 5, 20 and 50 clusters. One chain has no R-hat
+            and never counts as converged.
+        warmup, draws, thin : int
+            For each chain: sweeps that are thrown away, draws that are kept, sweeps from one kept
+            draw to the next.
+        seed : int, optional
+            Makes the run repeatable; the operating system's entropy otherwise.
+        threads : int, optional
+            Chains that run at the same time; as many as there are processors when left out. The
+            draws do not depend on it.
+        checkpoint : path, optional
+            A folder of its own. The run is saved there as it goes; the same call goes on from it.
+        until : Targets, optional
+            Go on, `draws` at a time, until these targets are met or their limit is reached.
+        progress : callable, optional
+            Called with a `Progress` after every segment.
+
+        Returns
+        -------
+        DPArealFit
+
+        Warns
+        -----
+        ConvergenceWarning
+            When quantities have not converged, or the number of clusters is in the way.
+        """
+        asked = Asked(chains, warmup, draws, thin, seed, threads, checkpoint, until, progress)
+        check_labels(data)
+        problem = make_problem(data)
+        self._note(problem)
+        cells = choose_cells(data, asked.most_cells)
+        chain = ArealChain(problem, cells, self.priors(), self.n_clusters, warmup)
+        plan, found = run_fit(chain, data, asked, asdict(self), 8 * problem.n_cells)
+        fit = DPArealFit(self, data, plan, cells, found)
+        warn_of_chains(fit)
+        self._warn_of_truncation(fit)
+        return fit
+
+    def priors(self) -> Priors:
+        """Give all priors as the sampler takes them."""
+        shape = self.correlation_shape
+        return Priors(
+            by_sticks=self.variant == "text",
+            concentration=self.concentration_prior,
+            log_rate_precision=self.log_rate_precision_prior,
+            intercept_precision=self.intercept_precision_prior,
+            mean_precision=self.mean_precision_prior,
+            slope_mean_precision=self.slope_mean_precision_prior,
+            correlation_shape=CORRELATION_SHAPES[self.variant] if shape is None else shape,
+            scale_degrees=self.scale_prior[0],
+            scale=self.scale_prior[1],
+        )
+
+    def _note(self, problem: Problem) -> None:
+        if self.n_clusters == 1:
+            note("with one cluster all labels of a pattern have the same distribution of rates")
+        elif self.n_clusters > problem.n_cells:
+            note(f"there are more clusters ({self.n_clusters}) than cells ({problem.n_cells})")
+
+    def _warn_of_truncation(self, fit: DPArealFit) -> None:
+        occupied = np.asarray(fit.draws["posterior"]["occupied_clusters"])
+        touching = int((occupied >= self.n_clusters).sum())
+        if touching and self.n_clusters > 1:
+            warn_convergence(
+                f"in {touching} of {occupied.size} draws all {self.n_clusters} clusters are "
+                "occupied: give more clusters"
+            )

@@ -1,0 +1,105 @@
+"""The data as the DP-areal kernels see them: a table of counts, patterns by labels.
+
+Every pattern that occurs has a row, every conceivable label a column, and the cells that nobody is
+in are part of the data. Cells of one pattern with the same count are interchangeable to the model,
+so its kernels work on distinct pairs (pattern, count) and how many cells each of them has.
+
+The table's size is worked out first, with Python's integers, so that too many combined labels are
+refused before anything is made.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.microdata.label_table import combined_labels
+from understudy.microdata.table import Microdata
+
+__all__ = ["MOST_CELLS", "Problem", "count_table", "make_problem", "problem_of_counts"]
+
+MOST_CELLS = 20_000_000  # of the table, the empty ones included
+
+
+class Problem(NamedTuple):
+    """What a kernel needs to know of the table. Pairs are in the order of patterns, then counts."""
+
+    pair_start: NDArray[np.int64]  # (pattern + 1,) first pair of each pattern
+    pair_count: NDArray[np.int64]  # (pair,) the count that its cells have
+    pair_size: NDArray[np.int64]  # (pair,) cells of the pair
+    pair_place: NDArray[np.int64]  # (pair,) place of its count among the distinct counts
+    distinct: NDArray[np.int64]  # (place,) distinct counts, ascending
+    design: NDArray[np.float64]  # (pattern, effect) ones, then indicators of all levels
+    pair_of_cell: NDArray[np.int32]  # (cell,) cells are numbered pattern by pattern
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the table, the empty ones included."""
+        return self.pair_of_cell.size
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of patterns."""
+        return int(self.design.shape[0])
+
+
+def count_table(data: Microdata) -> NDArray[np.int64]:
+    """Count the records of every cell: (pattern, label).
+
+    Raises
+    ------
+    InputError
+        When there are more cells than a run could go through.
+    """
+    n_cells = len(data.patterns) * data.n_labels  # Python integers: no overflow
+    if n_cells > MOST_CELLS:
+        raise InputError(
+            expected=f"a table of at most {MOST_CELLS:,} cells, patterns by labels, for the "
+            "DP-areal model, which goes through all of them, the empty ones too",
+            came=f"{n_cells:,}: {len(data.patterns):,} patterns by {data.n_labels:,} labels",
+            do="synthesize fewer variables together, group their levels or those of kept "
+            "variables, or use the DPMPM, whose cost does not grow with empty cells",
+        )
+    places = [data.names.index(name) for name in data.synthesized]
+    labels = combined_labels(data, data.combinations[:, places])  # (combination,)
+    table = np.zeros((len(data.patterns), data.n_labels), dtype=np.int64)  # (pattern, label)
+    np.add.at(table, (data.patterns.of_combination, labels), data.counts)
+    return table
+
+
+def design_of(data: Microdata) -> NDArray[np.float64]:
+    """Make the regressors of every pattern: a one, then an indicator of every kept level.
+
+    Kept variables with a single level tell nothing and are left out.
+    """
+    columns = [np.ones((len(data.patterns), 1))]
+    for name in data.predictors:
+        codes = data.patterns.codes[:, data.kept.index(name)]  # (pattern,)
+        columns.append(np.eye(data.variable(name).n_levels)[codes])
+    return np.hstack(columns)  # (pattern, effect)
+
+
+def make_problem(data: Microdata) -> Problem:
+    """Bring the data into the form of the kernels."""
+    return problem_of_counts(count_table(data), design_of(data))
+
+
+def problem_of_counts(table: NDArray[np.int64], design: NDArray[np.float64]) -> Problem:
+    """Group cells of a table (pattern, label) into pairs, given regressors (pattern, effect)."""
+    n_patterns, n_labels = table.shape
+    distinct, place = np.unique(table, return_inverse=True)  # (place,), (cell,)
+    keys = np.repeat(np.arange(n_patterns), n_labels) * distinct.size + place.ravel()  # (cell,)
+    pairs, of_cell, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    patterns, places = pairs // distinct.size, pairs % distinct.size  # (pair,), (pair,)
+    return Problem(
+        pair_start=np.searchsorted(patterns, np.arange(n_patterns + 1)).astype(np.int64),
+        pair_count=distinct[places].astype(np.int64),
+        pair_size=sizes.astype(np.int64),
+        pair_place=places.astype(np.int64),
+        distinct=distinct.astype(np.int64),
+        design=np.ascontiguousarray(design, dtype=np.float64),
+        pair_of_cell=of_cell.ravel().astype(np.int32),
+    )

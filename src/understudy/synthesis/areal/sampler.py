@@ -1,0 +1,221 @@
+"""One sweep of the DP-areal sampler, and its chains: starts, sweeps, what is kept.
+
+The order of a sweep is part of its proof. A move that integrates something out leaves it behind,
+and it is drawn anew before anything looks at it: clusters right after the Hamiltonian move, weights
+right after the swaps, log rates whenever they are needed and never kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from understudy.synthesis.areal import hamiltonian
+from understudy.synthesis.areal.clusters import (
+    draw_concentration,
+    draw_log_weights,
+    draw_members,
+    swapped_order,
+)
+from understudy.synthesis.areal.covariance import move_covariance
+from understudy.synthesis.areal.effects import cluster_means, draw_centre, draw_effects
+from understudy.synthesis.areal.poisson_lognormal import (
+    Pieces,
+    draw_table,
+    log_probabilities,
+    marginal,
+    new_pieces,
+    sum_log_rates,
+)
+from understudy.synthesis.areal.problem import Problem
+from understudy.synthesis.areal.state import Priors, State, effect_precision, init
+from understudy.synthesis.contract import Observation
+from understudy.synthesis.label_cells import KeptCells
+
+__all__ = ["ArealChain", "by_centre", "by_clusters", "by_log_rates", "step"]
+
+STARTS = (1, 5, 20, 50)  # clusters that chains start from, one after another
+
+
+def _draw_precision(
+    generator: np.random.Generator, prior: tuple[float, float], n: int, squares: float
+) -> float:
+    """Draw a precision given the sum of squares of `n` normal numbers."""
+    return float(generator.standard_gamma(prior[0] + 0.5 * n) / (prior[1] + 0.5 * squares))
+
+
+def by_clusters(
+    generator: np.random.Generator, problem: Problem, state: State, priors: Priors, pieces: Pieces
+) -> State:
+    """Draw the clusters of all cells, log rates integrated out; places, concentration, weights."""
+    means = cluster_means(problem.design, state.effects)  # (cluster, pattern)
+    log_p = np.empty(state.members.shape)  # (pair, cluster)
+    log_probabilities(problem, pieces, means, state.log_rate_precision, log_p)
+    members = np.empty_like(state.members)
+    draw_members(generator, problem.pair_size, state.log_weights, log_p, members)
+    sizes = members.sum(axis=0)  # (cluster,)
+    effects = state.effects
+    if priors.by_sticks:
+        order = swapped_order(generator, sizes, state.concentration)
+        members, effects = np.ascontiguousarray(members[:, order]), effects[order]
+        sizes = sizes[order]
+    concentration = draw_concentration(
+        generator, sizes, state.concentration, priors.concentration, priors.by_sticks
+    )
+    log_weights = draw_log_weights(generator, sizes, concentration, priors.by_sticks)
+    return state._replace(
+        members=members, effects=effects, concentration=concentration, log_weights=log_weights
+    )
+
+
+def by_log_rates(
+    generator: np.random.Generator, problem: Problem, state: State, priors: Priors
+) -> State:
+    """Draw log rates given clusters; given them, the effects of all clusters and the precision."""
+    before = cluster_means(problem.design, state.effects)  # (cluster, pattern)
+    sizes, sums, squares = (np.empty(before.shape) for _ in range(3))  # (cluster, pattern)
+    precision = state.log_rate_precision
+    sum_log_rates(generator, problem, state.members, before, precision, sizes, sums, squares)
+    effects = np.empty_like(state.effects)
+    prior = effect_precision(state)
+    draw_effects(generator, problem.design, sizes, sums, precision, state.centre, prior, effects)
+    change = before - cluster_means(problem.design, effects)  # (cluster, pattern)
+    moved = squares + 2.0 * change * (sums - sizes * before) + sizes * change**2
+    drawn = _draw_precision(
+        generator, priors.log_rate_precision, problem.n_cells, float(moved.sum())
+    )
+    return state._replace(effects=effects, log_rate_precision=drawn)
+
+
+def by_centre(
+    generator: np.random.Generator, problem: Problem, state: State, priors: Priors
+) -> State:
+    """Draw centre, covariance and precisions given occupied clusters; empty ones from them."""
+    occupied = state.members.sum(axis=0) > 0  # (cluster,)
+    used = state.effects[occupied]  # (occupied cluster, effect)
+    centre = np.empty_like(state.centre)
+    log_scales, bound = state.log_scales.copy(), state.bound.copy()
+    own = np.full(centre.size, state.slope_mean_precision)  # (effect,)
+    own[0] = state.mean_precision
+    draw_centre(generator, state.effects, occupied, effect_precision(state), own, centre)
+    apart = used - centre  # (occupied cluster, effect)
+    if centre.size > 1:
+        move_covariance(
+            generator,
+            np.ascontiguousarray(apart[:, 1:]),
+            log_scales,
+            bound,
+            priors.correlation_shape,
+            priors.scale_degrees,
+            priors.scale,
+        )
+    intercept_precision = _draw_precision(
+        generator, priors.intercept_precision, used.shape[0], float((apart[:, 0] ** 2).sum())
+    )
+    mean_precision = _draw_precision(generator, priors.mean_precision, 1, float(centre[0] ** 2))
+    slope_mean_precision = _draw_precision(
+        generator, priors.slope_mean_precision, centre.size - 1, float((centre[1:] ** 2).sum())
+    )
+    state = state._replace(
+        centre=centre,
+        log_scales=log_scales,
+        bound=bound,
+        intercept_precision=intercept_precision,
+        mean_precision=mean_precision,
+        slope_mean_precision=slope_mean_precision,
+    )
+    effects = state.effects.copy()
+    fresh = np.empty((int((~occupied).sum()), centre.size))  # (empty cluster, effect)
+    nothing = np.zeros((fresh.shape[0], problem.n_patterns))  # (empty cluster, pattern)
+    prior = effect_precision(state)
+    draw_effects(generator, problem.design, nothing, nothing, 1.0, centre, prior, fresh)
+    effects[~occupied] = fresh
+    return state._replace(effects=effects)
+
+
+def step(
+    generator: np.random.Generator,
+    problem: Problem,
+    state: State,
+    priors: Priors,
+    pieces: Pieces,
+    tuning: bool = False,
+) -> State:
+    """One sweep."""
+    # 1. almost everything at once, log rates and clusters integrated out
+    state = hamiltonian.move(generator, problem, state, priors, pieces, tuning)
+    # 2. clusters, log rates integrated out; places, sticks integrated out; concentration, weights
+    state = by_clusters(generator, problem, state, priors, pieces)
+    # 3. log rates given clusters; effects and log rate precision given them
+    state = by_log_rates(generator, problem, state, priors)
+    # 4. centre, covariance and precisions of the effects; effects of empty clusters
+    return by_centre(generator, problem, state, priors)
+
+
+@dataclass(frozen=True, eq=False)
+class ArealChain:
+    """Chains of the DP-areal sampler."""
+
+    problem: Problem
+    cells: KeptCells
+    priors: Priors
+    n_clusters: int
+    warmup: int
+    memory: threading.local = field(default_factory=threading.local)
+    state_type = State
+
+    def describe(self) -> dict[str, Any]:
+        """Settings of the moves."""
+        return {
+            "sampler": "areal",
+            "starts": list(STARTS),
+            "steps": hamiltonian.MOST_STEPS,
+            "tuned": self.warmup,
+        }
+
+    def _pieces(self) -> Pieces:
+        """Give this thread's memory of integrals; it never changes a result."""
+        if not hasattr(self.memory, "pieces"):
+            self.memory.pieces = new_pieces(self.problem)
+        pieces: Pieces = self.memory.pieces
+        return pieces
+
+    def start(self, generator: np.random.Generator, chain: int) -> State:
+        """Start from one cluster, few or many."""
+        started = min(STARTS[chain % len(STARTS)], self.n_clusters)
+        return init(generator, self.problem, self.n_clusters, started)
+
+    def advance(self, generator: np.random.Generator, state: State, n_sweeps: int) -> State:
+        """Make sweeps; the first ones, as many as are thrown away, tune the Hamiltonian moves."""
+        for _ in range(n_sweeps):
+            tuning = state.n_tuned < self.warmup
+            state = step(generator, self.problem, state, self.priors, self._pieces(), tuning)
+        return state
+
+    def observe(self, generator: np.random.Generator, state: State) -> Observation:
+        """Draw clusters and log rates anew given everything else; tabulate label probabilities."""
+        problem, pieces, precision = self.problem, self._pieces(), state.log_rate_precision
+        means = cluster_means(problem.design, state.effects)  # (cluster, pattern)
+        log_p = np.empty((problem.pair_size.size, self.n_clusters))  # (pair, cluster)
+        log_probabilities(problem, pieces, means, precision, log_p)
+        members = np.empty(log_p.shape, dtype=np.int64)  # (pair, cluster)
+        draw_members(generator, problem.pair_size, state.log_weights, log_p, members)
+        log_rates = draw_table(generator, problem, members, means, precision)  # (cell,)
+        table = log_rates.reshape(problem.n_patterns, -1)  # (pattern, label)
+        rates = np.exp(table - table.max(axis=1, keepdims=True))
+        probabilities = rates / rates.sum(axis=1, keepdims=True)
+        slopes, shares = np.empty(means.shape), np.empty(self.n_clusters)
+        likelihood, _ = marginal(
+            problem, pieces, means, precision, state.log_weights, slopes, shares
+        )
+        scalars = {
+            "concentration": float(state.concentration),
+            "occupied_clusters": float(np.count_nonzero(members.sum(axis=0))),
+            "log_rate_precision": float(precision),
+            "log_likelihood": float(likelihood),
+        }
+        kept = probabilities[self.cells.patterns, self.cells.labels].astype(np.float32)
+        return Observation(scalars, kept, {"probabilities": probabilities})

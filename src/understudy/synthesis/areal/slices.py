@@ -1,0 +1,66 @@
+"""Slice sampling of one number: no step size to tune, no rejection (Neal 2003).
+
+References
+----------
+Neal, R. M. (2003), "Slice sampling", Annals of Statistics 31, doi:10.1214/aos/1056562461.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log
+
+import numpy as np
+
+__all__ = ["slice_draw"]
+
+MOST_STEPS = 30  # of stepping out, to both sides together
+
+
+def slice_draw(
+    generator: np.random.Generator,
+    log_density: Callable[[float], float],
+    here: float,
+    width: float,
+    height: float | None = None,
+) -> tuple[float, float]:
+    """Draw a number that leaves a density as it is.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        Where the randomness comes from.
+    log_density : callable
+        Logarithm of the density, up to a constant.
+    here : float
+        The present number.
+    width : float
+        About how wide the slices are.
+    height : float, optional
+        Log density of the present number, where it is known.
+
+    Returns
+    -------
+    float, float
+        The new number, and its log density.
+    """
+    level = (log_density(here) if height is None else height) + log(1.0 - generator.random())
+    left = here - width * generator.random()
+    right = left + width
+    to_left = int(MOST_STEPS * generator.random())
+    to_right = MOST_STEPS - 1 - to_left
+    while to_left > 0 and log_density(left) > level:
+        left -= width
+        to_left -= 1
+    while to_right > 0 and log_density(right) > level:
+        right += width
+        to_right -= 1
+    while True:
+        drawn = left + (right - left) * generator.random()
+        found = log_density(drawn)
+        if found > level or left == right:
+            return drawn, found
+        if drawn < here:
+            left = drawn
+        else:
+            right = drawn
