@@ -25,6 +25,9 @@ SPLIT_MERGE = "tests/statistics/test_split_merge.py"
 JOINT = "tests/statistics/test_joint.py"
 FIT = "tests/synthesis/test_fit.py"
 SAVED = "tests/synthesis/test_checkpoints.py"
+REFUSALS = "tests/release/test_refusals.py"
+PUBLIC = "tests/release/test_public_folder.py"
+CANARIES = "tests/release/test_canaries.py"
 
 
 class Mutant(NamedTuple):
@@ -326,6 +329,86 @@ MUTANTS = [
         "chain = 0",
         FIT,
         "spread_over",
+    ),
+    Mutant(
+        "release: an order that can be repeated",
+        "randomness.py",
+        'np.frombuffer(os.urandom(8 * n), dtype="<u8")',
+        "np.random.default_rng(1).integers(2**60, size=n)",
+        CANARIES,
+        "order",
+    ),
+    Mutant(
+        "release: rows in the order of the records",
+        "release/files.py",
+        "codes[one.name][rows])",
+        "codes[one.name])",
+        CANARIES,
+        "order_says_nothing",
+    ),
+    Mutant(
+        "release: files are not compared with the findings",
+        "release/evidence.py",
+        "if digest_of(content) != known:",
+        "if not known:",
+        REFUSALS,
+        "changed_set or swapped",
+    ),
+    Mutant(
+        "release: an edited verdict counts",
+        "release/evidence.py",
+        "    if written != found:",
+        "    if not found:",
+        REFUSALS,
+        "by_hand",
+    ),
+    Mutant(
+        "release: small counts are shown",
+        "release/summary.py",
+        "if value < LIMIT:",
+        "if value < 0:",
+        PUBLIC,
+        "counts",
+    ),
+    Mutant(
+        "release: shares from the exact count",
+        "release/summary.py",
+        "100 * shown / n_records",
+        "100 * value / n_records",
+        PUBLIC,
+        "shares",
+    ),
+    Mutant(
+        "release: whatever was built is published",
+        "release/manifest.py",
+        "if not ALLOWED.fullmatch(name) or path.is_symlink():",
+        "if path.is_symlink():",
+        PUBLIC,
+        "last_look",
+    ),
+    Mutant(
+        "release: remarks stay in pictures",
+        "release/files.py",
+        "if kind in PNG_PARTS:",
+        "if kind:",
+        PUBLIC,
+        "remarks",
+    ),
+    Mutant(
+        "release: any folder is replaced",
+        "release/target.py",
+        "    if not earlier:",
+        "    if earlier is None:",
+        PUBLIC,
+        "unchanged_release",
+    ),
+    Mutant(
+        "release: labels of unpublished levels leave",
+        "release/variables.py",
+        "for level, text in labels.items() if level in renamed}",
+        "for level, text in labels.items() if renamed.setdefault(level, level)}",
+        PUBLIC,
+        "unpublished",
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import tomllib
@@ -18,8 +19,17 @@ from understudy import read_microdata
 from understudy.errors import SettingError
 from understudy.first_plan import plan_as_toml, plan_text
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_from, codebook_text
-from understudy.plan import IntruderPlan, StudyPlan, read_plan
+from understudy.plan import (
+    ArealPlan,
+    DPMPMPlan,
+    IntruderPlan,
+    StudyPlan,
+    SynthesizerPlan,
+    plan_from,
+    read_plan,
+)
 from understudy.settings import _unpacked, toml_key, toml_text
+from understudy.synthesis.registry import MODELS, load_model
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=10)
 
@@ -68,13 +78,24 @@ def test_settings_in_a_first_plan_are_those_of_the_model(make_file: MakeFile) ->
     settings = re.sub(r"^# (?=[a-z_]+ = |\[\[)", "", FIRST, flags=re.M)
     settings = settings.replace("quantiles = 4\n", "").replace("cuts = [20, 40, 60, 80]\n", "")
     settings = re.sub(r"^names = .*$", "", settings, flags=re.M)
-    shown = read_plan(make_file(settings, "whole.toml")).chosen_synthesizers()["dpmpm"]
+    both = read_plan(make_file(settings, "whole.toml")).chosen_synthesizers()
+    shown = both["dpmpm"]
     assert us.DPMPM(**shown.own_settings()) == us.DPMPM()
     taken = inspect.signature(us.DPMPM.fit).parameters
     assert shown.fit_options() == {name: taken[name].default for name in shown.fit_options()}
     assert set(shown.fit_options()) == {"chains", "warmup", "draws", "thin"}
     assert shown.until is not None
     assert us.Targets(**shown.until.model_dump()) == us.Targets()
+    areal = us.DPAreal(**both["areal"].own_settings())
+    assert dataclasses.replace(areal, correlation_shape=None) == us.DPAreal()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_plan_knows_every_setting_of_a_model(name: str) -> None:
+    plans: dict[str, type[SynthesizerPlan]] = {"dpmpm": DPMPMPlan, "areal": ArealPlan}
+    plan = plans[name]
+    own = set(plan.model_fields) - {*SynthesizerPlan.model_fields, "model"}
+    assert own == {field.name for field in dataclasses.fields(load_model(name))}
 
 
 def test_a_plan_comes_back_from_toml(make_file: MakeFile) -> None:
@@ -157,6 +178,28 @@ def test_two_synthesizers_of_one_name(make_file: MakeFile) -> None:
     text = FIRST + '[[synthesizers]]\nmodel = "dpmpm"\n[[synthesizers]]\nmodel = "dpmpm"\nname="b"'
     plan = read_plan(make_file(text, "plan.toml"))
     assert list(plan.chosen_synthesizers()) == ["dpmpm", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("synthesizers = []\n", "empty list of synthesizers"),
+        ('sets = 1\n[[analyses]]\nformula = "a ~ county"\n', "at least two sets"),
+    ],
+)
+def test_plans_that_make_no_sense(make_file: MakeFile, text: str, says: str) -> None:
+    data = '[data]\nfile = "data.csv"\nsynthesize = ["county"]\n'
+    with pytest.raises(SettingError, match=says):
+        read_plan(make_file(text + data, "plan.toml"))
+
+
+def test_a_catalog_lies_beside_the_plan(tmp_path: Path) -> None:
+    plan = plan_from(
+        {"data": {"file": "a.sas7bdat", "synthesize": ["b"], "catalog": "formats.sas7bcat"}}
+    )
+    assert plan.data.reading_options(tmp_path)["catalog"] == tmp_path / "formats.sas7bcat"
+    assert plan.with_seed(None) is plan
+    assert plan.with_seed(3).seed == 3
 
 
 def test_a_plan_without_synthesizers_has_those_of_the_paper(make_file: MakeFile) -> None:

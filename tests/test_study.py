@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import stat
+import tomllib
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -375,6 +375,7 @@ def test_a_plan_without_a_file(plan: Path, tmp_path: Path, counted: Counted) -> 
         assert study.run(tmp_path / "out") is study
     run_quietly(plan, tmp_path / "out")
     assert counted == ONCE
+    assert us.Study(tomllib.loads(plan.read_text())).plan == asked
     with pytest.raises(SettingError, match="type int"):
         us.Study(5)  # type: ignore[arg-type]
 
@@ -432,8 +433,6 @@ def test_a_study_is_not_resumed_unasked(
 
 
 def test_a_plan_for_both_synthesizers(plan: Path, tmp_path: Path, counted: Counted) -> None:
-    if find_spec("understudy.synthesis.areal") is None:
-        pytest.skip("the DP-areal does not exist yet")
     short = "\nchains = 2\nwarmup = 4\ndraws = 8\nthin = 1\n"
     plan.write_text(
         PLAN.replace("{file}", "data.csv") + '[[synthesizers]]\nmodel = "areal"' + short

@@ -4,9 +4,9 @@ A study goes one way::
 
     file → microdata → synthesis → m synthetic sets → risk, utility → report → release
 
-`read_microdata` takes the confidential file in, or `load_ce_like` the bundled sample. `DPMPM` and
-`DPAreal` are models of the labels, `Perfect` and `Uniform` are the data's own levels; each has
-``fit(data)``, and a fit has ``synthesize(m)``.
+`Study` goes the whole way by a plan. Step by step: `read_microdata` takes the confidential file in,
+or `load_ce_like` the bundled sample. `DPMPM` and `DPAreal` are models of the labels, `Perfect` and
+`Uniform` are the data's own levels; each has ``fit(data)``, and a fit has ``synthesize(m)``.
 `identification_risk` and `attribute_risk` say what an intruder learns from synthetic sets,
 `inherent_risk` what the data's own levels are, `risk_lattice` which knowledge is dangerous,
 `attribution_risk` what can be learned without rows; `expected_risk` and `posterior_risk` are exact.

@@ -233,6 +233,13 @@ unused_levels = "error"
 # model = "areal"                       # counts of patterns by labels, clusters of labels
 # n_clusters = 50                       # where the process is cut off
 # variant = "text"                      # the paper's text, or the "script" of its supplement
+# concentration_prior = [1.0, 1.0]      # shape and rate, here and in the next four lines
+# log_rate_precision_prior = [1.0, 1.0]
+# intercept_precision_prior = [1.0, 1.0]
+# mean_precision_prior = [1.0, 1.0]
+# slope_mean_precision_prior = [1.0, 1.0]
+# correlation_shape = 2.0               # of the slopes' correlations (LKJ)
+# scale_prior = [3.0, 1.0]              # degrees of freedom and scale of the slopes' deviations
 
 # What intruders know besides the true label: some of the kept variables, one entry for each
 # intruder. Left out: one intruder, who knows every kept variable.

@@ -43,6 +43,7 @@ __all__ = [
 BUNDLED = "bundled:"
 WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ShapeAndRate = tuple[Positive, Positive]
 LevelPrior = Annotated[
     Positive | dict[str, Positive | Annotated[tuple[Positive, ...], Field(strict=False)]],
     one_mistake("should be a number above zero, or by variable one or several of them"),
@@ -144,7 +145,7 @@ class DPMPMPlan(SynthesizerPlan):
 
     model: Literal["dpmpm"]
     n_classes: int | None = Field(default=None, ge=1)
-    concentration_prior: tuple[Positive, Positive] | None = None
+    concentration_prior: ShapeAndRate | None = None
     level_prior: LevelPrior | None = None
     sampler: Literal["collapsed", "blocked"] | None = None
     class_draw: Literal["kept", "full", "prior"] | None = None
@@ -156,6 +157,13 @@ class ArealPlan(SynthesizerPlan):
     model: Literal["areal"]
     n_clusters: int | None = Field(default=None, ge=1)
     variant: Literal["text", "script"] | None = None
+    concentration_prior: ShapeAndRate | None = None
+    log_rate_precision_prior: ShapeAndRate | None = None
+    intercept_precision_prior: ShapeAndRate | None = None
+    mean_precision_prior: ShapeAndRate | None = None
+    slope_mean_precision_prior: ShapeAndRate | None = None
+    correlation_shape: Positive | None = None
+    scale_prior: ShapeAndRate | None = None
 
 
 ModelPlan = Annotated[DPMPMPlan | ArealPlan, Field(discriminator="model")]

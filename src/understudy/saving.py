@@ -183,8 +183,9 @@ class Lock:
             )
         with suppress(OSError):  # a full disk: the lock holds without its words
             os.ftruncate(self._descriptor, 0)
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
             words = f"process {os.getpid()} on {socket.gethostname()}"
-            os.pwrite(self._descriptor, words.encode(), 0)
+            os.write(self._descriptor, words.encode())
 
     def close(self) -> None:
         """Give the folder free for other processes."""

@@ -285,7 +285,10 @@ class _Work:
             self.data, codebook_declared=declared, codebook_reviewed=self.book.reviewed
         )
         book = {
-            "variables": [json.loads(one.model_dump_json()) for one in found.variables],
+            "variables": [  # with all levels, of which findings list some thousands only
+                json.loads(one.model_dump_json()) | {"levels": whole.levels}
+                for one, whole in zip(found.variables, self.data.variables, strict=True)
+            ],
             "declared": declared,
             "reviewed": self.book.reviewed,
             "missing": {

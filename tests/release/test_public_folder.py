@@ -19,7 +19,7 @@ import pytest
 
 import understudy as us
 from tests.conftest import Command
-from tests.release.fake_study import APPROVAL, EXACT, Study
+from tests.release.fake_study import APPROVAL, EXACT, Study, digest
 from tests.release.looking import places, png_parts
 from understudy.errors import OutputError
 from understudy.microdata.schema import Variable
@@ -134,6 +134,20 @@ def test_labels_of_unpublished_levels_stay_inside(study: Study, public: Path) ->
     study.variables[2] = one.model_copy(update={"labels": labels})
     us.release(study.seal().folder, public, APPROVAL, format="parquet")
     assert not places(public, "Witness")
+
+
+def test_more_levels_than_findings_list(study: Study, public: Path) -> None:
+    levels = tuple(f"place {number:04d}" for number in range(1500))
+    study.variables[2] = study.variables[2].model_copy(update={"levels": levels, "labels": {}})
+    study.seal()
+    findings = json.loads((study.internal / "findings.json").read_text())
+    findings["data"]["variables"][2]["levels"] = levels[:1000]
+    content = json.dumps(findings).encode()
+    study.reseal("findings.json", content)
+    study.reseal("verdict.json", json.dumps(study.verdict(digest(content))).encode())
+    us.release(study.folder, public, APPROVAL)
+    book = tomllib.loads((public / "codebook.toml").read_text())
+    assert book["variables"]["county"]["levels"] == list(levels)
 
 
 # Replacing

@@ -207,7 +207,7 @@ def _read(internal: Path, name: str, model: type[Model]) -> tuple[Model, str]:
     except ValidationError:
         raise FileError(
             expected=f"{name} as the study wrote it",
-            came="a file that has another form",
+            came="a file that has another form (changed by hand, or of another version)",
             do=RERUN,
         ) from None
 

@@ -51,7 +51,8 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) ->
         tag("tr", tag("th", row[0], scope="row"), *[tag("td", one) for one in row[1:]])
         for row in rows
     ]
-    return tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    inside = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    return tag("div", inside, class_="wide", role="region", tabindex="0", aria_label=caption)
 
 
 def code(text: str) -> Markup:
@@ -68,7 +69,8 @@ body { font: 1.05rem/1.5 Georgia, "Times New Roman", serif; color: var(--ink);
   background: var(--paper); max-width: 42rem; margin: 2rem auto; padding: 0 1rem; }
 h1, h2, h3 { line-height: 1.2; font-weight: 600; } h2 { margin-top: 2.2rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: .92rem;
-  font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
+  font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; }
 caption { text-align: left; color: var(--quiet); padding-bottom: .3rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .6rem; vertical-align: top; }
 th { text-align: left; font-weight: 600; } tbody th { font-weight: 400; min-width: 9rem; }

@@ -243,7 +243,7 @@ def _risk(release: Release, figures: Mapping[str, bytes]) -> list[Markup]:
             "(100 %). The levels are references and no bounds.",
         )
     )
-    header = ["", "Min", "these files", "Max", "place"]
+    header = ["measure", "Min", "these files", "Max", "place"]
     for known, rows in found.identification:
         parts.append(table(f"An intruder who knows {known}", header, rows))
     if found.attribute:
@@ -284,7 +284,7 @@ def _made(release: Release) -> list[Markup]:
     return [
         tag("h2", "How they were made"),
         tag("p", words),
-        table("Settings and convergence", ["", ""], rows),
+        table("Settings and convergence", ["setting", "value"], rows),
     ]
 
 

@@ -165,7 +165,9 @@ def _formula(text: str) -> bool:
 def _hidden_formula(text: str) -> bool:
     """Tell whether a program that splits at other separators would find a formula inside."""
     pieces = re.split(r'[,;|\t\r\n"]', text)[1:]
-    return any(re.match(r"\s*([=@＝＠]|[+\-＋－][^\W\d])", piece) for piece in pieces)
+    return any(
+        re.match(r"[\s\u200b\u2060\ufeff]*([=@＝＠]|[+\-＋－][^\W\d])", piece) for piece in pieces
+    )
 
 
 def _unprintable(text: str) -> bool:

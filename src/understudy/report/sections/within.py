@@ -53,7 +53,7 @@ def within_section(findings: Findings, small: int) -> Section | None:
                     for place, (one, look) in enumerate(every)
                 ],
                 tables=[_patterns(findings)],
-                remarks=_left_out(len(data.patterns), data.n_patterns, "patterns", "the largest"),
+                remarks=_left_out(len(data.patterns), data.n_patterns, "are listed", "the largest"),
                 affected=unconverged(findings),
             ),
             _panel_block(findings, styles, small),
@@ -64,7 +64,7 @@ def within_section(findings: Findings, small: int) -> Section | None:
 def _left_out(listed: int, number: int, what: str, which: str) -> list[str]:
     if number <= listed:
         return []
-    return [f"{listed:,} of {number:,} {what} are shown: {which}."]
+    return [f"{listed:,} of {number:,} patterns {what}: {which}."]
 
 
 def _panel_block(findings: Findings, styles: list[Look], small: int) -> Block:
@@ -92,7 +92,7 @@ def _panel_block(findings: Findings, styles: list[Look], small: int) -> Block:
         remarks=_left_out(
             len(panels),
             findings.data.n_patterns,
-            "patterns have a panel",
+            "have a panel",
             "the largest, and those farthest above their noise floor",
         ),
         affected=unconverged(findings),

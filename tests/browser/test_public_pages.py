@@ -1,0 +1,47 @@
+"""The public pages in a real browser: nothing is asked for, nothing runs, all can read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from tests.browser.test_report import PHONE, SERIOUS, browser
+from tests.release.fake_study import APPROVAL, Study
+
+import understudy as us
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.xdist_group("browser")
+__all__ = ["browser"]  # the fixture that the tests below use
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Release an invented study, plots included."""
+    root = tmp_path_factory.mktemp("public")
+    return us.release(Study(root / "study").seal().folder, root / "public", APPROVAL)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["methods", "codebook"])
+def test_public_page(browser: Browser, public: Path, name: str, scheme: str) -> None:
+    said: list[str] = []
+    context = browser.new_context(viewport=PHONE, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.on("console", lambda message: said.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: said.append(f"error: {error}"))
+    page.on("request", lambda request: said.append(f"request: {request.url[:40]}"))
+    page.goto((public / f"{name}.html").as_uri())
+    images = page.evaluate("[...document.images].map(one => one.naturalWidth)")
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    found = Axe().run(page).response["violations"]
+    context.close()
+    assert [one["id"] for one in found if one["impact"] in SERIOUS] == []
+    assert len(images) == (2 if name == "methods" else 0)
+    assert all(width > 100 for width in images)
+    assert wide <= 0
+    assert [one for one in said if not one.startswith(("request: file:", "request: data:"))] == []
