@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 CORES  ?= 2
 
-.PHONY: demo test lint types unit docs bench calibrate mutants lock clean help
+.PHONY: demo test lint types browser unit docs bench calibrate mutants lock clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -13,7 +13,7 @@ help:  ## list the targets
 demo: $(VENV)/run.stamp  ## the main job on the bundled data
 	$(BIN)/understudy demo
 
-test: lint types docs unit  ## everything that must hold
+test: lint types docs browser unit  ## everything that must hold
 
 lint: $(VENV)/test.stamp  ## style
 	$(BIN)/ruff check .
@@ -22,9 +22,16 @@ lint: $(VENV)/test.stamp  ## style
 types: $(VENV)/test.stamp  ## static types
 	$(BIN)/mypy
 
+browser:  ## a Chromium to test the report with; installed where that is possible
+	@command -v chromium || command -v chromium-browser || command -v google-chrome \
+	  || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq \
+	       && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
+	  || { echo "no Chromium here, and the report is tested in one: install it (Debian: apt-get install" \
+	       "chromium, as root), then try again"; exit 2; }
+
 unit: $(VENV)/test.stamp  ## tests in parallel, with the coverage gate
 	rm -f .coverage .coverage.*
-	$(BIN)/python -m pytest -n $(CORES) --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(CORES) --dist loadgroup --cov --cov-report=term
 
 docs: $(VENV)/test.stamp  ## the site, in docs/_build/html; needs no network
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

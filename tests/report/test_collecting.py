@@ -11,6 +11,8 @@ import understudy as us
 from understudy.report import collecting, looking_at_chains, looking_at_utility
 from understudy.report.findings import Findings
 
+pytestmark = pytest.mark.xdist_group("collecting")
+
 
 @pytest.fixture(scope="module")
 def data() -> us.Microdata:

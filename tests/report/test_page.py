@@ -18,6 +18,8 @@ from understudy.report.findings import Findings, Pattern
 from understudy.report.page import page
 from understudy.report.verdict import judge
 
+pytestmark = pytest.mark.xdist_group("page")
+
 HOSTILE = "<script>alert(1)</script>"
 TURNED = "a\u202eb\u2066c"
 LONG = "long " * 60

@@ -50,6 +50,8 @@ MOST_PATTERNS = 1000  # patterns that are listed one by one
 MOST_LEVELS = 5000  # levels of a variable that are listed
 MOST_RISKY = 20  # patterns and records that carry most of the risk
 MOST_KNOWLEDGE = 64  # sets of known variables
+FEW_KEPT = 8  # kept variables of which every set is looked at
+LEAST_KNOWLEDGE = 2  # with more of them, sets of so many
 SMALL = 25  # sizes of patterns that are counted one by one
 
 Train = int | Literal["auto"] | None
@@ -258,7 +260,11 @@ def risk_findings(
 
     attribute = attribute_risk(data, sets)
     right = attribute.per_record()  # (record,)
-    ranking = risk_lattice(data, sets).ranking.head(MOST_KNOWLEDGE) if lattice else None
+    few = len(data.kept) <= FEW_KEPT
+    ranking = None
+    if lattice:
+        found = risk_lattice(data, sets, None if few else LEAST_KNOWLEDGE)
+        ranking = found.ranking.head(MOST_KNOWLEDGE)
     return RiskFindings(
         identification=tuple(_identification(data, sets, known, right) for known in intruders),
         attribute=AttributeFindings(

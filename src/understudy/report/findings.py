@@ -161,7 +161,6 @@ class Tables(_Finding):
     signed: tuple[Histogram, ...]  # (order,) signed deviations of all cells and sets
     signed_floor: tuple[Histogram, ...]  # (order,) the same for perfect sets
     propensity_ratio: float | None  # 1: as hard to tell apart as a perfect synthesizer's
-    floor_spread: tuple[Spread, ...] = ()  # (order,) over simulated perfect sets
     minimum: tuple[float, ...] = ()  # (order,) what labels drawn from all alike score: Min
 
 

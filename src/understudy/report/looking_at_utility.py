@@ -74,16 +74,6 @@ def table_findings(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
         signed_floor=tuple(_signed(perfect.signed, order) for order in orders),
         propensity_ratio=_propensity(data, sets, seed),
         minimum=tuple(uniform.deviation[order] for order in orders),
-        floor_spread=tuple(
-            Spread(
-                mean=one.mean,
-                minimum=one.minimum,
-                maximum=one.maximum,
-                standard_error=one.standard_error,
-                values=(),
-            )
-            for one in (found.simulated_floor[order] for order in orders)
-        ),
     )
 
 
@@ -185,7 +175,7 @@ def regression_findings(
         predictions_original=original,
         predictions_synthetic=synthetic,
         distance=None
-        if values is None
+        if values is None or not math.isfinite(values.mean)
         else Spread(
             mean=values.mean,
             minimum=values.minimum,

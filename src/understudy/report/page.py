@@ -129,7 +129,7 @@ def _about(findings: Findings) -> str:
 def _overview(findings: Findings, verdict: Verdict) -> Table:
     """The study in one table: Min, every synthesizer, Max."""
     every = findings.synthesizers
-    columns = [Column("", numeric=False), Column("Min")]
+    columns = [Column("Measure", numeric=False), Column("Min")]
     columns += [Column(shown(one.title)) for one in every] + [Column("Max")]
     rows = [[text_cell("Outcome"), Cell(""), *(_outcome(one, verdict) for one in every), Cell("")]]
     rows += _utility_rows(every)

@@ -150,6 +150,8 @@ def distances_svg(
         axes.minorticks_off()
         low, high = max(1, sizes.min()), max(2, sizes.max())
         ticks = [at for at in (1, 3, 10, 30, 100, 300, 1000, 10_000, 100_000) if low <= at <= high]
+        if len(ticks) < 2:
+            ticks = sorted({int(low), int(high)})
         axes.set_xticks(ticks, [f"{at:,}" for at in ticks])
         if low < small:
             axes.axvspan(low * 0.85, small, color=LIGHT["rule"], alpha=0.45, linewidth=0)

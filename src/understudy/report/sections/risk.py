@@ -207,7 +207,7 @@ def attribute_section(findings: Findings) -> Section | None:
                     Table(
                         "Records whose label is the true one",
                         [
-                            Column("", numeric=False),
+                            Column("Who", numeric=False),
                             Column("Mean"),
                             Column("Least"),
                             Column("Most"),

@@ -59,6 +59,7 @@ def tables_section(findings: Findings) -> Section:
                 "the noise floor, what a perfect synthesizer scores: a bar that ends near it is as "
                 "good as can be.",
                 figures=[Figure(deviation_svg(findings, styles, "deviation"))],
+                remarks=_propensity(findings),
                 tables=[_deviations(findings), _by_table(findings)],
                 affected=unconverged(findings),
             ),
@@ -76,6 +77,21 @@ def tables_section(findings: Findings) -> Section:
             ),
         ],
     )
+
+
+def _propensity(findings: Findings) -> list[str]:
+    """Say how well a regression tells synthetic records from original ones."""
+    known = [
+        f"{shown(one.title)} {figure(one.utility.tables.propensity_ratio, 0.1)}"
+        for one in findings.synthesizers
+        if one.utility.tables.propensity_ratio is not None
+    ]
+    if not known:
+        return []
+    return [
+        "Error of the propensity score over that of perfect sets (1: a regression tells synthetic "
+        f"records from original ones no better than it would by chance): {', '.join(known)}."
+    ]
 
 
 def _deviations(findings: Findings) -> Table:

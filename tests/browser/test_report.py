@@ -1,0 +1,245 @@
+"""The report in a real browser: no errors, no requests, usable by keyboard, readable by everyone.
+
+All tests of this file share one browser. There is no skipping: where no Chromium is found the tests
+fail and say what to install.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+from understudy.report.findings import Findings
+from understudy.report.page import page as report_page
+from understudy.report.verdict import judge
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+SERIOUS = {"serious", "critical"}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Start the system's Chromium, headless."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.fail(
+            "Expected a Chromium to test the report with; found none of "
+            f"{', '.join(NAMES)}. What to do: install it (Debian: apt-get install chromium)."
+        )
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def report(study: Findings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page of the test study to a file."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(report_page(study, judge(study)), encoding="utf-8")
+    return path
+
+
+Opened = Callable[..., "Page"]
+
+
+@pytest.fixture
+def opened(browser: Browser, report: Path) -> Iterator[Opened]:
+    """Open the page, and check at the end that nothing went wrong and nothing was asked for."""
+    said: list[str] = []
+    contexts = []
+
+    def open_page(viewport: dict[str, int] = DESKTOP, **options: Any) -> Page:
+        context = browser.new_context(viewport=viewport, **options)  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: said.append(f"error: {error}"))
+        page.on("request", lambda request: said.append(f"request: {request.url}"))
+        page.goto(report.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [one for one in said if one != f"request: {report.as_uri()}"] == []
+
+
+def visible_panels(page: Page) -> list[str]:
+    """List the panels that are shown, in their order."""
+    return page.locator("#within-panels > li:visible h4").all_inner_texts()
+
+
+def test_nothing_is_asked_for_and_no_error_is_raised(opened: Opened) -> None:
+    page = opened()
+    assert page.title().startswith("Review")
+    assert page.locator(".secret").inner_text().startswith("CONFIDENTIAL")
+    page.keyboard.press("End")
+    assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+
+
+def test_the_verdict_is_on_the_first_screen(opened: Opened) -> None:
+    for viewport in (DESKTOP, PHONE):
+        page = opened(viewport)
+        box = page.locator(".outcome").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < viewport["height"]
+
+
+def test_panels_are_sorted_and_picked(opened: Opened, study: Findings) -> None:
+    page = opened()
+    patterns = study.data.patterns
+    assert len(visible_panels(page)) == len(patterns) == 40
+    page.get_by_label("Sort by").select_option("size falling")
+    largest = max(patterns, key=lambda one: one.records)
+    assert visible_panels(page)[0] == ", ".join(largest.levels)
+    page.get_by_label("Show").select_option("8")
+    assert len(visible_panels(page)) == 8
+    page.get_by_label("Sort by").select_option("excess falling")
+    excess = [
+        max(
+            one.utility.within.distance[place] - one.utility.within.noise_floor[place]
+            for one in study.synthesizers
+        )
+        for place in range(len(patterns))
+    ]
+    worst = patterns[excess.index(max(excess))]
+    assert visible_panels(page)[0] == ", ".join(worst.levels)
+    page.get_by_label("Show").select_option("small")
+    small = [one for one in patterns if one.records < 5]
+    assert len(visible_panels(page)) == len(small) > 0
+    page.get_by_label("Show").select_option("all")
+    page.get_by_label("With the words").fill("q2 >80")
+    assert len(visible_panels(page)) == 2
+    assert page.locator(".picker output").inner_text() == "2 of 40 shown"
+
+
+def test_panels_by_keyboard(opened: Opened) -> None:
+    page = opened()
+    page.get_by_label("Sort by").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.get_by_label("Sort by").input_value() == "size falling"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    assert len(visible_panels(page)) == 8
+    page.keyboard.press("Tab")
+    page.keyboard.type("Q1")
+    assert all("Q1" in one for one in visible_panels(page))
+
+
+def test_tables_sort_by_keyboard(opened: Opened) -> None:
+    page = opened()
+    table = page.locator("#identification table.sortable").last
+    heading = table.locator("thead th").nth(1)
+    heading.locator("button").focus()
+
+    def column() -> list[float]:
+        cells = table.locator("tbody tr td:nth-child(2)").all()
+        return [float(cell.get_attribute("data-sort") or "nan") for cell in cells]
+
+    page.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert column() == sorted(column(), reverse=True)
+    page.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert column() == sorted(column())
+    first = table.locator("thead th").nth(0)
+    first.locator("button").press("Enter")
+    names = table.locator("tbody tr th").all_inner_texts()
+    assert names == sorted(names)
+    assert heading.get_attribute("aria-sort") is None
+
+
+def test_the_first_key_offers_to_skip_to_the_verdict(opened: Opened) -> None:
+    page = opened()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the verdict"
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#verdict")
+
+
+def test_complete_without_javascript(opened: Opened) -> None:
+    page = opened(java_script_enabled=False)
+    assert page.locator("#within-panels > li:visible").count() == 40
+    assert page.locator(".picker:visible").count() == 0
+    page.locator("details summary").first.click()
+    assert page.locator("details[open]").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_no_serious_fault_for_readers_with_disabilities(
+    opened: Opened, scheme: str, viewport: dict[str, int]
+) -> None:
+    page = opened(viewport, color_scheme=scheme)
+    if scheme == "light" and viewport is DESKTOP:  # once with everything unfolded, which takes long
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    found = Axe().run(page).response["violations"]
+    faults = [
+        (one["id"], one["impact"], one["nodes"][0]["html"][:200])
+        for one in found
+        if one["impact"] in SERIOUS
+    ]
+    assert faults == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_drawings_follow_the_scheme(opened: Opened, scheme: str) -> None:
+    page = opened(color_scheme=scheme)
+    colour = page.evaluate(
+        "getComputedStyle(document.querySelector('#deviation-title').parentNode"
+        ".querySelector('text')).fill"
+    )
+    light = max(int(one) for one in re.findall(r"\d+", colour)[:3])
+    assert (light > 128) == (scheme == "dark")
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_nothing_sticks_out(opened: Opened, viewport: dict[str, int]) -> None:
+    page = opened(viewport)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_screenshots(opened: Opened, scheme: str, viewport: dict[str, int], report: Path) -> None:
+    """Leave pictures beside the page, for people to look at."""
+    page = opened(viewport, color_scheme=scheme)
+    path = report.parent / f"report-{viewport['width']}-{scheme}.png"
+    page.screenshot(path=path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert path.stat().st_size > 20_000
+
+
+def test_prints(opened: Opened, report: Path) -> None:
+    page = opened(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.locator(".picker:visible").count() == 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    printed = page.pdf(prefer_css_page_size=True)
+    assert printed.startswith(b"%PDF")
+    pages = len(re.findall(rb"/Type\s*/Page\b", printed))
+    assert 8 <= pages <= 60
+    assert report.stat().st_size < 3_000_000
