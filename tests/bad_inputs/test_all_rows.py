@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests.bad_inputs.cases import COVERED
 
-ROWS = {*range(1, 64), 70, *range(73, 76), *range(88, 96)}
+# 72, 81 (its final write) and 87 also concern what is not written yet.
+ROWS = {*range(1, 72), *range(73, 77), 80, *range(82, 87), *range(88, 96)}
 
 
 def test_every_row_has_a_test() -> None:

@@ -187,7 +187,7 @@ def test_level_counts_are_those_of_the_twin() -> None:
 
 def test_same_bytes_for_one_two_and_three_threads() -> None:
     """Four slices of combinations, drawn by as many threads as there are; no false alarms."""
-    problem, log_weights, probabilities = many_combinations(150, 180)
+    problem, log_weights, probabilities = many_combinations(120, 130)
     assert class_counts.n_slices(problem.counts.size) == 4
     found = []
     for threads in (1, 2, 3, 7):

@@ -35,7 +35,7 @@ Arrays = dict[str, NDArray[Any]]
 FORMAT = 1
 MANIFEST = "manifest.json"
 LOCK = "lock"
-OURS = ("draws-", "state-", MANIFEST)  # how names of a run's files begin
+OURS = ("draws-", "state-", "failed-", MANIFEST)  # how names of a run's files begin
 STATES_KEPT = 2
 
 
@@ -151,6 +151,12 @@ class Checkpoint:
         for key in old:
             if key not in listed["states"]:
                 (self.folder / self._name("state", chain, int(key))).unlink(missing_ok=True)
+
+    def save_failed(self, chain: int, state: Arrays) -> str:
+        """Keep the state in which a chain could not go on, to be looked into; give its name."""
+        name = f"failed-{chain}.npz"
+        self._write(name, _packed(state))
+        return name
 
     def _make_folder(self) -> None:
         try:

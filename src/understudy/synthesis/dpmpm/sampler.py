@@ -103,12 +103,14 @@ class _Chain:
         }
         return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
 
-    def _refuse(self) -> None:
-        raise SamplerError(
+    def _refuse(self, sweep: int) -> None:
+        problem = SamplerError(
             expected="at least one class that a record can join",
             came="a combination to which every class gives a probability that is rounded to zero",
             do="use fewer variables, or a larger level prior; what was saved before is whole",
         )
+        problem.sweep = sweep
+        raise problem
 
 
 class CollapsedChain(_Chain):
@@ -143,12 +145,12 @@ class CollapsedChain(_Chain):
         """Make sweeps: records one by one, all at once where there are too many, split-merge."""
         crowded = self.crowded
         visits = MOST_VISITS if crowded else int(self.problem.counts.max(initial=0))
-        for _ in range(n_sweeps):
+        for sweep in range(n_sweeps):
             state, info = collapsed.step(
                 generator, self.problem, state, self.concentration_prior, visits
             )
             if info.failed:
-                self._refuse()
+                self._refuse(sweep + 1)
             if generator.random() < SPLIT_MERGE_SHARE:
                 split_or_merge(generator, self.problem, state)
             if crowded:
@@ -186,12 +188,12 @@ class BlockedChain(_Chain):
         """Make sweeps, with further threads where there are enough combinations for them."""
         threads = min(self.threads, n_slices(self.problem.counts.size))
         with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
-            for _ in range(n_sweeps):
+            for sweep in range(n_sweeps):
                 state = blocked.step(
                     generator, self.problem, state, self.concentration_prior, pool, threads
                 )
-        if state.failed:
-            self._refuse()
+                if state.failed:
+                    self._refuse(sweep + 1)
         return state
 
     def observe(self, generator: np.random.Generator, state: blocked.State) -> Observation:  # noqa: ARG002
