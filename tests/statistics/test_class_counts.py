@@ -22,6 +22,7 @@ from tests.statistics import tiny
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import class_counts
 from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.sampler import BlockedChain
 
 FALSE_ALARM = 1e-4
 BINOMIALS = [
@@ -201,6 +202,19 @@ def test_same_bytes_for_one_two_and_three_threads() -> None:
                 )  # fmt: skip
         assert size.sum() == problem.counts.sum()
         found.append(size.tobytes() + level_count.tobytes() + generator.bytes(8))
+    assert len(set(found)) == 1
+
+
+def test_sweeps_of_a_chain_do_not_depend_on_its_threads() -> None:
+    """Whole sweeps of a chain that has one, two and three threads to itself; no false alarms."""
+    problem, _, _ = many_combinations(120, 130)
+    nothing: Any = None
+    found = []
+    for threads in (1, 2, 3):
+        chain = BlockedChain(problem, nothing, (0.25, 0.25), 6, threads)
+        generator = stream(88)
+        state = chain.advance(generator, chain.start(generator, 1), 4)
+        found.append(b"".join(np.asarray(part).tobytes() for part in state))
     assert len(set(found)) == 1
 
 

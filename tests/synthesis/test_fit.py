@@ -312,6 +312,20 @@ def test_very_many_records_are_redistributed(data: us.Microdata) -> None:
     assert np.abs(tables[0] - tables[1]).max() < 0.03
 
 
+def test_the_sampler_is_chosen_by_size(data: us.Microdata) -> None:
+    from dataclasses import replace
+
+    small = quiet_fit(us.DPMPM(), data, seed=4, draws=10)
+    assert small.settings.sampler == "collapsed"
+    assert bytes_of(small) == bytes_of(
+        quiet_fit(us.DPMPM(sampler="collapsed"), data, seed=4, draws=10)
+    )
+    crowded = replace(data, counts=data.counts * 60, of_record=np.tile(data.of_record, 60))
+    large = quiet_fit(us.DPMPM(n_classes=5), crowded, seed=4, draws=10)
+    assert large.settings.sampler == "blocked"
+    assert "blocked sampler" in repr(large)
+
+
 def test_label_table_of_a_set(data: us.Microdata) -> None:
     from understudy.synthesis.dpmpm.labels import label_table
 

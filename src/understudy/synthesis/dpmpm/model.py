@@ -29,7 +29,7 @@ from understudy.synthesis.diagnostics import Targets
 from understudy.synthesis.dpmpm.fit import DPMPMFit
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
 from understudy.synthesis.dpmpm.problem import LevelPrior, Problem, make_problem
-from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, label_cells
+from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, crowded, label_cells
 
 __all__ = ["DPMPM"]
 
@@ -55,8 +55,10 @@ class DPMPM:
         Shape and rate of the gamma prior on the process's concentration.
     level_prior : float or mapping
         Dirichlet prior count of every level; or by variable a number, or one number per level.
-    sampler : {"collapsed", "blocked"}
-        The exact process, one record at a time; or the paper's truncated sampler.
+    sampler : {"auto", "collapsed", "blocked"}
+        The exact process, one record at a time; or the paper's truncated sampler. "auto" takes the
+        collapsed one unless most records share their combination with so many others that it
+        cannot visit them one by one (from about 150,000 records of the bundled kind on).
     class_draw : {"kept", "full", "prior"}
         Where a record's class comes from when its label is drawn; see `labels`.
 
@@ -77,13 +79,13 @@ class DPMPM:
     n_classes: int = 40
     concentration_prior: tuple[float, float] = (0.25, 0.25)
     level_prior: LevelPrior = 1.0
-    sampler: Literal["collapsed", "blocked"] = "collapsed"
+    sampler: Literal["auto", "collapsed", "blocked"] = "auto"
     class_draw: ClassDraw = "kept"
 
     def __post_init__(self) -> None:
         """Check all settings."""
         _whole("n_classes", self.n_classes, 1)
-        _one_of("sampler", self.sampler, ("collapsed", "blocked"))
+        _one_of("sampler", self.sampler, ("auto", "collapsed", "blocked"))
         _one_of("class_draw", self.class_draw, CLASS_DRAWS)
         prior = self.concentration_prior
         if not isinstance(prior, tuple | list) or len(prior) != 2:
@@ -155,12 +157,13 @@ class DPMPM:
         _whole("thin", thin, 1)
         if threads is not None:
             _whole("threads", threads, 1)
-        self._check_data(data)
+        settings = self._for_size(data)
+        settings._check_data(data)
         problem = make_problem(data, self.level_prior)
         most_draws = max(draws, until.most_draws) if until is not None else draws
         cells = label_cells(data, problem, max(1, TABLE_BYTES // (4 * chains * most_draws)))
-        chain = self._chain(problem, cells, max(1, (threads or processors()) // chains))
-        every = self._snapshot_every(problem, draws)
+        chain = settings._chain(problem, cells, max(1, (threads or processors()) // chains))
+        every = settings._snapshot_every(problem, draws)
         plan = Plan(
             chains=chains,
             warmup=warmup,
@@ -173,7 +176,7 @@ class DPMPM:
         )
         place = None
         if checkpoint is not None:
-            place = Checkpoint(checkpoint, self._identity(data, plan, seed, chain.describe()))
+            place = Checkpoint(checkpoint, settings._identity(data, plan, seed, chain.describe()))
         try:
             known = place.identity["seed"] if place is not None else seed
             plan = replace(plan, seed=check_seed(known))
@@ -183,9 +186,15 @@ class DPMPM:
         finally:
             if place is not None:
                 place.close()
-        fit = DPMPMFit(self, data, plan, cells, found)
-        self._warn(fit)
+        fit = DPMPMFit(settings, data, plan, cells, found)
+        settings._warn(fit)
         return fit
+
+    def _for_size(self, data: Microdata) -> DPMPM:
+        """Settle "auto" by the size of the data."""
+        if self.sampler != "auto":
+            return self
+        return replace(self, sampler="blocked" if crowded(data.counts) else "collapsed")
 
     def _chain(self, problem: Problem, cells: Any, threads: int) -> CollapsedChain | BlockedChain:
         if self.sampler == "collapsed":

@@ -27,13 +27,18 @@ from understudy.synthesis.dpmpm.problem import Problem
 from understudy.synthesis.dpmpm.redistribution import redistribute
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
 
-__all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
+__all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "crowded", "label_cells"]
 
 STARTS = (1, 5, 40, 100)  # classes that chains start from, one after another
 MOST_VISITS = 16  # records of one combination that a collapsed sweep visits at most
 CROWDED = 2  # so many times more records than visits, and redistribution is needed
 PINNED = 32  # records that a redistribution pins
 SPLIT_MERGE_SHARE = 0.1  # share of sweeps with a split or merge
+
+
+def crowded(counts: NDArray[np.integer[Any]]) -> bool:
+    """Tell whether most records cannot be visited one by one in a sweep: (combination,)."""
+    return int(counts.sum()) > CROWDED * int(np.minimum(counts, MOST_VISITS).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,18 +138,12 @@ class CollapsedChain(_Chain):
         n_classes = min(STARTS[chain % len(STARTS)], self.problem.n_records)
         return collapsed.init(generator, self.problem, n_classes)
 
-    @property
-    def crowded(self) -> bool:
-        """Whether most records cannot be visited one by one in a sweep."""
-        visited = int(np.minimum(self.problem.counts, MOST_VISITS).sum())
-        return self.problem.n_records > CROWDED * visited
-
     def advance(
         self, generator: np.random.Generator, state: collapsed.State, n_sweeps: int
     ) -> collapsed.State:
         """Make sweeps: records one by one, all at once where there are too many, split-merge."""
-        crowded = self.crowded
-        visits = MOST_VISITS if crowded else int(self.problem.counts.max(initial=0))
+        many = crowded(self.problem.counts)
+        visits = MOST_VISITS if many else int(self.problem.counts.max(initial=0))
         for sweep in range(n_sweeps):
             state, info = collapsed.step(
                 generator, self.problem, state, self.concentration_prior, visits
@@ -153,7 +152,7 @@ class CollapsedChain(_Chain):
                 self._refuse(sweep + 1)
             if generator.random() < SPLIT_MERGE_SHARE:
                 split_or_merge(generator, self.problem, state)
-            if crowded:
+            if many:
                 redistribute(generator, self.problem, state, PINNED)
         return state
 
