@@ -323,6 +323,7 @@ def test_the_sampler_is_chosen_by_size(data: us.Microdata) -> None:
     crowded = replace(data, counts=data.counts * 60, of_record=np.tile(data.of_record, 60))
     large = quiet_fit(us.DPMPM(n_classes=5), crowded, seed=4, draws=10)
     assert large.settings.sampler == "blocked"
+    assert large.settings.n_classes == 100
     assert "blocked sampler" in repr(large)
 
 

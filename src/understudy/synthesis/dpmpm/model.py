@@ -37,6 +37,7 @@ TABLE_BYTES = 256 * 1024**2  # most bytes that the kept label probabilities take
 SNAPSHOT_BYTES = 64 * 1024**2  # about as many bytes per chain for what synthesis needs
 MOST_SNAPSHOTS = 250  # and no more of them per chain
 FEWEST_SNAPSHOTS = 25
+CROWDED_CLASSES = 100  # at least so many classes for the blocked sampler when size has chosen it
 USUAL_CLASSES = 20  # classes that a snapshot of the collapsed sampler has, about
 
 
@@ -58,7 +59,8 @@ class DPMPM:
     sampler : {"auto", "collapsed", "blocked"}
         The exact process, one record at a time; or the paper's truncated sampler. "auto" takes the
         collapsed one unless most records share their combination with so many others that it
-        cannot visit them one by one (from about 150,000 records of the bundled kind on).
+        cannot visit them one by one (from about 150,000 records of the bundled kind on); then the
+        blocked one, with at least 100 classes.
     class_draw : {"kept", "full", "prior"}
         Where a record's class comes from when its label is drawn; see `labels`.
 
@@ -195,7 +197,9 @@ class DPMPM:
         """Settle "auto" by the size of the data."""
         if self.sampler != "auto":
             return self
-        return replace(self, sampler="blocked" if crowded(data.counts) else "collapsed")
+        if not crowded(data.counts):
+            return replace(self, sampler="collapsed")
+        return replace(self, sampler="blocked", n_classes=max(self.n_classes, CROWDED_CLASSES))
 
     def _chain(self, problem: Problem, cells: Any, threads: int) -> CollapsedChain | BlockedChain:
         if self.sampler == "collapsed":
