@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,14 @@ import numpy as np
 import understudy as us
 from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
-from understudy.synthesis.dpmpm import blocked, collapsed, redistribution, split_merge
-from understudy.synthesis.dpmpm.problem import make_problem
+from understudy.synthesis.dpmpm import (
+    blocked,
+    class_counts,
+    collapsed,
+    redistribution,
+    split_merge,
+)
+from understudy.synthesis.dpmpm.problem import Problem, make_problem
 
 REPEATS = 5
 
@@ -65,26 +72,10 @@ def report_fit(data: us.Microdata) -> None:
 
 
 def report_sweeps(data: us.Microdata) -> None:
-    """Milliseconds of every move on the bundled data, and of a sweep of a million records."""
+    """Milliseconds of every move on the bundled data, and of blocked sweeps of many records."""
     problem = make_problem(data)
-    large = problem._replace(counts=problem.counts * 161)  # 999,488 records
-    huge = problem._replace(counts=problem.counts * 1610)
     prior = (0.25, 0.25)
-    figures = {}
-    for name, one in (
-        ("6,208 records", problem),
-        ("1 million", large),
-        ("10 million", huge),
-    ):
-        generator = stream(1, "benchmark", name)
-        state = blocked.init(generator, one, 40, 5)
-        for _ in range(500):
-            state = blocked.step(generator, one, state, prior)
-        held = state
-        figures[name] = milliseconds(lambda: blocked.step(generator, one, held, prior), 200)  # noqa: B023
-        print(f"blocked sweep, K = 40, {name}: {figures[name]:.3f} ms")
-    print(f"  1 million over 6,208: {figures['1 million'] / figures['6,208 records']:.2f}")
-    print(f"  10 million over 1 million: {figures['10 million'] / figures['1 million']:.2f}")
+    report_blocked(problem, prior)
     generator = stream(1, "benchmark", "collapsed")
     at = collapsed.init(generator, problem, 5)
     for _ in range(500):
@@ -96,6 +87,47 @@ def report_sweeps(data: us.Microdata) -> None:
     }
     for name, move in moves.items():
         print(f"{name}: {milliseconds(move, 50):.3f} ms")
+
+
+def _classes_alone(
+    generator: np.random.Generator, state: blocked.State, n_records: int, problem: Problem
+) -> None:
+    """Draw the class counts of a problem as if it had so many records, and drop them."""
+    order = class_counts._ordered(state.log_weights, state.probabilities, n_records)
+    words: Any = generator.bit_generator.random_raw(3)
+    counts = np.empty_like(state.class_size), np.empty_like(state.level_count)
+    class_counts._draw_slices(
+        words.reshape(1, 3), problem, 0, 1, order, state.probabilities, *counts
+    )
+
+
+def report_blocked(problem: Problem, prior: tuple[float, float]) -> None:
+    """Blocked sweeps of 6,208, 1 million and 10 million records with the same combinations.
+
+    Each is timed at the state of its own chain, started from five classes. The drawing of class
+    counts is timed apart from all other work: the kernel with the records, less that with none.
+    """
+    whole, drawing = {}, {}
+    for name, times in (("6,208 records", 1), ("1 million", 161), ("10 million", 1610)):
+        one = problem._replace(counts=problem.counts * times)
+        generator = stream(1, "benchmark", name)
+        state = blocked.init(generator, one, 40, 5)
+        for _ in range(1000):
+            state = blocked.step(generator, one, state, prior)
+        whole[name] = milliseconds(partial(blocked.step, generator, one, state, prior), 200)
+        none = problem._replace(counts=problem.counts * 0)
+        classes = partial(_classes_alone, generator, state, one.n_records)
+        drawing[name] = milliseconds(partial(classes, one), 200)
+        drawing[name] -= milliseconds(partial(classes, none), 200)
+        print(
+            f"blocked sweep, K = 40, {name}: {whole[name]:.3f} ms, of which drawing class counts "
+            f"{drawing[name]:.3f}, everything else {whole[name] - drawing[name]:.3f} "
+            f"({np.count_nonzero(state.class_size)} classes occupied)"
+        )
+    small = whole["6,208 records"]
+    for name in ("1 million", "10 million"):
+        aside = (whole[name] - drawing[name]) / (small - drawing["6,208 records"])
+        print(f"  {name} over 6,208: {whole[name] / small:.2f}, drawing aside {aside:.2f}")
 
 
 def report_sets(data: us.Microdata) -> None:

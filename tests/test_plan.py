@@ -160,7 +160,7 @@ match_risk_pass = -1
         '"synthesizers[2].n_cluster" is not a key here (nearest: "n_clusters")',
         '"synthesizers[2].chains" should be greater',
         '"synthesizers[2].name" should be 1 to 40 small letters',
-        "\"synthesizers[3].sampler\" should be 'collapsed' or 'blocked'",
+        "\"synthesizers[3].sampler\" should be 'auto', 'collapsed' or 'blocked'",
         '"synthesizers[3].level_prior" should be a number above zero',
         '"synthesizers[4]" needs a key model',
         '"intruders[1].known"',

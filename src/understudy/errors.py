@@ -173,9 +173,16 @@ class NotConvergedError(ReleaseRefused):
 
 
 class SamplerError(UnderstudyError):
-    """A sampler met numbers it cannot go on with."""
+    """A sampler met numbers it cannot go on with.
+
+    Attributes
+    ----------
+    sweep : int
+        In which of the sweeps that it was asked for, from 1; 0 where that is not known.
+    """
 
     exit_code = ExitCode.NOT_CONVERGED
+    sweep: int = 0
 
 
 class UnderstudyWarning(UserWarning):

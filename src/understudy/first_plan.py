@@ -227,7 +227,7 @@ unused_levels = "error"
 # n_classes = 40                        # where the blocked sampler cuts the process off
 # concentration_prior = [0.25, 0.25]    # shape and rate
 # level_prior = 1.0                     # prior count of every level
-# sampler = "collapsed"                 # or "blocked", the paper's
+# sampler = "auto"                      # by size "collapsed", or "blocked", the paper's
 # class_draw = "kept"                   # a record's class given "kept" variables, "full", "prior"
 # [[synthesizers]]
 # model = "areal"                       # counts of patterns by labels, clusters of labels

@@ -147,7 +147,7 @@ class DPMPMPlan(SynthesizerPlan):
     n_classes: int | None = Field(default=None, ge=1)
     concentration_prior: ShapeAndRate | None = None
     level_prior: LevelPrior | None = None
-    sampler: Literal["collapsed", "blocked"] | None = None
+    sampler: Literal["auto", "collapsed", "blocked"] | None = None
     class_draw: Literal["kept", "full", "prior"] | None = None
 
 

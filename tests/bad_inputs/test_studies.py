@@ -1,4 +1,4 @@
-"""Rows 72 and 81 to 95, as they touch a study: thresholds, disks, signals, locks, surroundings."""
+"""Rows 72 to 95 as they touch a study: thresholds, numbers, disks, signals, locks, surroundings."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import understudy as us
@@ -74,6 +75,29 @@ def test_thresholds_of_zero(command: Command, plan: Path, tmp_path: Path) -> Non
         if one["outcome"] == "pass"
         and one["subject"] not in {"smallest pattern", "interval overlap"}
     ]
+
+
+@covers(78)
+def test_sets_that_all_say_the_same() -> None:
+    """No variance between sets: normal quantiles, as with infinitely many degrees of freedom."""
+    combined = us.combine_estimates([2.0, 2.0], [1.0, 1.0])
+    assert np.isinf(combined.degrees_of_freedom).all()
+    assert np.allclose(combined.upper, 2.0 + 1.959964)
+
+
+@covers(79)
+def test_regression_that_is_separated(plan: Path, tmp_path: Path) -> None:
+    """Everybody of one gender has the same age: that is noted, and the study goes on."""
+    data = plan.with_name("data.csv")
+    rows = [line.split(",") for line in data.read_text().splitlines()]
+    for row in rows[1:]:
+        row[1] = {"f": "old", "m": "young"}[row[0]]
+    data.write_text("\n".join(",".join(row) for row in rows) + "\n")
+    plan.write_text(plan.read_text() + ANALYSIS)
+    (one,) = run_quietly(plan, tmp_path / "out").findings.synthesizers
+    (regression,) = one.utility.regressions
+    assert regression.n_failed > 0
+    assert any("separated" in (each.note or "") for each in regression.coefficients)
 
 
 @covers(81)

@@ -266,10 +266,15 @@ def _live(job: Callable[..., Any], asked: dict[str, Any], answering: int) -> Non
     signal.signal(signal.SIGINT, signal.default_int_handler)
     watch = _Watch(Fault(*asked["fault"]) if asked["fault"] else None)
     watch.plant()
+    answer: dict[str, Any] = {"status": "raised", "error": "KeyboardInterrupt: "}
     try:
-        answer = {"status": "done", "value": job(**asked["arguments"])}
-    except BaseException as problem:  # noqa: BLE001
-        answer = {"status": "raised", "error": f"{type(problem).__name__}: {problem}"}
+        try:
+            answer = {"status": "done", "value": job(**asked["arguments"])}
+        except BaseException as problem:  # noqa: BLE001
+            answer = {"status": "raised", "error": f"{type(problem).__name__}: {problem}"}
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:  # a second one, on the way out
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.write(answering, json.dumps({**answer, "calls": watch.calls}).encode())
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import SamplerError, quoted
 from understudy.randomness import stream
 from understudy.synthesis.checkpoints import (
     Arrays,
@@ -92,6 +93,7 @@ class _Chain:
     generator: np.random.Generator
     state: Any = None
     segments: list[Arrays] = field(default_factory=list)
+    advanced: int = 0  # sweeps of the segment in the making, before the last call
 
 
 def run_chains(
@@ -185,7 +187,10 @@ def _run_to(
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in sorted(done, key=lambda one: running[one].number):
                     chain = running.pop(future)
-                    chain.segments.append(future.result())
+                    try:
+                        chain.segments.append(future.result())
+                    except SamplerError as problem:
+                        raise _located(problem, chain, segments, plan, checkpoint) from None
                     if checkpoint is not None:
                         saved = generator_arrays(chain.generator) | _state_arrays(chain.state)
                         number = len(chain.segments) - 1
@@ -198,17 +203,38 @@ def _run_to(
             raise
 
 
+def _located(
+    problem: SamplerError,
+    chain: _Chain,
+    segments: list[tuple[int, int, int]],
+    plan: Plan,
+    checkpoint: Checkpoint | None,
+) -> SamplerError:
+    """Say in which sweep a sampler gave up, and save the state in which it did."""
+    done = sum(warm + kept * plan.thin for warm, _, kept in segments[: len(chain.segments)])
+    sweep = done + chain.advanced + problem.sweep
+    do = problem.do
+    if checkpoint is not None:
+        saved = generator_arrays(chain.generator) | _state_arrays(chain.state)
+        name = checkpoint.save_failed(chain.number, saved)
+        do += f"; the state is in {quoted(name)} of the saved run, which is confidential"
+    came = f"{problem.came}, in sweep {sweep:,} of chain {chain.number}"
+    return SamplerError(problem.expected, came, do)
+
+
 def _segment(
     sampler: ChainSampler, plan: Plan, chain: _Chain, warm_sweeps: int, first: int, n_kept: int
 ) -> Arrays:
     """Compute one segment of a chain: warm-up sweeps, or some kept draws."""
     generator = chain.generator
+    chain.advanced = 0
     state = sampler.advance(generator, chain.state, warm_sweeps)
     scalars: dict[str, list[float]] = {}
     tables: list[NDArray[np.float32]] = []
     numbers: list[int] = []
     snapshots: list[Arrays] = []
     for draw in range(first, first + n_kept):
+        chain.advanced = (draw - first) * plan.thin
         state = sampler.advance(generator, state, plan.thin)
         seen = sampler.observe(generator, state)
         for name, value in seen.scalars.items():

@@ -42,7 +42,7 @@ __all__ = ["Arrays", "Checkpoint", "generator_arrays", "generator_from"]
 Arrays = dict[str, NDArray[Any]]
 FORMAT = 1
 MANIFEST = "manifest.json"
-OURS = ("draws-", "state-", MANIFEST)  # how names of a run's files begin
+OURS = ("draws-", "state-", "failed-", MANIFEST)  # how names of a run's files begin
 STATES_KEPT = 2
 
 
@@ -157,6 +157,12 @@ class Checkpoint:
         for key in old:
             if key not in listed["states"]:
                 (self.folder / self._name("state", chain, int(key))).unlink(missing_ok=True)
+
+    def save_failed(self, chain: int, state: Arrays) -> str:
+        """Keep the state in which a chain could not go on, to be looked into; give its name."""
+        name = f"failed-{chain}.npz"
+        self._write(name, state)
+        return name
 
     def _check_content(self) -> None:
         strange = [

@@ -87,14 +87,16 @@ def _panel_block(findings: Findings, styles: list[Look], small: int) -> Block:
         "falls; a synthesizer's line is its mean share over the sets. A line that is flatter than "
         "the grey has smoothed the labels of this pattern. The scale is that of square roots, "
         "the same in all panels, so that chance makes the same wiggle everywhere; patterns of few "
-        "records go beyond it. Small patterns have a dashed line above them.",
-        panels=Panels(SORTS, panels, [("original", "original", ""), *map(_key, styles)]),
-        remarks=_left_out(
-            len(panels),
-            findings.data.n_patterns,
-            "have a panel",
-            "the largest, and those farthest above their noise floor",
+        "records go beyond it. Small patterns have a dashed line above them. "
+        + " ".join(
+            _left_out(
+                len(panels),
+                findings.data.n_patterns,
+                "have a panel",
+                "the largest, and those farthest above their noise floor",
+            )
         ),
+        panels=Panels(SORTS, panels, [("original", "original", ""), *map(_key, styles)]),
         affected=unconverged(findings),
     )
 

@@ -37,7 +37,7 @@ from understudy.synthesis.dpmpm.problem import Problem
 
 __all__ = ["draw_binomial", "draw_classes", "draw_word", "n_slices"]
 
-SLICE = 8192  # combinations that are always drawn one after another
+SLICE = 4096  # combinations that are always drawn one after another
 SMALL = 16  # from so many records on, binomial draws are cheaper than one draw per record
 INVERSION = 10.0  # expected records up to which a binomial draw is by inversion
 NEAR = 40.0  # steps from the mode up to which a ratio of probabilities is worked out as products

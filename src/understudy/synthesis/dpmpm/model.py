@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from understudy.synthesis.diagnostics import Targets
 from understudy.synthesis.dpmpm.fit import DPMPMFit
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
 from understudy.synthesis.dpmpm.problem import LevelPrior, Problem, make_problem
-from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, label_cells
+from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, crowded, label_cells
 from understudy.synthesis.fitting import (
     Asked,
     check_labels,
@@ -33,6 +33,7 @@ from understudy.synthesis.setting_checks import (
 
 __all__ = ["DPMPM"]
 
+CROWDED_CLASSES = 100  # at least so many classes for the blocked sampler when size has chosen it
 USUAL_CLASSES = 20  # classes that a snapshot of the collapsed sampler has, about
 
 
@@ -51,8 +52,11 @@ class DPMPM:
         Shape and rate of the gamma prior on the process's concentration.
     level_prior : float or mapping
         Dirichlet prior count of every level; or by variable a number, or one number per level.
-    sampler : {"collapsed", "blocked"}
-        The exact process, one record at a time; or the paper's truncated sampler.
+    sampler : {"auto", "collapsed", "blocked"}
+        The exact process, one record at a time; or the paper's truncated sampler. "auto" takes the
+        collapsed one unless most records share their combination with so many others that it
+        cannot visit them one by one (from about 150,000 records of the bundled kind on); then the
+        blocked one, with at least 100 classes.
     class_draw : {"kept", "full", "prior"}
         Where a record's class comes from when its label is drawn; see `labels`.
 
@@ -73,13 +77,13 @@ class DPMPM:
     n_classes: int = 40
     concentration_prior: tuple[float, float] = (0.25, 0.25)
     level_prior: LevelPrior = 1.0
-    sampler: Literal["collapsed", "blocked"] = "collapsed"
+    sampler: Literal["auto", "collapsed", "blocked"] = "auto"
     class_draw: ClassDraw = "kept"
 
     def __post_init__(self) -> None:
         """Check all settings."""
         check_whole("n_classes", self.n_classes, 1)
-        check_one_of("sampler", self.sampler, ("collapsed", "blocked"))
+        check_one_of("sampler", self.sampler, ("auto", "collapsed", "blocked"))
         check_one_of("class_draw", self.class_draw, CLASS_DRAWS)
         prior = check_shape_and_rate(
             "concentration_prior", self.concentration_prior, "(0.25, 0.25)"
@@ -111,8 +115,9 @@ class DPMPM:
         data : Microdata
             The confidential records.
         chains : int
-            Independent chains, from starts of 1, 5, 40 and 100 classes. One chain has no R-hat
-            and never counts as converged.
+            Independent chains, from starts of 1, 5, 40 and 100 classes (40, 60, 80 and 100 when
+            there are more than 10,000 records). One chain has no R-hat and never counts as
+            converged.
         warmup, draws, thin : int
             For each chain: sweeps that are thrown away, draws that are kept, sweeps from one kept
             draw to the next. On the bundled data a chain from one class needs 700 sweeps on
@@ -140,15 +145,24 @@ class DPMPM:
             When quantities have not converged, or the truncation is in the way.
         """
         asked = Asked(chains, warmup, draws, thin, seed, threads, checkpoint, until, progress)
-        self._check_data(data)
+        settings = self._for_size(data)
+        settings._check_data(data)
         problem = make_problem(data, self.level_prior)
         cells = label_cells(data, problem, asked.most_cells)
-        chain = self._chain(problem, cells, max(1, (threads or processors()) // chains))
-        plan, found = run_fit(chain, data, asked, self._identity(), self._bytes(problem))
-        fit = DPMPMFit(self, data, plan, cells, found)
+        chain = settings._chain(problem, cells, max(1, (threads or processors()) // chains))
+        plan, found = run_fit(chain, data, asked, settings._identity(), settings._bytes(problem))
+        fit = DPMPMFit(settings, data, plan, cells, found)
         warn_of_chains(fit)
-        self._warn_of_truncation(fit)
+        settings._warn_of_truncation(fit)
         return fit
+
+    def _for_size(self, data: Microdata) -> DPMPM:
+        """Settle "auto" by the size of the data."""
+        if self.sampler != "auto":
+            return self
+        if not crowded(data.counts):
+            return replace(self, sampler="collapsed")
+        return replace(self, sampler="blocked", n_classes=max(self.n_classes, CROWDED_CLASSES))
 
     def _chain(self, problem: Problem, cells: Any, threads: int) -> CollapsedChain | BlockedChain:
         if self.sampler == "collapsed":

@@ -27,13 +27,22 @@ from understudy.synthesis.dpmpm.redistribution import redistribute
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
 from understudy.synthesis.label_cells import KeptCells, choose_cells
 
-__all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
+__all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "crowded", "label_cells"]
 
 STARTS = (1, 5, 40, 100)  # classes that chains start from, one after another
+# From few classes, chains of many records stay behind: classes are too heavy to be split. From many
+# they come down to the same number, so that is where they start.
+MANY_RECORDS = 10_000
+MANY_STARTS = (40, 60, 80, 100)
 MOST_VISITS = 16  # records of one combination that a collapsed sweep visits at most
 CROWDED = 2  # so many times more records than visits, and redistribution is needed
 PINNED = 32  # records that a redistribution pins
 SPLIT_MERGE_SHARE = 0.1  # share of sweeps with a split or merge
+
+
+def crowded(counts: NDArray[np.integer[Any]]) -> bool:
+    """Tell whether most records cannot be visited one by one in a sweep: (combination,)."""
+    return int(counts.sum()) > CROWDED * int(np.minimum(counts, MOST_VISITS).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +104,19 @@ class _Chain:
         }
         return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
 
-    def _refuse(self) -> None:
-        raise SamplerError(
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Numbers of classes that chains start from, one after another."""
+        return STARTS if self.problem.n_records <= MANY_RECORDS else MANY_STARTS
+
+    def _refuse(self, sweep: int) -> None:
+        problem = SamplerError(
             expected="at least one class that a record can join",
             came="a combination to which every class gives a probability that is rounded to zero",
             do="use fewer variables, or a larger level prior; what was saved before is whole",
         )
+        problem.sweep = sweep
+        raise problem
 
 
 class CollapsedChain(_Chain):
@@ -112,7 +128,7 @@ class CollapsedChain(_Chain):
         """Settings of the moves."""
         return {
             "sampler": "collapsed",
-            "starts": list(STARTS),
+            "starts": list(self.starts),
             "visits": MOST_VISITS,
             "pinned": PINNED,
             "split_merge_share": SPLIT_MERGE_SHARE,
@@ -120,30 +136,24 @@ class CollapsedChain(_Chain):
 
     def start(self, generator: np.random.Generator, chain: int) -> collapsed.State:
         """Start from one class, few or many."""
-        n_classes = min(STARTS[chain % len(STARTS)], self.problem.n_records)
+        n_classes = min(self.starts[chain % len(self.starts)], self.problem.n_records)
         return collapsed.init(generator, self.problem, n_classes)
-
-    @property
-    def crowded(self) -> bool:
-        """Whether most records cannot be visited one by one in a sweep."""
-        visited = int(np.minimum(self.problem.counts, MOST_VISITS).sum())
-        return self.problem.n_records > CROWDED * visited
 
     def advance(
         self, generator: np.random.Generator, state: collapsed.State, n_sweeps: int
     ) -> collapsed.State:
         """Make sweeps: records one by one, all at once where there are too many, split-merge."""
-        crowded = self.crowded
-        visits = MOST_VISITS if crowded else int(self.problem.counts.max(initial=0))
-        for _ in range(n_sweeps):
+        many = crowded(self.problem.counts)
+        visits = MOST_VISITS if many else int(self.problem.counts.max(initial=0))
+        for sweep in range(n_sweeps):
             state, info = collapsed.step(
                 generator, self.problem, state, self.concentration_prior, visits
             )
             if info.failed:
-                self._refuse()
+                self._refuse(sweep + 1)
             if generator.random() < SPLIT_MERGE_SHARE:
                 split_or_merge(generator, self.problem, state)
-            if crowded:
+            if many:
                 redistribute(generator, self.problem, state, PINNED)
         return state
 
@@ -165,11 +175,13 @@ class BlockedChain(_Chain):
 
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
-        return {"sampler": "blocked", "starts": list(STARTS), "n_classes": self.n_classes}
+        return {"sampler": "blocked", "starts": list(self.starts), "n_classes": self.n_classes}
 
     def start(self, generator: np.random.Generator, chain: int) -> blocked.State:
-        """Start from one class, few or many."""
-        started = min(STARTS[chain % len(STARTS)], self.n_classes)
+        """Start from one class, few or many; with many records, from shares of all classes."""
+        started = min(self.starts[chain % len(self.starts)], self.n_classes)
+        if self.starts is MANY_STARTS:
+            started = max(1, self.n_classes * MANY_STARTS[chain % len(MANY_STARTS)] // 100)
         return blocked.init(generator, self.problem, self.n_classes, started)
 
     def advance(
@@ -178,12 +190,12 @@ class BlockedChain(_Chain):
         """Make sweeps, with further threads where there are enough combinations for them."""
         threads = min(self.threads, n_slices(self.problem.counts.size))
         with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
-            for _ in range(n_sweeps):
+            for sweep in range(n_sweeps):
                 state = blocked.step(
                     generator, self.problem, state, self.concentration_prior, pool, threads
                 )
-        if state.failed:
-            self._refuse()
+                if state.failed:
+                    self._refuse(sweep + 1)
         return state
 
     def observe(self, generator: np.random.Generator, state: blocked.State) -> Observation:  # noqa: ARG002
