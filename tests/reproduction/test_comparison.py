@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from understudy.randomness import stream
-from understudy.reproduction.blocks import Drawing, Heading, Table, Text, as_html, as_markdown
+from understudy.reproduction.blocks import (
+    Block,
+    Drawing,
+    Heading,
+    Table,
+    Text,
+    as_html,
+    as_markdown,
+)
 from understudy.reproduction.comparison import Beside, compare_all, mean_of, prediction_interval
 from understudy.reproduction.contenders import CONTENDERS, FITS
 from understudy.reproduction.page import page_blocks
@@ -121,7 +129,11 @@ def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:
 
 
 def test_blocks_escape_what_they_are_given() -> None:
-    blocks = [Heading("<b>"), Text("a\n  & b"), Table("<c>", ("<h>", "n"), (("a|b", "1"),))]
+    blocks: list[Block] = [
+        Heading("<b>"),
+        Text("a\n  & b"),
+        Table("<c>", ("<h>", "n"), (("a|b", "1"),)),
+    ]
     page = as_html("<t>", blocks)
     for text in ("&lt;t&gt;", "&lt;b&gt;", "a &amp; b", "&lt;c&gt;", "&lt;h&gt;"):
         assert text in page

@@ -123,7 +123,8 @@ def _levels(
     folder: Path, number: int, data: Microdata, scale: Scale, seed: int, say: Said
 ) -> dict[str, Any]:
     path = folder / f"population-{number:02d}-levels.json"
-    if (known := _read(path)) is not None:
+    known: dict[str, Any] | None = _read(path)
+    if known is not None:
         return known
     say(f"population {number}: the levels Min and Max", None)
     samples, exact = measure_levels(data, scale.repeats, _seed(seed, number, "levels"))
@@ -141,7 +142,8 @@ def _fitted(
 ) -> dict[str, Any]:
     """Fit one model to one population and measure the sets of all contenders from it."""
     path = folder / f"population-{number:02d}-{key}.json"
-    if (known := _read(path)) is not None:
+    known: dict[str, Any] | None = _read(path)
+    if known is not None:
         return known
     words = f"population {number} of {scale.populations}: {FITS[key].title}"
     checkpoint = folder / f"fit-{number:02d}-{key}"
