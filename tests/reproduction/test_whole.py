@@ -1,0 +1,89 @@
+"""The command from nothing to its page: resumed, refused, and the same bytes again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from understudy.cli import main
+from understudy.errors import CheckpointError
+from understudy.reproduction import contenders, running, writing
+from understudy.reproduction.contenders import Scale
+
+pytestmark = pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning")
+
+SHORT = {"warmup": 4, "draws": 4, "thin": 1}
+LENGTHS = {"bundled": SHORT, "redrawn": SHORT}
+TINY = Scale("quick", 1, 2, 2, ("collapsed", "text"), {"collapsed": LENGTHS, "text": LENGTHS})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the command once, on the smallest scale."""
+    folder = tmp_path_factory.mktemp("paper")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(contenders, "QUICK", TINY)
+    with pytest.raises(SystemExit) as ended, patch.context():
+        main(["reproduce", "--quick", "--out", str(folder), "--seed", "3"])
+    patch.undo()
+    assert ended.value.code == 3  # so few draws never count as converged
+    return folder
+
+
+def test_it_writes_a_page_a_report_and_pages_for_the_documentation(made: Path) -> None:
+    page = (made / "reproduction.html").read_text(encoding="utf-8")
+    assert "THIS IS A QUICK RUN" in page
+    assert "NO: " in page
+    assert page.count("<figure>") == 18  # deviations, 3 densities, predictions, 3 levels, 10 grids
+    assert "http" not in page.replace("http://www.w3.org", "")
+    report = (made / "report.html").read_text(encoding="utf-8")
+    assert "not converged" in report.lower()
+    drawings = sorted(one.name for one in (made / "documentation" / "reproduction").iterdir())
+    assert len(drawings) == 18
+    text = (made / "documentation" / "reproduction.md").read_text(encoding="utf-8")
+    assert all(f"(reproduction/{name})" in text for name in drawings)
+    for name in drawings:
+        svg = (made / "documentation" / "reproduction" / name).read_text(encoding="utf-8")
+        assert "var(--" not in svg
+
+
+def test_what_is_finished_is_not_done_again(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("computed again")
+
+    before = (made / "reproduction.html").read_bytes()
+    for name in ("measure_sets", "measure_levels", "found_synthesizer"):
+        monkeypatch.setattr(running, name, never)
+    again = writing.write_all(made, TINY, 3, lambda *_: None)
+    assert again.page.read_bytes() == before
+    assert not again.converged
+
+
+def test_a_part_that_was_lost_is_computed_to_the_same_bytes(made: Path) -> None:
+    part = made / "parts" / "population-01-collapsed.json"
+    before = part.read_bytes()
+    part.unlink()
+    said: list[str] = []
+    writing.write_all(made, TINY, 3, lambda words, _: said.append(words))
+    assert part.read_bytes() == before
+    assert any("population 1" in words for words in said)
+    assert not any("population 0" in words for words in said)
+
+
+def test_another_seed_is_refused(made: Path) -> None:
+    with pytest.raises(CheckpointError, match="another seed"):
+        writing.write_all(made, TINY, 4, lambda *_: None)
+
+
+def test_cells_as_json(
+    made: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(contenders, "QUICK", TINY)
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--quick", "--out", str(made), "--seed", "3", "--json"])
+    cells = json.loads(capsys.readouterr().out)
+    assert {one["column"] for one in cells} == {"Min", "DPMPM", "DP-areal", "Max"}
