@@ -327,24 +327,20 @@ def test_the_sampler_is_chosen_by_size(data: us.Microdata) -> None:
     assert "blocked sampler" in repr(large)
 
 
-def test_chains_of_many_records_start_from_many_classes(data: us.Microdata) -> None:
+def test_chains_start_far_apart(data: us.Microdata) -> None:
     from understudy.randomness import stream
     from understudy.synthesis.dpmpm.problem import make_problem
     from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, label_cells
 
-    small = make_problem(data)
-    large = small._replace(counts=small.counts * 100)
-    cells = label_cells(data, small, 1)
-    for problem, wanted in ((small, [1, 5, 40, 100]), (large, [40, 60, 80, 100])):
-        chain = CollapsedChain(problem, cells, (1.0, 1.0))
-        begun = [chain.start(stream(1, one), one).class_size for one in range(5)]
-        occupied = [int((size > 0).sum()) for size in begun]
-        assert all(few <= most for few, most in zip(occupied, [*wanted, wanted[0]], strict=True))
-        assert occupied[0] == wanted[0]
-        assert chain.describe()["starts"] == wanted
-    truncated = BlockedChain(large, cells, (1.0, 1.0), 10)
+    problem = make_problem(data)
+    cells = label_cells(data, problem, 1)
+    collapsed = CollapsedChain(problem, cells, (1.0, 1.0))
+    begun = [collapsed.start(stream(1, one), one).class_size for one in range(4)]
+    occupied = [int((size > 0).sum()) for size in begun]
+    assert occupied[0] == 1 < occupied[1] <= 5 < occupied[2] <= 40
+    truncated = BlockedChain(problem, cells, (1.0, 1.0), 10)
     begun = [truncated.start(stream(1, one), one).class_size for one in range(4)]
-    assert [int((size > 0).sum()) for size in begun] == [4, 6, 8, 10]
+    assert [int((size > 0).sum()) for size in begun] == [1, 5, 10, 10]
 
 
 def test_label_table_of_a_set(data: us.Microdata) -> None:

@@ -115,9 +115,8 @@ class DPMPM:
         data : Microdata
             The confidential records.
         chains : int
-            Independent chains, from starts of 1, 5, 40 and 100 classes (40, 60, 80 and 100 when
-            there are more than 10,000 records). One chain has no R-hat and never counts as
-            converged.
+            Independent chains, from starts of 1, 5, 40 and 100 classes. One chain has no R-hat
+            and never counts as converged.
         warmup, draws, thin : int
             For each chain: sweeps that are thrown away, draws that are kept, sweeps from one kept
             draw to the next. On the bundled data a chain from one class needs 700 sweeps on

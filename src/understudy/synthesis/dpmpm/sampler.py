@@ -30,10 +30,6 @@ from understudy.synthesis.label_cells import KeptCells, choose_cells
 __all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "crowded", "label_cells"]
 
 STARTS = (1, 5, 40, 100)  # classes that chains start from, one after another
-# From few classes, chains of many records stay behind: classes are too heavy to be split. From many
-# they come down to the same number, so that is where they start.
-MANY_RECORDS = 10_000
-MANY_STARTS = (40, 60, 80, 100)
 MOST_VISITS = 16  # records of one combination that a collapsed sweep visits at most
 CROWDED = 2  # so many times more records than visits, and redistribution is needed
 PINNED = 32  # records that a redistribution pins
@@ -104,11 +100,6 @@ class _Chain:
         }
         return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
 
-    @property
-    def starts(self) -> tuple[int, ...]:
-        """Numbers of classes that chains start from, one after another."""
-        return STARTS if self.problem.n_records <= MANY_RECORDS else MANY_STARTS
-
     def _refuse(self, sweep: int) -> None:
         problem = SamplerError(
             expected="at least one class that a record can join",
@@ -128,7 +119,7 @@ class CollapsedChain(_Chain):
         """Settings of the moves."""
         return {
             "sampler": "collapsed",
-            "starts": list(self.starts),
+            "starts": list(STARTS),
             "visits": MOST_VISITS,
             "pinned": PINNED,
             "split_merge_share": SPLIT_MERGE_SHARE,
@@ -136,7 +127,7 @@ class CollapsedChain(_Chain):
 
     def start(self, generator: np.random.Generator, chain: int) -> collapsed.State:
         """Start from one class, few or many."""
-        n_classes = min(self.starts[chain % len(self.starts)], self.problem.n_records)
+        n_classes = min(STARTS[chain % len(STARTS)], self.problem.n_records)
         return collapsed.init(generator, self.problem, n_classes)
 
     def advance(
@@ -175,13 +166,11 @@ class BlockedChain(_Chain):
 
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
-        return {"sampler": "blocked", "starts": list(self.starts), "n_classes": self.n_classes}
+        return {"sampler": "blocked", "starts": list(STARTS), "n_classes": self.n_classes}
 
     def start(self, generator: np.random.Generator, chain: int) -> blocked.State:
-        """Start from one class, few or many; with many records, from shares of all classes."""
-        started = min(self.starts[chain % len(self.starts)], self.n_classes)
-        if self.starts is MANY_STARTS:
-            started = max(1, self.n_classes * MANY_STARTS[chain % len(MANY_STARTS)] // 100)
+        """Start from one class, few or many."""
+        started = min(STARTS[chain % len(STARTS)], self.n_classes)
         return blocked.init(generator, self.problem, self.n_classes, started)
 
     def advance(
