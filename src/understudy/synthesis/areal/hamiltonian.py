@@ -15,8 +15,10 @@ Free numbers, in this order, every one of them unbounded:
 - weights from a Dirichlet distribution: logs of gamma variables (cluster,), whose sum is drawn
   afresh; the concentration stays.
 
-Correlations and the precisions of the centre stay as they are. Steps are scaled by the mean square
-of each slope during warm-up, the step size by the acceptance, and both are fixed afterwards.
+Correlations and the precisions of the centre stay as they are, and in most trajectories the log
+rate precision too, because integrals that are known then serve the whole of one. Steps are scaled
+by the mean square of each slope during warm-up, the step size by the acceptance, and both are fixed
+afterwards.
 
 References
 ----------
@@ -40,7 +42,8 @@ from understudy.synthesis.areal.state import PRECISIONS, Priors, State, n_free
 
 __all__ = ["Frame", "frame_of", "free_numbers", "log_density", "move", "state_of"]
 
-MOST_STEPS = 20  # of a trajectory; the number is drawn evenly from one to this
+MOST_STEPS = 30  # of a trajectory; the number is drawn evenly from one to this
+WITH_PRECISION = 0.25  # share of trajectories that move the log rate precision too; they cost more
 TREMBLE = 0.2  # the step size is drawn evenly around its value
 ACCEPTED = 0.75  # what the step size is tuned to
 FORGET = 100  # trajectories over which slopes are averaged in warm-up
@@ -300,6 +303,8 @@ def move(
         state = _soften(state, slopes)
     step = np.exp(state.log_step) / np.sqrt(state.stiffness + SOFTEST)  # (free number,)
     step *= 1.0 + TREMBLE * (2.0 * generator.random() - 1.0)
+    if generator.random() >= WITH_PRECISION:
+        step[frame.n_clusters * state.centre.size + 2 * state.centre.size] = 0.0
     n_steps = 1 + int(MOST_STEPS * generator.random())
     momentum = generator.standard_normal(free.size)
     energy = height - 0.5 * float(momentum @ momentum)

@@ -1,0 +1,161 @@
+"""Joint tests of the DP-areal sampler: every move, the sweep, and calibration.
+
+Parameters and a table are drawn from their joint distribution; then, several times, a move is made
+given the table and the table is redrawn given the parameters. What comes out must have the joint
+distribution it started from (Geweke 2004; Gandy and Scott 2020). Ranks of true values among
+posterior draws must be uniform (Talts and others 2018); ``UNDERSTUDY_CALIBRATE=1000`` makes so many
+simulations in place of 200.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import chisquare, ks_2samp
+from tests.statistics import tiny_areal as tiny
+
+from understudy.randomness import stream
+from understudy.synthesis.areal import hamiltonian, sampler
+from understudy.synthesis.areal.effects import cluster_means
+from understudy.synthesis.areal.poisson_lognormal import Pieces, draw_table, marginal, new_pieces
+from understudy.synthesis.areal.problem import Problem
+from understudy.synthesis.areal.sampler import ArealChain
+from understudy.synthesis.areal.state import Priors, State, init
+from understudy.synthesis.label_cells import KeptCells
+
+DRAWS = 1_500
+N_LABELS = 4
+FALSE_ALARM = 1e-4
+SIMULATIONS = int(os.environ.get("UNDERSTUDY_CALIBRATE", "200"))
+
+Move = Callable[[np.random.Generator, Problem, State, Priors, Pieces], State]
+
+
+def by_log_rates(
+    generator: np.random.Generator, problem: Problem, state: State, priors: Priors, pieces: Pieces
+) -> State:
+    return sampler.by_log_rates(generator, problem, state, priors)
+
+
+def by_centre(
+    generator: np.random.Generator, problem: Problem, state: State, priors: Priors, pieces: Pieces
+) -> State:
+    return sampler.by_centre(generator, problem, state, priors)
+
+
+def by_hamiltonian(
+    generator: np.random.Generator, problem: Problem, state: State, priors: Priors, pieces: Pieces
+) -> State:
+    """The move leaves clusters behind, so they are drawn next."""
+    state = hamiltonian.move(generator, problem, state, priors, pieces)
+    return sampler.by_clusters(generator, problem, state, priors, pieces)
+
+
+MOVES: list[Move] = [
+    sampler.by_clusters,
+    by_log_rates,
+    by_centre,
+    by_hamiltonian,
+    sampler.step,
+]
+
+
+def summary(world: tiny.World) -> list[float]:
+    """Numbers that depend on parameters, clusters and table."""
+    state, cluster, table = world
+    weights = np.exp(state.log_weights)
+    means = np.einsum("be,bge->bg", tiny.DESIGN, state.effects[cluster])
+    return [
+        state.concentration,
+        state.log_rate_precision,
+        state.intercept_precision,
+        state.mean_precision,
+        state.slope_mean_precision,
+        float(weights[0]),
+        float((weights**2).sum()) + 1e-3 * state.concentration,
+        float(state.centre[0]),
+        float(state.centre[1]),
+        float(state.log_scales[0]),
+        float(state.bound[0]),
+        float(state.effects[0, 0]),
+        float(state.effects[:, 1].mean()),
+        float((state.effects[:, 1] * state.effects[:, 2]).mean()),
+        len(np.unique(cluster)) + 1e-3 * float(weights[0]),
+        float((np.log1p(table) * means).sum()),
+        float(((np.log1p(table) - means) ** 2).sum() * state.log_rate_precision),
+        float(table.sum()) + 1e-3 * float(weights[0]),
+    ]
+
+
+@pytest.mark.parametrize("by_sticks", [True, False], ids=["text", "script"])
+@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.__name__)
+def test_areal_moves_keep_the_joint_distribution(move: Move, by_sticks: bool) -> None:
+    """Eighteen summaries, false-alarm rate 1e-4 each."""
+    generator = stream(71, "areal joint", move.__name__, int(by_sticks))
+    prior = tiny.priors(by_sticks)
+    before, after = [], []
+    for _ in range(DRAWS):
+        before.append(summary(tiny.draw_world(generator, prior, N_LABELS)))
+        world = tiny.draw_world(generator, prior, N_LABELS)
+        for _ in range(2):
+            problem, state = tiny.problem_and_state(world)
+            state = move(generator, problem, state, prior, new_pieces(problem))
+            cluster = tiny.clusters_of(problem, state, world.table.shape)
+            table = tiny.draw_counts(generator, state, cluster, tiny.DESIGN)
+            world = tiny.World(state, cluster, table)
+        after.append(summary(world))
+    first, second = np.array(before), np.array(after)
+    found = [ks_2samp(first[:, one], second[:, one]).pvalue for one in range(first.shape[1])]
+    assert min(found) > FALSE_ALARM, dict(enumerate(found))
+
+
+def true_values(
+    generator: np.random.Generator, problem: Problem, world: tiny.World
+) -> NDArray[np.float64]:
+    """Concentration, precision, log-likelihood and three label probabilities of a world."""
+    _, state = tiny.problem_and_state(world)
+    means = cluster_means(problem.design, state.effects)
+    slopes, shares = np.empty(means.shape), np.empty(means.shape[0])
+    precision = state.log_rate_precision
+    pieces = new_pieces(problem)
+    found, _ = marginal(problem, pieces, means, precision, state.log_weights, slopes, shares)
+    # the log rates behind the table are gone: they have the same law given table and clusters
+    log_rates = draw_table(generator, problem, state.members, means, precision)
+    rates = np.exp(log_rates.reshape(world.table.shape))
+    chosen = (rates / rates.sum(axis=1, keepdims=True)).ravel()[[0, 1, 5]]
+    return np.array([state.concentration, precision, found, *chosen])
+
+
+def ranks(by_sticks: bool, kept: int) -> NDArray[np.int64]:
+    """Ranks of the true values among thinned draws: (simulation, quantity)."""
+    prior = tiny.priors(by_sticks)
+    found = np.empty((SIMULATIONS, 6), dtype=np.int64)
+    cells = KeptCells(np.array([0, 0, 1]), np.array([0, 1, 1]), complete=False)
+    for simulation in range(SIMULATIONS):
+        generator = stream(72, "areal calibration", int(by_sticks), simulation)
+        world = tiny.draw_world(generator, prior, N_LABELS)
+        problem, _ = tiny.problem_and_state(world)
+        true = true_values(generator, problem, world)
+        chain = ArealChain(problem, cells, prior, tiny.N_CLUSTERS, 20)
+        state = chain.advance(generator, init(generator, problem, tiny.N_CLUSTERS, 1), 40)
+        drawn = np.empty((kept, 6))
+        for draw in range(kept):
+            state = chain.advance(generator, state, 5)
+            seen = chain.observe(generator, state)
+            names = ("concentration", "log_rate_precision", "log_likelihood")
+            drawn[draw] = [*(seen.scalars[name] for name in names), *seen.label_probability]
+        found[simulation] = (drawn < true).sum(axis=0)
+    return found
+
+
+@pytest.mark.parametrize("by_sticks", [True, False], ids=["text", "script"])
+def test_areal_ranks_of_true_values_are_uniform(by_sticks: bool) -> None:
+    """Chi-square over ten bins, six quantities, false-alarm rate 1e-4 each."""
+    found = ranks(by_sticks, 19)
+    for place in range(found.shape[1]):
+        counts = np.bincount(found[:, place] // 2, minlength=10)
+        assert chisquare(counts).pvalue > FALSE_ALARM, place
