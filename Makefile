@@ -57,7 +57,7 @@ lock:  ## renew the pinned versions (the only target that asks for newer ones)
 	  pyproject.toml requirements/build.in --output-file requirements/test.txt
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) docs/_build .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) understudy-demo docs/_build .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
