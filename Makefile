@@ -40,7 +40,7 @@ bench: $(VENV)/test.stamp  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks
 
 calibrate: $(VENV)/test.stamp  ## simulation-based calibration with 1,000 simulations
-	UNDERSTUDY_CALIBRATE=1000 $(BIN)/python -m pytest -n $(CORES) tests/statistics/test_joint.py -k ranks
+	UNDERSTUDY_CALIBRATE=1000 $(BIN)/python -m pytest -n $(CORES) tests/statistics -k ranks
 
 mutants: $(VENV)/test.stamp  ## plant bugs in the samplers; every one must break a test
 	$(BIN)/python tests/mutants.py
