@@ -40,7 +40,7 @@ bench: $(VENV)/test.stamp  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks
 
 calibrate: $(VENV)/test.stamp  ## simulation-based calibration with 1,000 simulations
-	UNDERSTUDY_CALIBRATE=1000 $(BIN)/python -m pytest -n $(CORES) tests/statistics/test_joint.py -k ranks
+	UNDERSTUDY_CALIBRATE=1000 $(BIN)/python -m pytest -n $(CORES) tests/statistics -k ranks
 
 mutants: $(VENV)/test.stamp  ## plant bugs in the samplers; every one must break a test
 	$(BIN)/python tests/mutants.py
@@ -57,7 +57,7 @@ lock:  ## renew the pinned versions (the only target that asks for newer ones)
 	  pyproject.toml requirements/build.in --output-file requirements/test.txt
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) docs/_build .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) understudy-demo docs/_build .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

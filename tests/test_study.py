@@ -100,7 +100,8 @@ def test_the_whole_way(plan: Path, tmp_path: Path, run: Callable[..., us.Study])
     assert [one["name"] for one in book["variables"]] == ["gender", "age", "county"]
     assert read_plan(internal / "plan.toml").sets == 2
     assert told[-1].step == told[-1].steps == 9
-    assert {one.step for one in told} == set(range(1, 10))
+    assert {one.step for one in told} == set(range(10))
+    assert {one.words for one in told if one.step == 0} == {"reading the data"}
     assert all(one.study_seconds_left >= one.seconds_left >= 0 for one in told)
     assert repr(study) == 'Study("A study of synthetic data", fail)'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,9 @@ from understudy.synthesis.registry import MODELS, load_model
 __all__ = ["Chosen", "convergence", "read_data", "set_files"]
 
 
-def read_data(plan: StudyPlan, home: Path) -> tuple[Microdata, Codebook]:
+def read_data(
+    plan: StudyPlan, home: Path, progress: Callable[[int, int], None] | None = None
+) -> tuple[Microdata, Codebook]:
     """Read the data of a plan, and the codebook that belongs to them.
 
     The name of the confidential file, which may tell something, is kept out of messages.
@@ -32,7 +34,8 @@ def read_data(plan: StudyPlan, home: Path) -> tuple[Microdata, Codebook]:
     options = plan.data.reading_options(home)
     source = options["source"]
     try:
-        return read_microdata(**options), codebook_from(options["codebook"])
+        data = read_microdata(**options, progress=progress)
+        return data, codebook_from(options["codebook"])
     except UnderstudyError as problem:
         words = [problem.expected, problem.came, problem.do]
         for name in (quoted(source), quoted(source.name)):

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["Pace", "StudyProgress", "Tell"]
+__all__ = ["Pace", "StudyProgress", "Tell", "while_reading"]
 
 
 class StudyProgress(NamedTuple):
@@ -21,7 +21,7 @@ class StudyProgress(NamedTuple):
     words : str
         What is being done, such as "fitting dpmpm".
     step, steps : int
-        Number of the stage, from 1, and of all stages.
+        Number of the stage, from 1, and of all stages; both 0 while the data are being read.
     share : float or None
         How much of the stage is done, where that is known.
     seconds_left : float
@@ -42,6 +42,20 @@ class StudyProgress(NamedTuple):
 
 
 Tell = Callable[[StudyProgress], None]
+
+
+def while_reading(tell: Tell | None) -> Callable[[int, int], None] | None:
+    """Tell how far the reading of a text file is, from bytes done and bytes in all."""
+    if tell is None:
+        return None
+    begin = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        share = done / total if total else 1.0
+        left = max(0.0, (time.monotonic() - begin) * (1.0 - share) / max(share, 1e-6))
+        tell(StudyProgress("reading the data", 0, 0, share, left, left))
+
+    return show
 
 
 class Pace:

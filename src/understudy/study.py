@@ -44,7 +44,7 @@ from understudy.microdata.codebook import Codebook
 from understudy.microdata.synthetic import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.plan import StudyPlan, plan_from, read_plan
-from understudy.progress import Pace, Tell
+from understudy.progress import Pace, Tell, while_reading
 from understudy.randomness import check_seed, child_seed
 from understudy.report import collecting
 from understudy.report.findings import (
@@ -66,6 +66,7 @@ __all__ = ["Study"]
 Result = TypeVar("Result")
 REPORT = "report.html"
 LIBRARIES = ("numpy", "numba", "polars", "scipy", "arviz-stats")
+SPEED = {"dpmpm": 1e-7, "areal": 1e-6}  # seconds for a record and a sweep, about
 MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
 NOTES = (
     "paths are relative to the folder of the plan that was given",
@@ -140,7 +141,7 @@ class Study:
             This study, with `findings`, `verdict` and `report`.
         """
         internal = check_place(directory, resume=resume)
-        work = _prepared(self.plan, self._home)
+        work = _prepared(self.plan, self._home, progress)
         fresh = check_seed(None)
         with StudyFolder(internal, work.identity, self.plan.seed, fresh) as work.folder:
             work.pace = Pace(work.table_of_contents(), work.guesses(), progress)
@@ -192,9 +193,9 @@ class Study:
         return f"Study({quoted(self.plan.title)}, {state})"
 
 
-def _prepared(plan: StudyPlan, home: Path) -> _Work:
+def _prepared(plan: StudyPlan, home: Path, progress: Tell | None) -> _Work:
     """Read the data and check everything that can be checked before the first computation."""
-    data, book = read_data(plan, home)
+    data, book = read_data(plan, home, while_reading(progress))
     if plan.intruders is not None:
         intruders = tuple(data.known(one.known) for one in plan.intruders)
     else:
@@ -259,7 +260,7 @@ class _Work:
         """Seconds that stages take, about: from the bundled data, by records and sets."""
         size = self.data.n_records * self.plan.sets / 124_160
         fits = {
-            f"fit {name}": 1e-7
+            f"fit {name}": SPEED[one.kind]
             * one.options["chains"]
             * (one.options["warmup"] + one.options["draws"] * one.options["thin"])
             * self.data.n_records

@@ -171,6 +171,17 @@ def test_tables_sort_by_keyboard(opened: Opened) -> None:
     assert heading.get_attribute("aria-sort") is None
 
 
+def test_tables_that_fit_are_no_stops_of_the_tab_key(opened: Opened) -> None:
+    stops = "[...document.querySelectorAll('.scroll')].filter((one) => one.clientWidth)"
+    page = opened()
+    wide = page.evaluate(f"{stops}.filter((one) => one.scrollWidth > one.clientWidth).length")
+    assert page.evaluate(f"{stops}.filter((one) => one.tabIndex === 0).length") == wide
+    page.set_viewport_size({"width": 320, "height": 600})
+    page.wait_for_function(f"{stops}.some((one) => one.tabIndex === 0)")
+    page = opened(java_script_enabled=False)
+    assert page.locator(".scroll:not([tabindex='0'])").count() == 0
+
+
 def test_the_first_key_offers_to_skip_to_the_verdict(opened: Opened) -> None:
     page = opened()
     page.keyboard.press("Tab")

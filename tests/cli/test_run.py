@@ -153,6 +153,7 @@ def test_progress_on_a_terminal(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with study_progress() as show:
         assert show is not None
+        show(StudyProgress("reading the data", 0, 0, 0.5, 3.0, 3.0))
         show(StudyProgress("describing the data", 1, 9, None, 3.0, 200.0))
         show(StudyProgress("fitting dpmpm", 2, 9, 0.5, 30.0, 120.0, "R-hat so far 1.010"))
     assert "fitting dpmpm" in capsys.readouterr().err

@@ -2,7 +2,8 @@
 
 Integrals against adaptive integration, exact draws against one-dimensional quadrature, log
 densities against the twins in ``tests/naive/areal.py``, as differences between random points, with
-changes of variables written out or done numerically. Seeds are fixed; stochastic tests state their false-alarm rates.
+changes of variables written out or done numerically. Seeds are fixed; stochastic tests state their
+false-alarm rates.
 """
 
 from __future__ import annotations

@@ -128,7 +128,8 @@ def study_progress() -> Iterator[Tell | None]:
         def show(now: StudyProgress) -> None:
             done = now.step - 1 + (now.share or 0.0)
             said = f"step {now.step} of {now.steps}, about {in_time(now.study_seconds_left)} left"
-            bars.update(whole, completed=done, total=now.steps, left=said)
+            if now.steps:
+                bars.update(whole, completed=done, total=now.steps, left=said)
             said = ", ".join(filter(None, [f"{in_time(now.seconds_left)} left", now.remark]))
             total = None if now.share is None else 1.0
             bars.update(

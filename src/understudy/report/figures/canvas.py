@@ -117,10 +117,12 @@ def _look(one: SynthesizerFindings, place: int) -> Look:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Apply the settings; keep letters that the measuring font lacks from being warned about."""
+    """Apply the settings and none of the user's own; letters that the font lacks are no warning."""
     import matplotlib as mpl
 
-    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
         warnings.filterwarnings("ignore", message="Glyph")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         yield

@@ -170,10 +170,12 @@ def _panel(
 def _panel_table(findings: Findings, title: str, row: list[tuple[Look, PatternShares]]) -> Table:
     """The labels with the largest shares of a pattern."""
     first = row[0][1]
-    order = sorted(range(len(first.labels)), key=lambda at: (-first.original[at], at))
-    labels = [first.labels[at] for at in order[:MOST_LABELS]]
     by_label = [dict(zip(found.labels, found.synthetic, strict=True)) for _, found in row]
     original = dict(zip(first.labels, first.original, strict=True))
+    labels = sorted(
+        first.labels,
+        key=lambda at: (-original[at], -max(found.get(at, 0.0) for found in by_label), at),
+    )[:MOST_LABELS]
     return Table(
         f"Shares in {title}",
         [

@@ -1,5 +1,6 @@
 "use strict";
-// Sorts tables by their headings, and sorts and chooses panels. The page is complete without it.
+// Sorts tables by their headings, sorts and chooses panels, and spares the tab key stops that it
+// does not need. The page is complete without it.
 document.querySelectorAll("table.sortable").forEach((table) => {
   const body = table.tBodies[0];
   table.querySelectorAll("thead th").forEach((heading, place) => {
@@ -21,6 +22,13 @@ document.querySelectorAll("table.sortable").forEach((table) => {
     });
   });
 });
+const stops = () => document.querySelectorAll(".scroll").forEach((box) => {
+  // A table is a stop of the tab key only where it has to be scrolled.
+  if (box.clientWidth) box.tabIndex = box.scrollWidth > box.clientWidth ? 0 : -1;
+});
+addEventListener("resize", stops);
+document.addEventListener("toggle", stops, true);
+stops();
 document.querySelectorAll(".picker").forEach((picker) => {
   const list = document.getElementById(picker.dataset.panels);
   const said = picker.querySelector("output");

@@ -40,9 +40,9 @@ from understudy.synthesis.areal.poisson_lognormal import Pieces, marginal
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.state import PRECISIONS, Priors, State, n_free
 
-__all__ = ["Frame", "frame_of", "free_numbers", "log_density", "move", "state_of"]
+__all__ = ["Frame", "frame_of", "free_numbers", "log_density", "most_steps", "move", "state_of"]
 
-MOST_STEPS = 30  # of a trajectory; the number is drawn evenly from one to this
+FEWEST_STEPS, MOST_STEPS = 4, 30  # most steps of a trajectory, for small and for large tables
 WITH_PRECISION = 0.25  # share of trajectories that move the log rate precision too; they cost more
 TREMBLE = 0.2  # the step size is drawn evenly around its value
 ACCEPTED = 0.75  # what the step size is tuned to
@@ -64,6 +64,11 @@ class Frame(NamedTuple):
     intercept_precision: tuple[float, float]
     scale_degrees: float
     scale: float
+
+
+def most_steps(problem: Problem) -> int:
+    """Most steps of a trajectory: the more cells, the shorter is a step beside the whole."""
+    return int(np.clip(np.sqrt(problem.n_cells) / 2.4, FEWEST_STEPS, MOST_STEPS))
 
 
 def frame_of(state: State, priors: Priors) -> Frame:
@@ -305,18 +310,19 @@ def move(
     step *= 1.0 + TREMBLE * (2.0 * generator.random() - 1.0)
     if generator.random() >= WITH_PRECISION:
         step[frame.n_clusters * state.centre.size + 2 * state.centre.size] = 0.0
-    n_steps = 1 + int(MOST_STEPS * generator.random())
+    n_steps = 1 + int(most_steps(problem) * generator.random())
     momentum = generator.standard_normal(free.size)
-    energy = height - 0.5 * float(momentum @ momentum)
+    energy = height - 0.5 * float((momentum**2).sum())
     there = free
-    for _ in range(n_steps):
-        momentum += 0.5 * step * slopes
-        there = there + step * momentum
-        height, slopes = log_density(problem, pieces, frame, there)
-        if height == -np.inf:
-            break
-        momentum += 0.5 * step * slopes
-    gain = height - 0.5 * float(momentum @ momentum) - energy
+    with np.errstate(over="ignore", invalid="ignore"):  # a trajectory may leave; it is refused then
+        for _ in range(n_steps):
+            momentum += 0.5 * step * slopes
+            there = there + step * momentum
+            height, slopes = log_density(problem, pieces, frame, there)
+            if height == -np.inf:
+                break
+            momentum += 0.5 * step * slopes
+        gain = height - 0.5 * float((momentum**2).sum()) - energy
     probability = float(np.exp(min(0.0, gain))) if np.isfinite(gain) else 0.0
     if generator.random() < probability:
         state = state_of(frame, there, state)

@@ -172,7 +172,7 @@ class ArealChain:
         return {
             "sampler": "areal",
             "starts": list(STARTS),
-            "steps": hamiltonian.MOST_STEPS,
+            "steps": hamiltonian.most_steps(self.problem),
             "tuned": self.warmup,
         }
 

@@ -1,0 +1,241 @@
+"""The DP-areal fit as its user sees it: the table at the door, settings, draws, saved runs."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
+from tests.synthesis.test_fit import bytes_of
+
+import understudy as us
+from understudy.errors import (
+    CheckpointError,
+    ConvergenceWarning,
+    DataWarning,
+    InputError,
+    SettingError,
+    UnderstudyWarning,
+)
+from understudy.microdata.label_table import split_labels
+from understudy.synthesis.areal import problem as tables
+from understudy.synthesis.areal import sampler
+
+VARIANTS = ["text", "script"]
+
+
+def test_table_has_all_labels_of_all_patterns_that_occur() -> None:
+    data = small_data(("county", "region"))
+    table = tables.count_table(data)
+    assert table.shape == (len(data.patterns), 6 * 4)
+    assert table.sum() == data.n_records
+    assert np.array_equal(table.sum(axis=1), data.patterns.sizes)
+    frame = data.frame()
+    assert isinstance(frame, pl.DataFrame)
+    codes = split_labels(data, np.arange(24))
+    for pattern, label in ((0, 3), (2, 17), (5, 9)):
+        gender, age = data.patterns.codes[pattern]
+        county, region = codes[label]
+        wanted = (frame["gender"] == f"g{gender}") & (frame["age"] == f"a{age}")
+        wanted &= (frame["county"] == f"c{county}") & (frame["region"] == f"r{region}")
+        assert table[pattern, label] == wanted.sum()
+
+
+def test_pairs_are_the_table_grouped() -> None:
+    data = small_data()
+    table = tables.count_table(data)
+    problem = tables.make_problem(data)
+    patterns = np.repeat(np.arange(problem.n_patterns), np.diff(problem.pair_start))
+    back = problem.pair_count[problem.pair_of_cell].reshape(table.shape)
+    assert np.array_equal(back, table)
+    assert np.array_equal(patterns[problem.pair_of_cell].reshape(table.shape)[:, 0], range(6))
+    assert problem.pair_size.sum() == table.size
+    assert np.array_equal(problem.distinct[problem.pair_place], problem.pair_count)
+    # one, two genders, three ages
+    assert problem.design.shape == (6, 1 + 2 + 3)
+    assert np.array_equal(problem.design.sum(axis=1), np.full(6, 3.0))
+
+
+def test_too_large_a_table_is_refused_with_its_size() -> None:
+    """The size needs more than 64 bits, and nothing of the table is made."""
+    n = 8
+    columns = {f"v{one}": [f"{code:03d}" for code in range(400)] for one in range(n)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        data = us.read_microdata(
+            pl.DataFrame({**columns, "kept": ["a", "b"] * 200}), synthesize=list(columns)
+        )
+    with pytest.raises(InputError, match=f"{2 * 400**n:,}") as problem:
+        us.DPAreal().fit(data)
+    assert "DPMPM" in str(problem.value)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_same_bytes_for_one_and_two_threads(data: us.Microdata, variant: Any) -> None:
+    settings = us.DPAreal(n_clusters=6, variant=variant)
+    options = {"draws": 20, "warmup": 10, "chains": 3}
+    one = quiet_fit(settings, data, seed=5, threads=1, **options)
+    two = quiet_fit(settings, data, seed=5, threads=2, **options)
+    other = quiet_fit(settings, data, seed=6, threads=2, **options)
+    assert bytes_of(one) == bytes_of(two)
+    assert bytes_of(one) != bytes_of(other)
+
+
+def test_draws_have_named_axes(data: us.Microdata) -> None:
+    fit = quiet_fit(us.DPAreal(n_clusters=6), data, seed=1, draws=20)
+    posterior = fit.draws["posterior"]
+    assert set(posterior) == {
+        "concentration",
+        "occupied_clusters",
+        "log_rate_precision",
+        "log_likelihood",
+        "label_probability",
+    }
+    table = posterior["label_probability"]
+    assert table.dims == ("chain", "draw", "pattern", "label")
+    assert table.shape == (2, 20, len(data.patterns), 6)
+    assert np.allclose(np.asarray(table).sum(axis=3), 1.0, atol=1e-5)
+    occupied = np.asarray(posterior["occupied_clusters"])
+    assert ((occupied >= 1) & (occupied <= 6)).all()
+    assert "areal text" in repr(fit)
+    assert np.asarray(fit.label_table(1, m=2).probabilities).shape == (len(data.patterns), 6)
+
+
+def test_labels_are_written_to_the_records_own_row(data: us.Microdata) -> None:
+    """Each record draws from its own pattern's row; false-alarm rate 1e-4."""
+    from scipy.stats import chi2
+
+    fit = quiet_fit(us.DPAreal(n_clusters=6), data, seed=4, draws=20)
+    table = fit.label_table(0, m=1)
+    patterns = data.patterns.of_combination[data.of_record]  # (record,)
+    assert np.array_equal(table.row_of_combination[data.of_record], patterns)
+    seen = np.zeros((len(data.patterns), 6))
+    repeats = 400
+    for seed in range(repeats):
+        codes = quiet_sets(fit, m=1, seed=seed).codes[0, :, 0]  # (record,)
+        np.add.at(seen, (patterns, codes), 1)
+    expected = table.probabilities * data.patterns.sizes[:, None] * repeats
+    used = expected > 5
+    statistic = ((seen - expected) ** 2 / expected)[used].sum()
+    assert chi2.sf(statistic, used.sum()) > 1e-4
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_saved_run_goes_on_to_the_same_bytes(
+    data: us.Microdata, tmp_path: Path, variant: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("understudy.synthesis.chains.SEGMENT_DRAWS", 5)
+    settings = us.DPAreal(n_clusters=6, variant=variant)
+    options: dict[str, Any] = {"seed": 5, "draws": 15, "warmup": 12}
+    straight = quiet_fit(settings, data, **options)
+
+    class KilledError(Exception):
+        """Stands for a kill."""
+
+    calls = []
+
+    def kill(progress: Any) -> None:
+        calls.append(progress)
+        if len(calls) == 5:
+            raise KilledError
+
+    folder = tmp_path / "run"
+    with pytest.raises(KilledError):
+        quiet_fit(settings, data, checkpoint=folder, progress=kill, **options)
+    resumed = quiet_fit(settings, data, checkpoint=folder, **options)
+    assert bytes_of(straight) == bytes_of(resumed)
+    with pytest.raises(CheckpointError, match="n_clusters"):
+        quiet_fit(replace(settings, n_clusters=7), data, checkpoint=folder, **options)
+
+
+def test_runs_until_targets_are_met(data: us.Microdata) -> None:
+    targets = us.Targets(rhat=1.6, ess=10, most_draws=400)
+    fit = quiet_fit(us.DPAreal(n_clusters=4), data, seed=2, draws=30, until=targets)
+    assert fit.converged
+    assert fit.found.label_probability.shape[1] <= 400
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_clusters": 0}, "n_clusters"),
+        ({"variant": "paper"}, "variant"),
+        ({"concentration_prior": (0.0, 1.0)}, "concentration_prior"),
+        ({"log_rate_precision_prior": 1.0}, "log_rate_precision_prior"),
+        ({"intercept_precision_prior": (1.0, -1.0)}, "intercept_precision_prior"),
+        ({"mean_precision_prior": (1.0,)}, "mean_precision_prior"),
+        ({"slope_mean_precision_prior": ("a", 1.0)}, "slope_mean_precision_prior"),
+        ({"correlation_shape": 0.0}, "correlation_shape"),
+        ({"scale_prior": (3.0, float("inf"))}, "scale_prior"),
+    ],
+)
+def test_settings_are_checked(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingError, match=said):
+        us.DPAreal(**options)
+
+
+def test_variants_have_the_papers_priors() -> None:
+    text, script = us.DPAreal().priors(), us.DPAreal(variant="script").priors()
+    assert text.by_sticks
+    assert not script.by_sticks
+    assert (text.correlation_shape, script.correlation_shape) == (2.0, 4.0)
+    assert us.DPAreal(variant="script", correlation_shape=1).priors().correlation_shape == 1.0
+    assert (text.scale_degrees, text.scale) == (3.0, 1.0)
+    assert text[1:6] == ((1.0, 1.0),) * 5
+
+
+def test_few_clusters_are_pointed_out(data: us.Microdata) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        us.DPAreal(n_clusters=1).fit(data, chains=2, warmup=5, draws=10, thin=1, seed=1)
+    assert any("one cluster" in str(one.message) for one in caught)
+    with pytest.warns(ConvergenceWarning, match="clusters are occupied"):
+        us.DPAreal(n_clusters=2).fit(data, chains=2, warmup=10, draws=20, thin=1, seed=1)
+    with pytest.warns(UnderstudyWarning, match="more clusters"):
+        us.DPAreal(n_clusters=40).fit(data, chains=1, warmup=0, draws=4, thin=1, seed=1)
+
+
+def test_one_cluster_is_the_poisson_lognormal_model() -> None:
+    """The mean's posterior by one-dimensional quadrature; false-alarm rate 1e-4.
+
+    One pattern, no kept variable, all precisions fixed by their priors, 400 draws far apart.
+    """
+    from scipy.integrate import cumulative_trapezoid
+    from scipy.stats import kstest
+    from tests.naive.areal import log_poisson_lognormal
+
+    from understudy.randomness import stream
+    from understudy.synthesis.label_cells import KeptCells
+
+    fixed = (1e8, 0.5e8)  # a precision of two
+    settings = us.DPAreal(
+        n_clusters=1,
+        log_rate_precision_prior=fixed,
+        intercept_precision_prior=fixed,
+        mean_precision_prior=fixed,
+    )
+    counts = np.array([[0, 3, 1, 8, 2]])
+    problem = tables.problem_of_counts(counts, np.ones((1, 1)))
+    cells = KeptCells(np.zeros(5, dtype=np.int64), np.arange(5), complete=True)
+    chain = sampler.ArealChain(problem, cells, settings.priors(), 1, 100)
+    generator = stream(81, "one cluster")
+    state = chain.advance(generator, chain.start(generator, 0), 150)
+    drawn = []
+    for _ in range(400):
+        state = chain.advance(generator, state, 10)
+        drawn.append(state.effects[0, 0])
+    grid = np.linspace(-4.0, 4.0, 401)
+    # the intercept's own prior is normal with variance 1/2 + 1/2
+    log_density = [
+        sum(log_poisson_lognormal(int(count), mean, 2.0) for count in counts[0]) - 0.5 * mean**2
+        for mean in grid
+    ]
+    heights = np.exp(np.array(log_density) - max(log_density))
+    cumulative = cumulative_trapezoid(heights, grid, initial=0.0)
+    p = kstest(drawn, lambda x: np.interp(x, grid, cumulative / cumulative[-1])).pvalue
+    assert p > 1e-4
