@@ -413,6 +413,8 @@ MUTANTS = [
         "for level, text in labels.items() if renamed.setdefault(level, level)}",
         PUBLIC,
         "unpublished",
+    ),
+    Mutant(
         "areal: log rates lose the tangent of their envelope",
         AREAL + "poisson_lognormal.py",
         "accepted = rate * (1.0 + away - np.exp(away))",
