@@ -34,7 +34,7 @@ class Thresholds(Settings):
     ----------
     match_risk_pass, match_risk_review : float
         Place of the expected match risk between Min (0) and Max (1), for every intruder. Passing at
-        0.8 keeps a fifth of the way below what the exact table would give away; what is surely
+        0.75 keeps a quarter of the way below what the exact table would give away; what is surely
         above Max gives away more than a table can, and fails.
     attribute_risk_pass, attribute_risk_review : float
         Place of the number of records whose label is the true one.
@@ -64,13 +64,13 @@ class Thresholds(Settings):
         them.
     """
 
-    match_risk_pass: float = Field(default=0.8, ge=0, allow_inf_nan=False)
+    match_risk_pass: float = Field(default=0.75, ge=0, allow_inf_nan=False)
     match_risk_review: float = Field(default=1.0, ge=0, allow_inf_nan=False)
-    attribute_risk_pass: float = Field(default=0.8, ge=0, allow_inf_nan=False)
+    attribute_risk_pass: float = Field(default=0.75, ge=0, allow_inf_nan=False)
     attribute_risk_review: float = Field(default=1.0, ge=0, allow_inf_nan=False)
-    joint_match_risk_pass: float = Field(default=0.8, ge=0, allow_inf_nan=False)
+    joint_match_risk_pass: float = Field(default=0.75, ge=0, allow_inf_nan=False)
     joint_match_risk_review: float = Field(default=1.0, ge=0, allow_inf_nan=False)
-    joint_attribute_risk_pass: float = Field(default=0.8, ge=0, allow_inf_nan=False)
+    joint_attribute_risk_pass: float = Field(default=0.75, ge=0, allow_inf_nan=False)
     joint_attribute_risk_review: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     true_match_rate_pass: float = Field(default=0.005, ge=0, le=1)
     true_match_rate_review: float = Field(default=0.02, ge=0, le=1)
