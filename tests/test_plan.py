@@ -287,3 +287,11 @@ def test_many_mistakes_are_counted() -> None:
     wrong: dict[str, object] = {"variables": {f"v{n}": {"levels": []} for n in range(30)}}
     with pytest.raises(SettingError, match=r"found 30: .*and 10 more"):
         codebook_from(wrong)
+
+
+def test_plans_in_the_documentation_are_valid() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "study.md").read_text(encoding="utf-8")
+    whole, part = re.findall(r"```toml\n(.*?)```", text, flags=re.S)
+    assert plan_from(tomllib.loads(whole)).analyses
+    data = '[data]\nfile = "a.csv"\nsynthesize = ["b"]\n'
+    assert plan_from(tomllib.loads(part + data)).synthesizers
