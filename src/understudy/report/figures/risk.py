@@ -167,11 +167,8 @@ def map_svg(
         if loss is not None and risk is not None:
             marks.append((words, LIGHT[key], "X", loss, risk))
     with drawing() as (canvas, (axes,)):
-        for words, colour, marker, loss, risk in marks:
+        for _, colour, marker, loss, risk in marks:
             axes.plot([loss], [risk], marker=marker, color=colour, markersize=6, linestyle="none")
-            below = words == "Max"
-            axes.annotate(words, (loss, risk), xytext=(6, -11 if below else 4),
-                          textcoords="offset points", color=colour)  # fmt: skip
         axes.set_xscale("log")
         losses = [one[3] for one in marks]
         axes.set_xlim(min(0.9, *losses) * 0.97, max(losses) * 1.35)
@@ -179,6 +176,8 @@ def map_svg(
         axes.set_xticks(ticks, [f"{one:g}" for one in ticks])
         axes.minorticks_off()
         axes.set_ylim(0, max(one[4] for one in marks) * 1.15 or 1.0)
+        canvas.draw_without_rendering()  # places the axes, for the names to keep apart
+        _name_points(axes, marks)
         axes.set_xlabel("table deviation over noise floor (1 = perfect)")
         axes.set_title(title, pad=6)
         said = "; ".join(
@@ -186,6 +185,33 @@ def map_svg(
             for words, _, _, loss, risk in marks
         )
         return svg_of(canvas, name, f"Utility and risk: {title}", said + ".")
+
+
+def _name_points(axes: Axes, marks: Sequence[tuple[str, str, str, float, float]]) -> None:
+    """Write names beside points, each on the side that keeps it clear of points and names."""
+    scale = 72.0 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    points = [axes.transData.transform((one[3], one[4])) * scale for one in marks]
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]  # left, bottom, right, top
+    for (words, colour, _, loss, risk), (x, y) in zip(marks, points, strict=True):
+        wide = sum(6.3 if one.isupper() else 4.6 for one in words)
+        sides = [
+            ((x + left, y + low, x + left + wide, y + low + 9), left, low)
+            for low in (3.0, -11.0, -4.0)
+            for left in (6.0, -6.0 - wide)
+        ]
+        box, left, low = min(sides, key=lambda side: sum(_overlap(side[0], one) for one in taken))
+        taken.append(box)
+        axes.annotate(words, (loss, risk), xytext=(left, low), textcoords="offset points",
+                      color=colour)  # fmt: skip
+
+
+def _overlap(
+    one: tuple[float, float, float, float], other: tuple[float, float, float, float]
+) -> float:
+    """Area that two boxes share."""
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    up = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0.0, float(across)) * max(0.0, float(up))
 
 
 def bearers_svg(
