@@ -25,8 +25,8 @@ from understudy.synthesis.areal.state import init
 from understudy.synthesis.diagnostics import ess_bulk
 from understudy.synthesis.label_cells import KeptCells
 
-SWEEPS = 20
-SERIES = 2
+SWEEPS = 40
+SERIES = 3
 FIGURE = Path(__file__).parents[1] / "docs" / "areal_cost.svg"
 SCALARS = 4
 

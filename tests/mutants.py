@@ -410,14 +410,6 @@ MUTANTS = [
         "by_exchange and text",
     ),
     Mutant(
-        "areal: exchange forgets what the weights are worth",
-        AREAL + "poisson_lognormal.py",
-        "total -= np.log(rest)",
-        "total -= 0.0",
-        AREAL_JOINT,
-        "by_exchange and text",
-    ),
-    Mutant(
         "areal: table without its empty cells' labels in order",
         AREAL + "problem.py",
         "pair_of_cell=of_cell.ravel().astype(np.int32),",
