@@ -551,6 +551,14 @@ MUTANTS = [
         "by_clusters and text",
     ),
     Mutant(
+        "areal: exchange without the densities of its shares",
+        AREAL + "poisson_lognormal.py",
+        "log_ratio += (2.0 / 3.0) * (np.log(new_share) - np.log(share))",
+        "log_ratio += 0.0",
+        AREAL_JOINT,
+        "by_exchange and text",
+    ),
+    Mutant(
         "areal: table without its empty cells' labels in order",
         AREAL + "problem.py",
         "pair_of_cell=of_cell.ravel().astype(np.int32),",

@@ -74,23 +74,24 @@ def turned(data: us.Microdata) -> us.Microdata:
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "thin", "most"),
     [
-        us.DPMPM(n_classes=10),
-        us.DPMPM(sampler="blocked", n_classes=10),
-        us.DPAreal(n_clusters=5),
-        us.DPAreal(n_clusters=5, variant="script"),
+        (us.DPMPM(n_classes=10), 3, 0.03),
+        (us.DPMPM(sampler="blocked", n_classes=10), 3, 0.03),
+        (us.DPAreal(n_clusters=5), 1, 0.06),
+        (us.DPAreal(n_clusters=5, variant="script"), 1, 0.06),
     ],
-    ids=repr,
+    ids=["collapsed", "blocked", "areal text", "areal script"],
 )
-def test_order_of_columns_and_levels_does_not_matter(settings: Any) -> None:
+def test_order_of_columns_and_levels_does_not_matter(settings: Any, thin: int, most: float) -> None:
     """Posterior means of all label probabilities; false-alarm rate below 1e-4.
 
-    The largest difference of 36 means with standard errors of about 0.004 each. To turn levels
-    around permutes labels and patterns.
+    The largest difference of 144 means with standard errors of about 0.004 each; 0.01 for the
+    DP-areal model, whose cells have rates of their own. To turn levels around permutes labels and
+    patterns.
     """
     data = small_data()
-    options = {"seed": 3, "warmup": 300, "draws": 600, "thin": 3}
+    options = {"seed": 3, "warmup": 300, "draws": 600, "thin": thin}
     first = quiet_fit(settings, data, **options)
     second = quiet_fit(settings, turned(data), **options)
     means = []
@@ -105,4 +106,4 @@ def test_order_of_columns_and_levels_does_not_matter(settings: Any) -> None:
             {(key, label): row[i] for key, row in rows.items() for i, label in enumerate(labels)}
         )
     assert means[0].keys() == means[1].keys()
-    assert max(abs(means[0][key] - means[1][key]) for key in means[0]) < 0.03
+    assert max(abs(means[0][key] - means[1][key]) for key in means[0]) < most

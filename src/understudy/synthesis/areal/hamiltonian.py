@@ -48,7 +48,7 @@ TREMBLE = 0.2  # the step size is drawn evenly around its value
 ACCEPTED = 0.75  # what the step size is tuned to
 FORGET = 100  # trajectories over which slopes are averaged in warm-up
 SOFTEST = 0.2  # least mean square of a slope
-FARTHEST = 500.0  # effects beyond are refused, as are free numbers of such size
+FARTHEST = 500.0  # effects beyond are refused, as are free numbers above
 
 
 class Frame(NamedTuple):
@@ -251,12 +251,12 @@ def log_density(
     problem: Problem, pieces: Pieces, frame: Frame, free: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
     """Log density of the free numbers given the table, and its slopes (free number,)."""
-    slopes = np.empty_like(free)
+    slopes = np.zeros_like(free)
     n_effects = frame.centre_precision.size
     effects = np.empty((frame.n_clusters, n_effects))
     log_weights = np.empty(frame.n_clusters)
     at_precision = frame.n_clusters * n_effects + 2 * n_effects
-    if not np.abs(free[at_precision - n_effects :]).max() < FARTHEST:
+    if not free[at_precision - n_effects :].max() < FARTHEST:
         return -np.inf, slopes
     _place(frame, free, effects, log_weights)
     if not np.abs(effects).max() < FARTHEST:
@@ -304,7 +304,7 @@ def move(
     frame = frame_of(state, priors)
     free = free_numbers(generator, frame, state)
     height, slopes = log_density(problem, pieces, frame, free)
-    if tuning:
+    if tuning and np.isfinite(height):
         state = _soften(state, slopes)
     step = np.exp(state.log_step) / np.sqrt(state.stiffness + SOFTEST)  # (free number,)
     step *= 1.0 + TREMBLE * (2.0 * generator.random() - 1.0)

@@ -117,8 +117,8 @@ class DPAreal:
         *,
         chains: int = 4,
         warmup: int = 1000,
-        draws: int = 500,
-        thin: int = 5,
+        draws: int = 1000,
+        thin: int = 8,
         seed: int | None = None,
         threads: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -136,7 +136,7 @@ class DPAreal:
             and never counts as converged.
         warmup, draws, thin : int
             For each chain: sweeps that are thrown away, draws that are kept, sweeps from one kept
-            draw to the next.
+            draw to the next. For a first look, 500, 250 and 6 take a quarter of the time.
         seed : int, optional
             Makes the run repeatable; the operating system's entropy otherwise.
         threads : int, optional

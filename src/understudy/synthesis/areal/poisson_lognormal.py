@@ -28,8 +28,10 @@ from understudy.compiling import compiled
 from understudy.synthesis.areal.problem import Problem
 
 __all__ = [
+    "SMALLEST_WEIGHT",
     "Pieces",
     "draw_table",
+    "exchange",
     "log_probabilities",
     "marginal",
     "new_pieces",
@@ -43,6 +45,9 @@ NEAR = 8  # of them that a precision between them is interpolated from
 SLOTS = 64  # of them that are remembered
 STEP, LARGEST_STEP = 0.55, 0.28  # of the trapezoidal rule: widths at the mode, and units of y
 NOTHING = -36.0  # logarithm of what is not worth adding
+SMALLEST_WEIGHT = 1e-290  # of a cluster that takes part in exchanges
+FAR = 1.3  # how far apart two clusters are proposed, in standard deviations of their prior
+KEPT = (0.0, 0.6, 0.9, 0.98)  # how much of their distance such a proposal keeps
 
 
 class Pieces(NamedTuple):
@@ -345,3 +350,131 @@ def draw_table(generator, problem, members, means, precision):  # type: ignore[n
         mode = _mode(problem.pair_count[pair], mean, precision)
         log_rates[cell] = _draw_log_rate(generator, mode, precision)
     return log_rates
+
+
+@compiled
+def _fill_column(problem, pieces, design, effect, precision, offset, column):  # type: ignore[no-untyped-def]
+    """Fill p (pair,) of one cluster with these effects, divided by exp(offset)."""
+    a = pieces.pieces
+    for pattern in range(design.shape[0]):
+        mean = 0.0
+        for number in range(effect.size):
+            mean += design[pattern, number] * effect[number]
+        place_of_mean = (mean - LOWEST) * PER_UNIT
+        inside = 0.0 <= place_of_mean < a.shape[0]
+        at = int(place_of_mean) if inside else 0
+        t = place_of_mean - at
+        for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
+            count, place = problem.pair_count[pair], problem.pair_place[pair]
+            if inside:
+                if np.isnan(a[at, place, 0]):
+                    _make_piece(pieces, at, place, count)
+                high = a[at, place, 3] + t * (a[at, place, 4] + t * a[at, place, 5])
+                low = a[at, place, 0] + t * (a[at, place, 1] + t * a[at, place, 2])
+                log_p = low + t * t * t * high
+            else:
+                log_p = poisson_lognormal(count, mean, precision)[0]
+            column[pair] = np.exp(log_p - offset[pair])
+
+
+@compiled
+def log_prior_of_weights(weights, concentration, by_sticks):  # type: ignore[no-untyped-def]
+    """Log density of the weights, as points of the simplex, up to a constant."""
+    n_clusters = weights.size
+    total = 0.0
+    if by_sticks:
+        total += (concentration - 1.0) * np.log(weights[n_clusters - 1])
+        rest = weights[n_clusters - 1]
+        for one in range(n_clusters - 2, 0, -1):
+            rest += weights[one]
+            total -= np.log(rest)
+        return total
+    for one in range(n_clusters):
+        total += (concentration / n_clusters - 1.0) * np.log(weights[one])
+    return total
+
+
+@compiled
+def exchange(generator, problem, pieces, precision, free, centre, root, weights, prior, n_tries):  # type: ignore[no-untyped-def]
+    """Let pairs of clusters split and merge, log rates and clusters of cells integrated out.
+
+    Writes over the standardized effects `free` (cluster, effect) and the `weights` (cluster,).
+    Effects are centre + root free. A try keeps a pair's weight and its mean effects, and proposes
+    how the weight is shared and how far the two lie apart: the share from the cube of a uniform
+    number, so that small clusters are often met; the distance by a step that would leave a normal
+    distribution of FAR times the prior's width as it is. `prior` is the concentration, and whether
+    weights are sticks. Gives how many tries were accepted.
+    """
+    n_clusters, n_effects = free.shape
+    n_pairs = problem.pair_count.size
+    _prepare(pieces, precision)
+    offset = np.empty(n_pairs)  # (pair,) log p at the best of all means, about
+    for pair in range(n_pairs):
+        count = problem.pair_count[pair]
+        offset[pair] = poisson_lognormal(count, np.log(count + 0.3), precision)[0]
+    columns = np.empty((n_clusters, n_pairs))  # (cluster, pair)
+    effect = np.empty(n_effects)
+    for one in range(n_clusters):
+        _effects_of(free[one], centre, root, effect)
+        _fill_column(problem, pieces, problem.design, effect, precision, offset, columns[one])
+    mass = np.zeros(n_pairs)  # (pair,)
+    for one in range(n_clusters):
+        mass += weights[one] * columns[one]
+    new = np.empty((2, n_effects))
+    column = np.empty((2, n_pairs))
+    accepted = 0
+    for _ in range(n_tries):
+        first = int(n_clusters ** generator.random()) - 1
+        second = int(n_clusters ** generator.random()) - 1
+        if first == second:
+            continue
+        both = weights[first] + weights[second]
+        share = weights[second] / both
+        new_share = share if generator.random() < 0.5 else generator.random() ** 3
+        keep = KEPT[int(generator.random() * len(KEPT))]
+        lose = FAR * np.sqrt(1.0 - keep * keep)
+        log_ratio = 0.0
+        for number in range(n_effects):
+            apart = free[second, number] - free[first, number]
+            middle = free[first, number] + share * apart
+            moved = keep * apart + lose * generator.standard_normal()
+            new[0, number] = middle - new_share * moved
+            new[1, number] = middle + (1.0 - new_share) * moved
+            log_ratio += 0.5 * (moved * moved - apart * apart) / (FAR * FAR)
+            log_ratio += 0.5 * (free[first, number] ** 2 + free[second, number] ** 2)
+            log_ratio -= 0.5 * (new[0, number] ** 2 + new[1, number] ** 2)
+        old = weights[first], weights[second]
+        if min(1.0 - new_share, new_share) * both < SMALLEST_WEIGHT:
+            continue
+        log_ratio -= log_prior_of_weights(weights, prior[0], prior[1])
+        weights[first], weights[second] = (1.0 - new_share) * both, new_share * both
+        log_ratio += log_prior_of_weights(weights, prior[0], prior[1])
+        if new_share != share:  # densities of the cubes
+            log_ratio += (2.0 / 3.0) * (np.log(new_share) - np.log(share))
+        for side in range(2):
+            _effects_of(new[side], centre, root, effect)
+            _fill_column(problem, pieces, problem.design, effect, precision, offset, column[side])
+        for pair in range(n_pairs):
+            there = mass[pair] - old[0] * columns[first, pair] - old[1] * columns[second, pair]
+            there = max(there, 0.0)
+            there += weights[first] * column[0, pair] + weights[second] * column[1, pair]
+            log_ratio += problem.pair_size[pair] * np.log(there / mass[pair])
+        if np.log(1.0 - generator.random()) < log_ratio:
+            accepted += 1
+            free[first], free[second] = new[0], new[1]
+            columns[first], columns[second] = column[0], column[1]
+            mass[:] = 0.0
+            for one in range(n_clusters):
+                mass += weights[one] * columns[one]
+        else:
+            weights[first], weights[second] = old
+    return accepted
+
+
+@compiled
+def _effects_of(free, centre, root, effect):  # type: ignore[no-untyped-def]
+    """Fill effects: centre + root free."""
+    for row in range(centre.size):
+        effect[row] = centre[row]
+        for column in range(row + 1):
+            effect[row] += root[row, column] * free[column]

@@ -20,11 +20,13 @@ from understudy.synthesis.areal.clusters import (
     draw_members,
     swapped_order,
 )
-from understudy.synthesis.areal.covariance import move_covariance
+from understudy.synthesis.areal.covariance import covariance_factor, move_covariance
 from understudy.synthesis.areal.effects import cluster_means, draw_centre, draw_effects
 from understudy.synthesis.areal.poisson_lognormal import (
+    SMALLEST_WEIGHT,
     Pieces,
     draw_table,
+    exchange,
     log_probabilities,
     marginal,
     new_pieces,
@@ -35,9 +37,10 @@ from understudy.synthesis.areal.state import Priors, State, effect_precision, in
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.label_cells import KeptCells
 
-__all__ = ["ArealChain", "by_centre", "by_clusters", "by_log_rates", "step"]
+__all__ = ["ArealChain", "by_centre", "by_clusters", "by_exchange", "by_log_rates", "step"]
 
 STARTS = (1, 5, 20, 50)  # clusters that chains start from, one after another
+TRIES = 4  # exchanges tried in a sweep, for each step of the longest trajectory
 
 
 def _draw_precision(
@@ -45,6 +48,33 @@ def _draw_precision(
 ) -> float:
     """Draw a precision given the sum of squares of `n` normal numbers."""
     return float(generator.standard_gamma(prior[0] + 0.5 * n) / (prior[1] + 0.5 * squares))
+
+
+def by_exchange(
+    generator: np.random.Generator, problem: Problem, state: State, priors: Priors, pieces: Pieces
+) -> State:
+    """Let pairs of clusters split and merge; cells' clusters are left behind and drawn next."""
+    size = state.centre.size
+    root = np.zeros((size, size))  # (effect, effect) of the effects' covariance
+    root[0, 0] = 1.0 / np.sqrt(state.intercept_precision)
+    root[1:, 1:] = covariance_factor(state.log_scales, state.bound)
+    free = np.linalg.solve(root, (state.effects - state.centre).T).T  # (cluster, effect)
+    free = np.ascontiguousarray(free)
+    weights = np.maximum(np.exp(state.log_weights), SMALLEST_WEIGHT)  # (cluster,)
+    exchange(
+        generator,
+        problem,
+        pieces,
+        state.log_rate_precision,
+        free,
+        state.centre,
+        root,
+        weights,
+        (state.concentration, priors.by_sticks),
+        TRIES * hamiltonian.most_steps(problem),
+    )
+    effects = state.centre + free @ root.T
+    return state._replace(effects=effects, log_weights=np.log(weights))
 
 
 def by_clusters(
@@ -147,11 +177,14 @@ def step(
     """One sweep."""
     # 1. almost everything at once, log rates and clusters integrated out
     state = hamiltonian.move(generator, problem, state, priors, pieces, tuning)
-    # 2. clusters, log rates integrated out; places, sticks integrated out; concentration, weights
+    # 2. pairs of clusters split and merge, log rates and clusters of cells integrated out
+    if state.log_weights.size > 1:
+        state = by_exchange(generator, problem, state, priors, pieces)
+    # 3. clusters, log rates integrated out; places, sticks integrated out; concentration, weights
     state = by_clusters(generator, problem, state, priors, pieces)
-    # 3. log rates given clusters; effects and log rate precision given them
+    # 4. log rates given clusters; effects and log rate precision given them
     state = by_log_rates(generator, problem, state, priors)
-    # 4. centre, covariance and precisions of the effects; effects of empty clusters
+    # 5. centre, covariance and precisions of the effects; effects of empty clusters
     return by_centre(generator, problem, state, priors)
 
 
