@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from tests.browser.test_report import PHONE, SERIOUS, browser
+from tests.browser.test_report import PHONE, SERIOUS
 from tests.release.fake_study import APPROVAL, Study
 
 import understudy as us
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.xdist_group("browser")
-__all__ = ["browser"]  # the fixture that the tests below use
 
 
 @pytest.fixture(scope="module")

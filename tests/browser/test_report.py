@@ -1,20 +1,17 @@
 """The report in a real browser: no errors, no requests, usable by keyboard, readable by everyone.
 
-All tests of this file share one browser. There is no skipping: where no Chromium is found the tests
-fail and say what to install.
+All tests share one browser (`conftest`).
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
 
 from understudy.report.findings import Findings
 from understudy.report.page import page as report_page
@@ -25,32 +22,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("browser")
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 SERIOUS = {"serious", "critical"}
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Start the system's Chromium, headless."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        pytest.fail(
-            "Expected a Chromium to test the report with; found none of "
-            f"{', '.join(NAMES)}. What to do: install it (Debian: apt-get install chromium)."
-        )
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="session")

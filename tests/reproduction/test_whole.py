@@ -12,7 +12,10 @@ from understudy.errors import CheckpointError
 from understudy.reproduction import contenders, running, writing
 from understudy.reproduction.contenders import Scale
 
-pytestmark = pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning"),
+    pytest.mark.xdist_group("reproduction"),
+]
 
 SHORT = {"warmup": 4, "draws": 4, "thin": 1}
 LENGTHS = {"bundled": SHORT, "redrawn": SHORT}
