@@ -35,6 +35,9 @@ model = "dpmpm"
 
 [[synthesizers]]
 model = "areal"
+warmup = 700  # shorter than usual, so that the demonstration ends in a few minutes
+draws = 600
+thin = 8
 
 [[intruders]]
 known = ["gender"]
