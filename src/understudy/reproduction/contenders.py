@@ -120,8 +120,11 @@ class Scale:
         return self.lengths[fit]["redrawn" if population else "bundled"]
 
 
-_SHORT_DPMPM = {"warmup": 2000, "draws": 400, "thin": 10}
-_SHORT_AREAL: dict[str, int] = {}
+_USUAL: dict[str, int] = {}  # the models' own defaults
+_SHORTER_DPMPM = {"warmup": 2500, "draws": 500, "thin": 10}
+_SHORTER_AREAL = {"warmup": 1000, "draws": 300, "thin": 6}
+_QUICK_DPMPM = {"warmup": 1000, "draws": 200, "thin": 8}
+_QUICK_AREAL = {"warmup": 200, "draws": 100, "thin": 4}
 
 FULL = Scale(
     "full",
@@ -130,10 +133,10 @@ FULL = Scale(
     repeats=100,
     fits=tuple(FITS),
     lengths={
-        "collapsed": {"bundled": {}, "redrawn": _SHORT_DPMPM},
-        "blocked": {"bundled": {}, "redrawn": _SHORT_DPMPM},
-        "text": {"bundled": {}, "redrawn": _SHORT_AREAL},
-        "script": {"bundled": {}, "redrawn": _SHORT_AREAL},
+        "collapsed": {"bundled": _USUAL, "redrawn": _SHORTER_DPMPM},
+        "blocked": {"bundled": _USUAL, "redrawn": _SHORTER_DPMPM},
+        "text": {"bundled": _USUAL, "redrawn": _SHORTER_AREAL},
+        "script": {"bundled": _USUAL, "redrawn": _SHORTER_AREAL},
     },
 )
 QUICK = Scale(
@@ -143,7 +146,7 @@ QUICK = Scale(
     repeats=20,
     fits=("collapsed", "text"),
     lengths={
-        "collapsed": {"bundled": _SHORT_DPMPM, "redrawn": _SHORT_DPMPM},
-        "text": {"bundled": _SHORT_AREAL, "redrawn": _SHORT_AREAL},
+        "collapsed": {"bundled": _QUICK_DPMPM, "redrawn": _QUICK_DPMPM},
+        "text": {"bundled": _QUICK_AREAL, "redrawn": _QUICK_AREAL},
     },
 )
