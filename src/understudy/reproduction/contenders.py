@@ -45,7 +45,7 @@ class FitPlan:
 FITS = {
     one.key: one
     for one in (
-        FitPlan("collapsed", "DPMPM, collapsed sampler", "DPMPM", DPMPM()),
+        FitPlan("collapsed", "DPMPM, collapsed sampler", "DPMPM", DPMPM(sampler="collapsed")),
         FitPlan("blocked", "DPMPM, blocked sampler, 40 classes", "DPMPM", DPMPM(sampler="blocked")),
         FitPlan("text", "DP-areal as in the paper's text", "DP-areal", DPAreal()),
         FitPlan(
