@@ -82,7 +82,7 @@ def test_an_intruder_without_levels_goes_to_review() -> None:
     assert of(verdict, "attribute risk").outcome == "review"
 
 
-@pytest.mark.parametrize(("value", "outcome"), [(5.0, "pass"), (5.8, "fail")])
+@pytest.mark.parametrize(("value", "outcome"), [(5.0, "pass"), (5.1, "review"), (5.8, "fail")])
 def test_levels_that_coincide_give_no_place(value: float, outcome: str) -> None:
     """Both levels of all files are 5 give or take 0.1, so a place would be noise."""
     plain = making.findings([making.synthesizer(identification=(making.identification(4, value),))])

@@ -379,17 +379,18 @@ class _Speaker:
         error: float | None,
         passing: float,
     ) -> Reason:
-        """Judge a risk whose levels coincide: it may reach Max, as far as chance lets one tell."""
+        """Judge a risk whose levels coincide: it passes up to Max, and not a little above."""
         if value is None or high is None:
             return self.reason(subject, "review", f"{words}.", None, passing)
-        if value <= high + ERRORS * (error or 0.0):
-            return self.reason(
-                subject, "pass" if passing > 0 or value == 0 else "review",
-                f"{words}, and it is not above Max by more than chance.", None, passing,
-            )  # fmt: skip
-        return self.reason(
-            subject, "fail", f"{words}, and it is above Max by more than chance.", None, passing
-        )
+        outcome: Outcome
+        if value <= high:
+            outcome = "pass" if passing > 0 or value == 0 else "review"
+            words = f"{words}, and it is not above Max."
+        elif value <= high + ERRORS * (error or 0.0):
+            outcome, words = "review", f"{words}, and it is above Max, if by no more than chance may explain."
+        else:
+            outcome, words = "fail", f"{words}, and it is above Max by more than chance."
+        return self.reason(subject, outcome, words, None, passing)
 
     def tables(self) -> Reason:
         """The worst order of tables, over its noise floor."""
