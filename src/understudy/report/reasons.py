@@ -58,7 +58,7 @@ class Reason(BaseModel):
         What was found, and up to where (for overlaps and pattern sizes: from where) it passes;
         None where undefined.
     synthesizer : str or None
-        Whom it is about; None for the data themselves.
+        Whom it is about; None for the data themselves and the limits.
     """
 
     model_config = ConfigDict(
@@ -253,7 +253,8 @@ class _Speaker:
         if found.converged:
             words = (
                 f"The chains have converged: R-hat is at most {figure(found.worst_rhat, digits=4)} "
-                f"and the least effective sample size is {figure(found.least_ess)}."
+                f"(asked: below {figure(found.rhat_target)}) and the least effective sample size "
+                f"is {figure(found.least_ess)} (asked: at least {figure(found.ess_target)})."
                 if found.worst_rhat is not None
                 else "There is nothing that has to converge."
             )
@@ -387,7 +388,10 @@ class _Speaker:
             outcome = "pass" if passing > 0 or value == 0 else "review"
             words = f"{words}, and it is not above Max."
         elif value <= high + ERRORS * (error or 0.0):
-            outcome, words = "review", f"{words}, and it is above Max, if by no more than chance may explain."
+            outcome, words = (
+                "review",
+                f"{words}, and it is above Max, perhaps by chance.",
+            )
         else:
             outcome, words = "fail", f"{words}, and it is above Max by more than chance."
         return self.reason(subject, outcome, words, None, passing)
