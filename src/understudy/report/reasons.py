@@ -261,10 +261,9 @@ class _Speaker:
             outcome: Outcome = "pass"
         else:
             outcome = "fail"
-            failed = sum(not row.converged for row in found.quantities)
             words = (
                 "The chains have NOT converged: no figure about these sets can be relied on. "
-                f"{failed} of {len(found.quantities)} quantities miss their target (R-hat below "
+                f"{found.n_failed:,} of {found.n_judged:,} quantities miss a target (R-hat below "
                 f"{figure(found.rhat_target)}, effective sample size at least "
                 f"{figure(found.ess_target)}); the worst R-hat is "
                 f"{figure(found.worst_rhat, digits=4)}, the least effective sample size "
