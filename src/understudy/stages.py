@@ -303,9 +303,13 @@ class StudyFolder:
 
 
 class Notes:
-    """Warnings that come up in a stage: kept for the findings, and said to the caller."""
+    """Warnings that come up in a stage: kept for the findings, and said to the caller.
 
-    def __init__(self) -> None:
+    Said are they with the name of the synthesizer that they are about, where there is one.
+    """
+
+    def __init__(self, about: str | None = None) -> None:
+        self.about = about
         self.texts: list[str] = []
 
     @contextmanager
@@ -318,4 +322,5 @@ class Notes:
             ours = issubclass(one.category, UnderstudyWarning)
             if ours and not issubclass(one.category, CheckpointWarning):
                 self.texts += [str(one.message)] if str(one.message) not in self.texts else []
-            warnings.warn(one.message, one.category, stacklevel=4)
+            said = f"{self.about}: {one.message}" if ours and self.about else one.message
+            warnings.warn(said, one.category, stacklevel=4)

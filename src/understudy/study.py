@@ -322,7 +322,7 @@ class _Work:
             self.pace.end(computed=False)
             self.pace.start()
         else:
-            one, notes = self.synthesizers[name], Notes()
+            one, notes = self.synthesizers[name], Notes(name)
             with notes.heard():
                 fit = one.model.fit(
                     self.data,
@@ -356,6 +356,7 @@ class _Work:
                 rule="partial" if self.data.kept else "full",
                 seed=self._seed("utility", name),
             ),
+            about=name,
         )
 
     def measure_risk(self, name: str) -> None:
@@ -369,6 +370,7 @@ class _Work:
                 self.intruders,
                 lattice=len(self.data.kept) <= MOST_KNOWN,
             ),
+            about=name,
         )
 
     def collect(self) -> Findings:
@@ -445,12 +447,13 @@ class _Work:
         of: str,
         compute: Callable[[], BaseModel],
         more: Sequence[tuple[str, bytes]] = (),
+        about: str | None = None,
     ) -> None:
-        """Compute and save what a stage finds, unless it is finished."""
+        """Compute and save what a stage finds, unless it is finished; its notes name whom about."""
         self.pace.start()
         computed = not self.folder.finished(stage, of)
         if computed:
-            notes = Notes()
+            notes = Notes(about)
             with notes.heard():
                 found = compute()
             self.folder.save_findings(stage, of, found, notes, more)
