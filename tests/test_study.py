@@ -210,12 +210,15 @@ def test_a_codebook_may_be_reviewed(
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (("draws = 8", "draws = 9"), '"draws" (saved "8", now "9")'),
-        (("sets = 2", "sets = 3"), '"sets" (saved "2", now "3")'),
-        (("repeats = 2", "repeats = 3"), '"repeats" (saved "2", now "3")'),
+        (("draws = 8", "draws = 9"), '"draws" of "plan.synthesizers.dpmpm" (saved "8", now "9")'),
+        (("sets = 2", "sets = 3"), '"sets" of "plan" (saved "2", now "3")'),
+        (("repeats = 2", "repeats = 3"), '"repeats" of "plan.levels" (saved "2", now "3")'),
         (('known = ["gender"]', 'known = ["age"]'), '"intruders"'),
         (("seed = 5", "seed = 6"), '"seed"'),
-        (("thin = 1\n", 'thin = 1\nname = "other"\n'), '"dpmpm"; "other"'),
+        (
+            ("thin = 1\n", 'thin = 1\nname = "other"\n'),
+            '"dpmpm" of "plan.synthesizers"; "other" of',
+        ),
         (('ignore = ["id"]', 'ignore = ["id", "age"]'), '"data"; "ignore"'),
     ],
 )
@@ -251,7 +254,9 @@ def test_other_data_codebooks_and_versions_are_refused_and_named(
         run(plan, tmp_path / "out")
     book.write_text(original[1])
     monkeypatch.setattr(us, "__version__", "9.9")
-    with pytest.raises(CheckpointError, match=r'"understudy" \(saved "0.1.0", now "9.9"\)'):
+    with pytest.raises(
+        CheckpointError, match=r'"understudy" of "versions" \(saved "0.1.0", now "9.9"\)'
+    ):
         run(plan, tmp_path / "out")
 
 
