@@ -165,16 +165,38 @@ def test_progress_on_a_terminal(
 
 def test_stopping_leaves_signals_as_they_were() -> None:
     before = signal.getsignal(signal.SIGTERM)
-
-    def stop_twice() -> None:
-        with stoppable():
-            assert signal.getsignal(signal.SIGTERM) != before
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(5)
-
-    with pytest.raises(KeyboardInterrupt):
-        stop_twice()
+    with stoppable():
+        assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+ENDING = """
+import atexit, os, signal, sys, time
+from understudy.cli.stopping import stoppable
+def again():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.2)
+if sys.argv[1] == "last":
+    atexit.register(again)  # runs after all that is registered later
+try:
+    with stoppable():
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+except KeyboardInterrupt:
+    if sys.argv[1] == "soon":
+        again()
+sys.exit(4)
+"""
+
+
+@pytest.mark.parametrize("when", ["soon", "last"])
+def test_a_signal_while_the_program_ends(when: str) -> None:
+    """It ends as an interrupted one, and not by the signal."""
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDING, when], capture_output=True, check=False, timeout=60
+    )
+    assert ended.returncode == ExitCode.INTERRUPTED
+    assert b"Traceback" not in ended.stderr
 
 
 SLOW = PLAN.replace("draws = 8", "draws = 100000")
