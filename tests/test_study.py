@@ -341,6 +341,20 @@ def test_the_default_intruder_knows_everything(
     assert [one.known for one in findings.intruders] == [("gender", "age")]
 
 
+def test_settings_are_told_in_words(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study]
+) -> None:
+    (one,) = run(plan, tmp_path / "out").findings.synthesizers
+    assert one.settings["until"] == "–"
+    assert one.settings["draws"] == "8"
+    until = "until = { rhat = 1.01, ess = 400, most_draws = 12 }\n"
+    plan.write_text(plan.read_text().replace("thin = 1\n", f"thin = 1\n{until}"))
+    (one,) = run(plan, tmp_path / "other").findings.synthesizers
+    assert one.settings["until"] == "rhat 1.01, ess 400.0, most draws 12"
+    assert one.settings["draws"] == "8 asked, 12 kept"
+    assert not [text for text in one.settings.values() if "null" in text or "{" in text]
+
+
 def test_an_analysis(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -> None:
     analysis = '[[analyses]]\nformula = "age ~ gender"\nfamily = "logistic"\ntrain = "all"\n'
     plan.write_text(plan.read_text() + analysis)

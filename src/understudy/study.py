@@ -432,7 +432,7 @@ class _Work:
             name=name,
             title=one.title,
             kind=one.kind,
-            settings={key: _shown(value) for key, value in one.described().items()},
+            settings=one.in_words(convergence.draws),
             m=self.plan.sets,
             fully_synthetic=not self.data.kept,
             convergence=convergence,
@@ -493,8 +493,3 @@ def _versions() -> dict[str, str]:
     python = ".".join(platform.python_version_tuple()[:2])
     libraries = {name: version(name) for name in LIBRARIES}
     return {"understudy": understudy.__version__, "python": python, **libraries}
-
-
-def _shown(value: Any) -> str:
-    """Write a setting as text."""
-    return value if isinstance(value, str) else json.dumps(value)
