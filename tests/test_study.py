@@ -384,6 +384,30 @@ def test_mistakes_are_told_before_the_first_fit(
     assert not (tmp_path / "out").exists()
 
 
+def test_all_mistakes_are_told_at_once(plan: Path, tmp_path: Path, counted: Counted) -> None:
+    """Also two in what one intruder knows; each with its place in the plan."""
+    text = plan.read_text().replace('known = ["gender"]', 'known = ["county", "gendr", "age"]')
+    text += '[[analyses]]\nformula = "age ~ contry"\n[[analyses]]\nformula = "age ~ gender"\n'
+    plan.write_text(text.replace("draws = 8", "draws = 4").replace("sets = 2", "sets = 9"))
+    with pytest.raises(SettingError, match="4 mistakes") as caught:
+        run_quietly(plan, tmp_path / "out")
+    for part in ("is synthesized", 'nearest: "gender"', 'nearest: "county"', "of 4 draws",
+                 "intruders[1].known", "analyses[1].formula", "synthesizer dpmpm"):  # fmt: skip
+        assert part in str(caught.value), part
+    assert "analyses[2]" not in str(caught.value)
+    assert counted == {}
+
+
+def test_the_current_folder_is_named(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "other.txt").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(OutputError, match='at "here"'):
+        us.Study(plan).run(".")
+
+
 def test_a_plan_without_a_file(plan: Path, tmp_path: Path, counted: Counted) -> None:
     asked = read_plan(plan)
     with warnings.catch_warnings():

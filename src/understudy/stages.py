@@ -84,24 +84,29 @@ def check_place(directory: str | os.PathLike[str], *, resume: bool) -> Path:
         _check_folder(folder, resume=resume)
     except OSError as problem:
         raise OutputError(
-            expected=f"a folder for the study at {quoted(folder.name)}",
+            expected=f"a folder for the study at {_called(folder)}",
             came=f"a place that cannot be used ({problem.strerror})",
             do="choose another folder, or mend its permissions",
         ) from None
     return folder / INTERNAL
 
 
+def _called(folder: Path) -> str:
+    """Name a folder; "." has the name of the folder that it is."""
+    return quoted(folder.absolute().name or folder.absolute())
+
+
 def _check_folder(folder: Path, *, resume: bool) -> None:
     for place in (folder, folder / INTERNAL):
         if place.is_symlink():
             raise OutputError(
-                expected=f"a folder of its own for the study at {quoted(folder.name)}",
+                expected=f"a folder of its own for the study at {_called(folder)}",
                 came="a symbolic link, which may lead anywhere",
                 do="name the folder that the link points to",
             )
         if place.exists() and not place.is_dir():
             raise OutputError(
-                expected=f"a folder for the study at {quoted(folder.name)}",
+                expected=f"a folder for the study at {_called(folder)}",
                 came="a file",
                 do="choose another folder",
             )
@@ -114,13 +119,13 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
     if others or (not begun and set(inside) - {LOCK, f".{STUDY}.part"}):
         raise OutputError(
             expected=f"a new or empty folder, or one with a study and nothing else, at "
-            f"{quoted(folder.name)}",
+            f"{_called(folder)}",
             came=f"one that holds {len(others) or len(inside)} other things",
             do="choose another folder; a study is never mixed with other files",
         )
     if begun and not resume:
         raise OutputError(
-            expected=f"a new or empty folder at {quoted(folder.name)}",
+            expected=f"a new or empty folder at {_called(folder)}",
             came="one that holds a study",
             do="choose another folder, or let the study go on (resume)",
         )

@@ -34,11 +34,7 @@ from pydantic import BaseModel
 
 import understudy
 from understudy.chosen import Chosen, convergence, read_data, set_files
-from understudy.errors import (
-    ExitCode,
-    SettingError,
-    quoted,
-)
+from understudy.errors import ExitCode, Mistakes, SettingError, quoted
 from understudy.first_plan import plan_as_toml
 from understudy.microdata.codebook import Codebook
 from understudy.microdata.synthetic import read_synthetic
@@ -196,18 +192,25 @@ class Study:
 def _prepared(plan: StudyPlan, home: Path, progress: Tell | None) -> _Work:
     """Read the data and check everything that can be checked before the first computation."""
     data, book = read_data(plan, home, while_reading(progress))
+    mistakes = Mistakes()
+    for number, one in enumerate(plan.intruders or (), 1):
+        for known in one.known:
+            with mistakes.noted(f"intruders[{number}].known"):
+                data.known([known])
+    for number, analysis in enumerate(plan.analyses, 1):
+        from understudy.utility.design import read_formula
+
+        with mistakes.noted(f"analyses[{number}].formula"):
+            read_formula(analysis.formula, data)
+    synthesizers = {}
+    for name, chosen in plan.chosen_synthesizers(patterns=bool(data.kept)).items():
+        with mistakes.noted(f"synthesizer {name}"):
+            synthesizers[name] = Chosen.of(name, chosen, plan.sets)
+    mistakes.tell()
     if plan.intruders is not None:
         intruders = tuple(data.known(one.known) for one in plan.intruders)
     else:
         intruders = (data.kept,) if data.kept else ()
-    for analysis in plan.analyses:
-        from understudy.utility.design import read_formula
-
-        read_formula(analysis.formula, data)
-    synthesizers = {
-        name: Chosen.of(name, chosen, plan.sets)
-        for name, chosen in plan.chosen_synthesizers(patterns=bool(data.kept)).items()
-    }
     return _Work(plan, data, book, intruders, synthesizers)
 
 
