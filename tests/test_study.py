@@ -210,12 +210,15 @@ def test_a_codebook_may_be_reviewed(
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (("draws = 8", "draws = 9"), '"draws" (saved "8", now "9")'),
-        (("sets = 2", "sets = 3"), '"sets" (saved "2", now "3")'),
-        (("repeats = 2", "repeats = 3"), '"repeats" (saved "2", now "3")'),
+        (("draws = 8", "draws = 9"), '"draws" of "plan.synthesizers.dpmpm" (saved "8", now "9")'),
+        (("sets = 2", "sets = 3"), '"sets" of "plan" (saved "2", now "3")'),
+        (("repeats = 2", "repeats = 3"), '"repeats" of "plan.levels" (saved "2", now "3")'),
         (('known = ["gender"]', 'known = ["age"]'), '"intruders"'),
         (("seed = 5", "seed = 6"), '"seed"'),
-        (("thin = 1\n", 'thin = 1\nname = "other"\n'), '"dpmpm"; "other"'),
+        (
+            ("thin = 1\n", 'thin = 1\nname = "other"\n'),
+            '"dpmpm" of "plan.synthesizers"; "other" of',
+        ),
         (('ignore = ["id"]', 'ignore = ["id", "age"]'), '"data"; "ignore"'),
     ],
 )
@@ -251,7 +254,9 @@ def test_other_data_codebooks_and_versions_are_refused_and_named(
         run(plan, tmp_path / "out")
     book.write_text(original[1])
     monkeypatch.setattr(us, "__version__", "9.9")
-    with pytest.raises(CheckpointError, match=r'"understudy" \(saved "0.1.0", now "9.9"\)'):
+    with pytest.raises(
+        CheckpointError, match=r'"understudy" of "versions" \(saved "0.1.0", now "9.9"\)'
+    ):
         run(plan, tmp_path / "out")
 
 
@@ -336,6 +341,20 @@ def test_the_default_intruder_knows_everything(
     assert [one.known for one in findings.intruders] == [("gender", "age")]
 
 
+def test_settings_are_told_in_words(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study]
+) -> None:
+    (one,) = run(plan, tmp_path / "out").findings.synthesizers
+    assert one.settings["until"] == "–"
+    assert one.settings["draws"] == "8"
+    until = "until = { rhat = 1.01, ess = 400, most_draws = 12 }\n"
+    plan.write_text(plan.read_text().replace("thin = 1\n", f"thin = 1\n{until}"))
+    (one,) = run(plan, tmp_path / "other").findings.synthesizers
+    assert one.settings["until"] == "rhat 1.01, ess 400.0, most draws 12"
+    assert one.settings["draws"] == "8 asked, 12 kept"
+    assert not [text for text in one.settings.values() if "null" in text or "{" in text]
+
+
 def test_an_analysis(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -> None:
     analysis = '[[analyses]]\nformula = "age ~ gender"\nfamily = "logistic"\ntrain = "all"\n'
     plan.write_text(plan.read_text() + analysis)
@@ -363,6 +382,30 @@ def test_mistakes_are_told_before_the_first_fit(
         run_quietly(plan, tmp_path / "out")
     assert counted == {}
     assert not (tmp_path / "out").exists()
+
+
+def test_all_mistakes_are_told_at_once(plan: Path, tmp_path: Path, counted: Counted) -> None:
+    """Also two in what one intruder knows; each with its place in the plan."""
+    text = plan.read_text().replace('known = ["gender"]', 'known = ["county", "gendr", "age"]')
+    text += '[[analyses]]\nformula = "age ~ contry"\n[[analyses]]\nformula = "age ~ gender"\n'
+    plan.write_text(text.replace("draws = 8", "draws = 4").replace("sets = 2", "sets = 9"))
+    with pytest.raises(SettingError, match="4 mistakes") as caught:
+        run_quietly(plan, tmp_path / "out")
+    for part in ("is synthesized", 'nearest: "gender"', 'nearest: "county"', "of 4 draws",
+                 "intruders[1].known", "analyses[1].formula", "synthesizer dpmpm"):  # fmt: skip
+        assert part in str(caught.value), part
+    assert "analyses[2]" not in str(caught.value)
+    assert counted == {}
+
+
+def test_the_current_folder_is_named(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "other.txt").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(OutputError, match='at "here"'):
+        us.Study(plan).run(".")
 
 
 def test_a_plan_without_a_file(plan: Path, tmp_path: Path, counted: Counted) -> None:

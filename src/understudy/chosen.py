@@ -76,6 +76,32 @@ class Chosen:
         words = asdict(until) if until is not None else None
         return {"model": self.kind, **asdict(self.model), **self.options, "until": words}
 
+    def in_words(self, kept: int) -> dict[str, str]:
+        """All settings as text, as a reader wants them.
+
+        Parameters
+        ----------
+        kept : int
+            Draws per chain that were kept in the end: targets may ask for more.
+        """
+        told = {name: _words(value) for name, value in self.described().items()}
+        if kept != self.options["draws"]:
+            told["draws"] = f"{self.options['draws']:,} asked, {kept:,} kept"
+        return told
+
+
+def _words(value: Any) -> str:
+    """Write a setting as text: nothing that only a program says."""
+    if value is None:
+        return "–"
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {_words(one)}" for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
 
 def convergence(fit: Any, drawn: Any) -> Convergence:
     """Keep what shows whether a fit has converged."""

@@ -30,7 +30,8 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "InputError",
     "LevelError",
     "MissingValuesError",
+    "Mistakes",
     "NotConvergedError",
     "OutputError",
     "ReleaseRefused",
@@ -183,6 +185,33 @@ class SamplerError(UnderstudyError):
 
     exit_code = ExitCode.NOT_CONVERGED
     sweep: int = 0
+
+
+class Mistakes:
+    """Several things that are wrong, gathered so that all of them are said at once."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, UnderstudyError]] = []
+
+    @contextmanager
+    def noted(self, where: str) -> Iterator[None]:
+        """Note a mistake with its place in the plan, and go on."""
+        try:
+            yield
+        except UnderstudyError as problem:
+            self.found.append((where, problem))
+
+    def tell(self) -> None:
+        """Raise the one mistake as it is, or several together; nothing where there is none."""
+        if len(self.found) == 1:
+            raise self.found[0][1]
+        if self.found:
+            listed = "; ".join(f"{quoted(where)}: {one.advice}" for where, one in self.found)
+            raise SettingError(
+                expected="a plan that fits its data",
+                came=f"{len(self.found)} mistakes: {listed}",
+                do="mend all of them",
+            )
 
 
 class UnderstudyWarning(UserWarning):

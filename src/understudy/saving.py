@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, quoted, quoted_list
+from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, quoted
 
 __all__ = [
     "LOCK",
@@ -240,17 +240,26 @@ def _flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def differences(saved: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
-    """Name what differs between two runs; values only where they are settings."""
+def differences(saved: Mapping[str, Any], asked: Mapping[str, Any], above: str = "") -> list[str]:
+    """Name what differs between two runs, and of what it is; values only where they are settings.
+
+    Parameters
+    ----------
+    saved, asked : mapping
+        What the two runs are.
+    above : str
+        The path that leads to both.
+    """
     found = []
     for key in sorted({*saved, *asked}):
         old, new = saved.get(key), asked.get(key)
         if old == new:
             continue
+        name = quoted(key) + (f" of {quoted(above)}" if above else "")
         if isinstance(old, dict) and isinstance(new, dict):
-            found += differences(old, new)
+            found += differences(old, new, f"{above}.{key}".lstrip("."))
         elif key in HIDDEN or isinstance(old, list | dict) or isinstance(new, list | dict):
-            found.append(quoted_list([key]))
+            found.append(name)
         else:
-            found.append(f"{quoted(key)} (saved {quoted(old)}, now {quoted(new)})")
+            found.append(f"{name} (saved {quoted(old)}, now {quoted(new)})")
     return found

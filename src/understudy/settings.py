@@ -136,6 +136,9 @@ def _problem(error: Any, model: type[Settings]) -> str:
         text = "is missing"
     elif error["type"] == "union_tag_not_found":
         text = f"needs a key {error['ctx']['discriminator'].strip(chr(39))}"
+    elif error["type"] == "too_short":
+        fewest = error["ctx"]["min_length"]
+        text = f"should list at least {'one entry' if fewest == 1 else f'{fewest} entries'}"
     return f"{quoted(where)} {text}"
 
 

@@ -84,24 +84,29 @@ def check_place(directory: str | os.PathLike[str], *, resume: bool) -> Path:
         _check_folder(folder, resume=resume)
     except OSError as problem:
         raise OutputError(
-            expected=f"a folder for the study at {quoted(folder.name)}",
+            expected=f"a folder for the study at {_called(folder)}",
             came=f"a place that cannot be used ({problem.strerror})",
             do="choose another folder, or mend its permissions",
         ) from None
     return folder / INTERNAL
 
 
+def _called(folder: Path) -> str:
+    """Name a folder; "." has the name of the folder that it is."""
+    return quoted(folder.absolute().name or folder.absolute())
+
+
 def _check_folder(folder: Path, *, resume: bool) -> None:
     for place in (folder, folder / INTERNAL):
         if place.is_symlink():
             raise OutputError(
-                expected=f"a folder of its own for the study at {quoted(folder.name)}",
+                expected=f"a folder of its own for the study at {_called(folder)}",
                 came="a symbolic link, which may lead anywhere",
                 do="name the folder that the link points to",
             )
         if place.exists() and not place.is_dir():
             raise OutputError(
-                expected=f"a folder for the study at {quoted(folder.name)}",
+                expected=f"a folder for the study at {_called(folder)}",
                 came="a file",
                 do="choose another folder",
             )
@@ -114,13 +119,13 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
     if others or (not begun and set(inside) - {LOCK, f".{STUDY}.part"}):
         raise OutputError(
             expected=f"a new or empty folder, or one with a study and nothing else, at "
-            f"{quoted(folder.name)}",
+            f"{_called(folder)}",
             came=f"one that holds {len(others) or len(inside)} other things",
             do="choose another folder; a study is never mixed with other files",
         )
     if begun and not resume:
         raise OutputError(
-            expected=f"a new or empty folder at {quoted(folder.name)}",
+            expected=f"a new or empty folder at {_called(folder)}",
             came="one that holds a study",
             do="choose another folder, or let the study go on (resume)",
         )
@@ -303,9 +308,13 @@ class StudyFolder:
 
 
 class Notes:
-    """Warnings that come up in a stage: kept for the findings, and said to the caller."""
+    """Warnings that come up in a stage: kept for the findings, and said to the caller.
 
-    def __init__(self) -> None:
+    Said are they with the name of the synthesizer that they are about, where there is one.
+    """
+
+    def __init__(self, about: str | None = None) -> None:
+        self.about = about
         self.texts: list[str] = []
 
     @contextmanager
@@ -318,4 +327,5 @@ class Notes:
             ours = issubclass(one.category, UnderstudyWarning)
             if ours and not issubclass(one.category, CheckpointWarning):
                 self.texts += [str(one.message)] if str(one.message) not in self.texts else []
-            warnings.warn(one.message, one.category, stacklevel=4)
+            said = f"{self.about}: {one.message}" if ours and self.about else one.message
+            warnings.warn(said, one.category, stacklevel=4)

@@ -34,11 +34,7 @@ from pydantic import BaseModel
 
 import understudy
 from understudy.chosen import Chosen, convergence, read_data, set_files
-from understudy.errors import (
-    ExitCode,
-    SettingError,
-    quoted,
-)
+from understudy.errors import ExitCode, Mistakes, SettingError, quoted
 from understudy.first_plan import plan_as_toml
 from understudy.microdata.codebook import Codebook
 from understudy.microdata.synthetic import read_synthetic
@@ -196,18 +192,25 @@ class Study:
 def _prepared(plan: StudyPlan, home: Path, progress: Tell | None) -> _Work:
     """Read the data and check everything that can be checked before the first computation."""
     data, book = read_data(plan, home, while_reading(progress))
+    mistakes = Mistakes()
+    for number, one in enumerate(plan.intruders or (), 1):
+        for known in one.known:
+            with mistakes.noted(f"intruders[{number}].known"):
+                data.known([known])
+    for number, analysis in enumerate(plan.analyses, 1):
+        from understudy.utility.design import read_formula
+
+        with mistakes.noted(f"analyses[{number}].formula"):
+            read_formula(analysis.formula, data)
+    synthesizers = {}
+    for name, chosen in plan.chosen_synthesizers(patterns=bool(data.kept)).items():
+        with mistakes.noted(f"synthesizer {name}"):
+            synthesizers[name] = Chosen.of(name, chosen, plan.sets)
+    mistakes.tell()
     if plan.intruders is not None:
         intruders = tuple(data.known(one.known) for one in plan.intruders)
     else:
         intruders = (data.kept,) if data.kept else ()
-    for analysis in plan.analyses:
-        from understudy.utility.design import read_formula
-
-        read_formula(analysis.formula, data)
-    synthesizers = {
-        name: Chosen.of(name, chosen, plan.sets)
-        for name, chosen in plan.chosen_synthesizers(patterns=bool(data.kept)).items()
-    }
     return _Work(plan, data, book, intruders, synthesizers)
 
 
@@ -322,7 +325,7 @@ class _Work:
             self.pace.end(computed=False)
             self.pace.start()
         else:
-            one, notes = self.synthesizers[name], Notes()
+            one, notes = self.synthesizers[name], Notes(name)
             with notes.heard():
                 fit = one.model.fit(
                     self.data,
@@ -356,6 +359,7 @@ class _Work:
                 rule="partial" if self.data.kept else "full",
                 seed=self._seed("utility", name),
             ),
+            about=name,
         )
 
     def measure_risk(self, name: str) -> None:
@@ -369,6 +373,7 @@ class _Work:
                 self.intruders,
                 lattice=len(self.data.kept) <= MOST_KNOWN,
             ),
+            about=name,
         )
 
     def collect(self) -> Findings:
@@ -430,7 +435,7 @@ class _Work:
             name=name,
             title=one.title,
             kind=one.kind,
-            settings={key: _shown(value) for key, value in one.described().items()},
+            settings=one.in_words(convergence.draws),
             m=self.plan.sets,
             fully_synthetic=not self.data.kept,
             convergence=convergence,
@@ -445,12 +450,13 @@ class _Work:
         of: str,
         compute: Callable[[], BaseModel],
         more: Sequence[tuple[str, bytes]] = (),
+        about: str | None = None,
     ) -> None:
-        """Compute and save what a stage finds, unless it is finished."""
+        """Compute and save what a stage finds, unless it is finished; its notes name whom about."""
         self.pace.start()
         computed = not self.folder.finished(stage, of)
         if computed:
-            notes = Notes()
+            notes = Notes(about)
             with notes.heard():
                 found = compute()
             self.folder.save_findings(stage, of, found, notes, more)
@@ -490,8 +496,3 @@ def _versions() -> dict[str, str]:
     python = ".".join(platform.python_version_tuple()[:2])
     libraries = {name: version(name) for name in LIBRARIES}
     return {"understudy": understudy.__version__, "python": python, **libraries}
-
-
-def _shown(value: Any) -> str:
-    """Write a setting as text."""
-    return value if isinstance(value, str) else json.dumps(value)

@@ -190,7 +190,11 @@ def test_resumed_with_something_else(
     else:
         monkeypatch.setattr(us, "__version__", "9.9")
     answer = command("run", plan, "--out", tmp_path / "out")
-    named = {"data": '"data"', "options": '"draws" (saved "8", now "9")', "version": "9.9"}
+    named = {
+        "data": '"data"',
+        "options": '"draws" of "plan.synthesizers.dpmpm" (saved',
+        "version": "9.9",
+    }
     assert answer.code == 2
     assert named[what] in answer.err
     assert files_of(tmp_path / "out") == before

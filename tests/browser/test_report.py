@@ -217,6 +217,19 @@ def test_screenshots(opened: Opened, scheme: str, viewport: dict[str, int], repo
     assert path.stat().st_size > 20_000
 
 
+def test_nothing_is_folded_on_paper(opened: Opened) -> None:
+    """What a reader had folded is folded again afterwards."""
+    page = opened()
+    page.locator("details > summary").first.click()
+    folded = "document.querySelectorAll('details:not([open])').length"
+    before = page.evaluate(folded)
+    assert before > 1
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(folded) == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(folded) == before
+
+
 def test_prints(opened: Opened, report: Path) -> None:
     page = opened(color_scheme="dark")
     page.emulate_media(media="print")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from tests.report import making
 from tests.report.making import INTRUDERS, SETS
 
 import understudy as us
 from understudy.report import collecting, looking_at_chains, looking_at_utility
 from understudy.report.findings import Findings
+from understudy.report.verdict import judge
 
 pytestmark = pytest.mark.xdist_group("collecting")
 
@@ -214,6 +216,7 @@ def test_chains() -> None:
     assert [one.quantity for one in found.quantities] == ["alpha", "label probability, worst of 3"]
     assert found.quantities[1].rhat == found.worst_rhat == looking_at_chains.LARGEST_RHAT
     assert found.least_ess == 1.0
+    assert (found.n_judged, found.n_failed) == (4, 2)
     assert found.spacing is None
     assert found.autocorrelation_time is None
     assert found.cell_rhats is not None
@@ -225,6 +228,30 @@ def test_chains() -> None:
     assert ranks.shape == (2, looking_at_chains.RANK_BINS)
     assert ranks.sum(axis=1) == pytest.approx([600, 600], abs=0.05)
     assert ranks.sum(axis=0) == pytest.approx(np.full(20, 60), abs=0.01)
+
+
+def test_the_worst_label_probability_is_one_that_misses_a_target() -> None:
+    """A larger R-hat that is within its target is no worse than too few effective draws."""
+    found = collecting.convergence_findings(
+        diagnostics=diagnostics(
+            ("label_probability[1]", 1.009, 900.0, True),
+            ("label_probability[2]", 1.004, 380.0, False),
+            ("label_probability[3]", 1.003, 350.0, False),
+        ),
+        scalars={},
+        converged=False,
+        warmup=0,
+        thin=1,
+        autocorrelation_time=1.0,
+        spacing=5.0,
+        rhat_target=1.01,
+        ess_target=400.0,
+    )
+    (worst,) = found.quantities
+    assert (worst.converged, worst.ess_bulk) == (False, 350.0)
+    one = making.synthesizer(convergence=found)
+    said = next(one for one in judge(making.findings([one])).reasons if "NOT" in one.words)
+    assert "2 of 3 quantities miss a target" in said.words
 
 
 def test_ties_are_spread_over_their_ranks() -> None:

@@ -9,9 +9,12 @@ from tests.report import making
 
 from understudy.errors import ExitCode, SettingError
 from understudy.report.findings import AttributeFindings, Findings
+from understudy.report.loosened import ESS, RHAT
 from understudy.report.reasons import Reason, place_between, risk_place
 from understudy.report.verdict import Thresholds, Verdict, judge
+from understudy.report.words import figure
 from understudy.settings import settings_from
+from understudy.synthesis.diagnostics import Targets
 
 
 def of(verdict: Verdict, subject: str) -> Reason:
@@ -82,7 +85,7 @@ def test_an_intruder_without_levels_goes_to_review() -> None:
     assert of(verdict, "attribute risk").outcome == "review"
 
 
-@pytest.mark.parametrize(("value", "outcome"), [(5.0, "pass"), (5.8, "fail")])
+@pytest.mark.parametrize(("value", "outcome"), [(5.0, "pass"), (5.1, "review"), (5.8, "fail")])
 def test_levels_that_coincide_give_no_place(value: float, outcome: str) -> None:
     """Both levels of all files are 5 give or take 0.1, so a place would be noise."""
     plain = making.findings([making.synthesizer(identification=(making.identification(4, value),))])
@@ -174,7 +177,59 @@ def test_nothing_kept_has_no_patterns_to_judge() -> None:
 def test_codebook(declared: bool, reviewed: bool, outcome: str) -> None:
     found = making.findings(codebook_declared=declared, codebook_reviewed=reviewed)
     assert judge(found).outcome == outcome
-    assert judge(found, Thresholds(codebook_required=False)).outcome == "pass"
+    free = judge(found, Thresholds(codebook_required=False))
+    assert "codebook" not in {one.subject for one in free.reasons}
+    assert "codebook_required is false (by default true)" in of(free, "limits").words
+    assert free.outcome == "review"
+
+
+LAXER = {"overlap_pass": 0.7, "overlap_review": 0.5, "smallest_pattern": 4}
+LAXER |= {
+    name: field.default * 1.25
+    for name, field in Thresholds.model_fields.items()
+    if name not in {*LAXER, "codebook_required"}
+}
+
+
+@pytest.mark.parametrize("name", LAXER)
+def test_every_laxer_limit_goes_to_review_and_is_named(name: str) -> None:
+    """What a plan loosens cannot pass without a person; what it tightens can."""
+    together = {name: LAXER[name]}
+    if name.endswith("_pass") and name != "overlap_pass":  # pass may not lie above review
+        together[f"{name.removesuffix('_pass')}_review"] = 100 if "rate" not in name else 1.0
+        together |= {one: 1.0 for one in together if "within" in one and "review" in one}
+    verdict = judge(making.findings(), settings_from(together, Thresholds, "plan"))
+    assert verdict.outcome == "review"
+    assert verdict.synthesizers["one"].outcome == "review"
+    words = of(verdict, "limits").words
+    default = Thresholds.model_fields[name].default
+    assert f"{name} is {figure(LAXER[name])} (by default {figure(default)})" in words
+
+
+def test_stricter_limits_are_no_reason() -> None:
+    strict = Thresholds(match_risk_pass=0.7, overlap_pass=0.9, smallest_pattern=6)
+    assert "limits" not in {one.subject for one in judge(making.findings(), strict).reasons}
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [({"rhat_target": 1.1}, "R-hat has to be below 1.10 (by default 1.01)"),
+     ({"ess_target": 50.0}, "the effective sample size has to reach 50 (by default 400)")],
+)  # fmt: skip
+def test_chains_with_laxer_targets_go_to_review(target: dict[str, float], words: str) -> None:
+    chains = making.chains().model_copy(update=target)
+    verdict = judge(making.findings([making.synthesizer(convergence=chains)]))
+    assert verdict.outcome == "review"
+    assert words in of(verdict, "limits").words
+    assert of(verdict, "limits").synthesizer == "one"
+    assert verdict.synthesizers["one"].converged
+    assert (Targets().rhat, Targets().ess) == (RHAT, ESS)
+
+
+def test_converged_chains_say_what_was_asked_of_them() -> None:
+    words = of(judge(making.findings()), "convergence").words
+    assert "(asked: below 1.01)" in words
+    assert "(asked: at least 400)" in words
 
 
 def test_not_converged_never_passes_whatever_else() -> None:

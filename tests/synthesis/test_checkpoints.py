@@ -120,7 +120,9 @@ def test_other_data_and_versions_are_refused_and_named(
         resumed(tmp_path / "run", small_data(n_records=119))
     assert data.fingerprint() not in str(caught.value)
     monkeypatch.setattr(us, "__version__", "9.9")
-    with pytest.raises(CheckpointError, match=r'"understudy" \(saved "0.1.0", now "9.9"\)'):
+    with pytest.raises(
+        CheckpointError, match=r'"understudy" of "versions" \(saved "0.1.0", now "9.9"\)'
+    ):
         resumed(tmp_path / "run", data)
 
 

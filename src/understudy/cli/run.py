@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["run", "run_study"]
 
 VERDICTS = {
-    "pass": "PASS. Everything lies within the limits.",
+    "pass": "PASS. All that was judged about {name} lies within the limits.",
     "review": "REVIEW. Somebody has to decide, and to write down why.",
     "fail": "DO NOT RELEASE.",
 }
@@ -36,12 +36,14 @@ FIGURES = {
     "overlap": "interval overlap",
     "match": "expected match risk",
     "attribute": "attribute risk",
-    "all files": "joint attribute risk",
+    "all match": "joint match risk",
+    "all attr.": "joint attribute risk",
 }
 EXPLANATION = (
     "tables: deviation over a perfect synthesizer's, 1 is perfect. overlap: of intervals, as a "
-    "share of what perfect sets reach. match, attribute, all files: risk of the worst intruder, as "
-    "a place between the data's own levels Min (0) and Max (1)."
+    "share of what perfect sets reach. match: expected right matches of the worst intruder; "
+    "attribute: true labels; both of one file, as a place between the data's own levels Min (0) "
+    "and Max (1). all match, all attr.: the same for an intruder who holds all files. -: no place."
 )
 MOST_REASONS = 6
 
@@ -101,7 +103,7 @@ def run_study(study: Study, out: Path, *, as_json: bool = False) -> ExitCode:
 
 def _show(study: Study) -> None:
     verdict = study.verdict
-    say(f"Verdict: {VERDICTS[verdict.outcome]}")
+    say(paragraph(f"Verdict: {VERDICTS[verdict.outcome].format(name=verdict.recommended)}"))
     for name, one in verdict.synthesizers.items():
         if not one.converged:
             say(paragraph(f"NOT CONVERGED: {name}. No figure about it can be relied on."))
@@ -143,7 +145,8 @@ def _show_reasons(verdict: Verdict) -> None:
         return
     say("Why")
     for one in sorted(reasons, key=lambda one: one.outcome)[:MOST_REASONS]:
-        say(paragraph(f"{one.outcome}: {one.words}", "- ", "  "))
+        whom = "" if one.synthesizer is None else f", {one.synthesizer}"
+        say(paragraph(f"{one.outcome}{whom}: {one.words}", "- ", "  "))
     if len(reasons) > MOST_REASONS:
         say(f"- and {len(reasons) - MOST_REASONS} more, in the report")
     say()

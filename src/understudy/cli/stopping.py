@@ -2,11 +2,13 @@
 
 Ctrl-C, a request to end (SIGTERM) and the loss of the terminal (SIGHUP) stop a study after the
 piece of work at hand. A second one ends the program on the spot, which does no harm: whatever is
-saved is saved whole.
+saved is saved whole. That holds until the program has ended: a thread may still be finishing, and a
+signal that comes then must not change how the program ends.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -24,7 +26,10 @@ SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Let the first signal raise KeyboardInterrupt, and the second end the program."""
+    """Let the first signal raise KeyboardInterrupt, and the second end the program.
+
+    Signals are left as they were, unless one came: then the program is about to end.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -44,8 +49,17 @@ def stoppable() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if stopped:
+            atexit.register(_ignore, listed)
+        else:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _ignore(listed: list[int]) -> None:
+    """Let no signal reach the last moments of a program, in which it has no handlers any more."""
+    for number in listed:
+        signal.signal(number, signal.SIG_IGN)
 
 
 STOPPING = b"\nunderstudy: stopping after the work at hand; once more stops at once\n"

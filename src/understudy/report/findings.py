@@ -13,6 +13,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 __all__ = [
+    "WORST_CELL",
     "AttributeFindings",
     "Coefficient",
     "Convergence",
@@ -101,6 +102,9 @@ class DataFindings(_Finding):
     largest_pattern: int = 0
 
 
+WORST_CELL = "label probability, worst of"  # name of that row, before the number of them
+
+
 class QuantityRow(_Finding):
     """Convergence of one label-free quantity."""
 
@@ -139,6 +143,20 @@ class Convergence(_Finding):
     ess_target: float
     worst_rhat: float | None = None  # over everything that was judged
     least_ess: float | None = None  # bulk or tail, over everything that was judged
+
+    @property
+    def n_judged(self) -> int:
+        """Everything that had to meet the targets: scalar quantities and label probabilities."""
+        return len(self._scalars) + self.n_cells
+
+    @property
+    def n_failed(self) -> int:
+        """How many of them miss a target."""
+        return sum(not row.converged for row in self._scalars) + self.n_cells_failed
+
+    @property
+    def _scalars(self) -> list[QuantityRow]:
+        return [row for row in self.quantities if not row.quantity.startswith(WORST_CELL)]
 
 
 class TableRow(_Finding):

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.report.findings import Convergence, Histogram, QuantityRow, Trace
+from understudy.report.findings import WORST_CELL, Convergence, Histogram, QuantityRow, Trace
 
 __all__ = ["convergence_findings"]
 
@@ -101,13 +101,19 @@ def _number(value: object) -> float | None:
 
 
 def _worst(cells: list[QuantityRow]) -> list[QuantityRow]:
-    """Find the label probability with the largest R-hat."""
-    judged = [one for one in cells if one.rhat is not None]
-    if not judged:
+    """Find the worst label probability: one that misses a target, of these that with least ESS."""
+    if not cells:
         return []
-    worst = max(judged, key=lambda one: one.rhat or 0.0)
-    name = f"label probability, worst of {len(cells):,}"
+    worst = min(cells, key=lambda one: (one.converged, _least_ess(one), -(one.rhat or 0.0)))
+    name = f"{WORST_CELL} {len(cells):,}"
     return [worst.model_copy(update={"quantity": name})]
+
+
+def _least_ess(one: QuantityRow) -> float:
+    """Effective sample size, bulk or tail; without limit where it is undefined."""
+    return min(
+        (size for size in (one.ess_bulk, one.ess_tail) if size is not None), default=math.inf
+    )
 
 
 def _rhat_histogram(rhats: list[float | None]) -> Histogram | None:

@@ -58,7 +58,7 @@ class Reason(BaseModel):
         What was found, and up to where (for overlaps and pattern sizes: from where) it passes;
         None where undefined.
     synthesizer : str or None
-        Whom it is about; None for the data themselves.
+        Whom it is about; None for the data themselves and the limits.
     """
 
     model_config = ConfigDict(
@@ -253,17 +253,17 @@ class _Speaker:
         if found.converged:
             words = (
                 f"The chains have converged: R-hat is at most {figure(found.worst_rhat, digits=4)} "
-                f"and the least effective sample size is {figure(found.least_ess)}."
+                f"(asked: below {figure(found.rhat_target)}) and the least effective sample size "
+                f"is {figure(found.least_ess)} (asked: at least {figure(found.ess_target)})."
                 if found.worst_rhat is not None
                 else "There is nothing that has to converge."
             )
             outcome: Outcome = "pass"
         else:
             outcome = "fail"
-            failed = sum(not row.converged for row in found.quantities)
             words = (
                 "The chains have NOT converged: no figure about these sets can be relied on. "
-                f"{failed} of {len(found.quantities)} quantities miss their target (R-hat below "
+                f"{found.n_failed:,} of {found.n_judged:,} quantities miss a target (R-hat below "
                 f"{figure(found.rhat_target)}, effective sample size at least "
                 f"{figure(found.ess_target)}); the worst R-hat is "
                 f"{figure(found.worst_rhat, digits=4)}, the least effective sample size "
@@ -379,17 +379,21 @@ class _Speaker:
         error: float | None,
         passing: float,
     ) -> Reason:
-        """Judge a risk whose levels coincide: it may reach Max, as far as chance lets one tell."""
+        """Judge a risk whose levels coincide: it passes up to Max, and not a little above."""
         if value is None or high is None:
             return self.reason(subject, "review", f"{words}.", None, passing)
-        if value <= high + ERRORS * (error or 0.0):
-            return self.reason(
-                subject, "pass" if passing > 0 or value == 0 else "review",
-                f"{words}, and it is not above Max by more than chance.", None, passing,
-            )  # fmt: skip
-        return self.reason(
-            subject, "fail", f"{words}, and it is above Max by more than chance.", None, passing
-        )
+        outcome: Outcome
+        if value <= high:
+            outcome = "pass" if passing > 0 or value == 0 else "review"
+            words = f"{words}, and it is not above Max."
+        elif value <= high + ERRORS * (error or 0.0):
+            outcome, words = (
+                "review",
+                f"{words}, and it is above Max, perhaps by chance.",
+            )
+        else:
+            outcome, words = "fail", f"{words}, and it is above Max by more than chance."
+        return self.reason(subject, outcome, words, None, passing)
 
     def tables(self) -> Reason:
         """The worst order of tables, over its noise floor."""

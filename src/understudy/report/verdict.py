@@ -1,7 +1,8 @@
 """The decision: thresholds and findings in, pass, review or fail with reasons out.
 
 No plots and no HTML, so that the page, the exit code and the release all speak from one verdict.
-Chains that have not converged never pass: then no other figure can be relied on.
+Chains that have not converged never pass: then no other figure can be relied on. Neither does a
+study whose limits are laxer than the defaults: it goes to review, where a person says why.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from understudy.errors import ExitCode
 from understudy.report.findings import Findings, SynthesizerFindings
+from understudy.report.loosened import loosened_targets, loosened_thresholds
 from understudy.report.reasons import (
     NOT_CONVERGED,
     Outcome,
@@ -41,7 +43,7 @@ class SynthesizerVerdict(_Said):
     Attributes
     ----------
     outcome : {"pass", "review", "fail"}
-        The worst of its own reasons and those about the data.
+        The worst of its own reasons and those about the data and the limits.
     reasons : tuple of Reason
         Its own.
     """
@@ -69,7 +71,7 @@ class Verdict(_Said):
     synthesizers : dict of str to SynthesizerVerdict
         By name.
     reasons : tuple of Reason
-        All of them, those about the data first.
+        All of them, those about the data and the limits first.
     thresholds : Thresholds
         The limits that were applied.
     findings : str or None
@@ -109,9 +111,12 @@ def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:
     Verdict
     """
     limits = thresholds or Thresholds()
-    about_data = reasons_about_data(findings.data, limits)
+    about_data = [*reasons_about_data(findings.data, limits), *loosened_thresholds(limits)]
     judged = {
-        one.name: reasons_about_synthesizer(one, findings.intruders, limits)
+        one.name: [
+            *reasons_about_synthesizer(one, findings.intruders, limits),
+            *loosened_targets(one),
+        ]
         for one in findings.synthesizers
     }
     synthesizers = {

@@ -1,6 +1,6 @@
 "use strict";
 // Sorts tables by their headings, sorts and chooses panels, and spares the tab key stops that it
-// does not need. The page is complete without it.
+// does not need; opens for printing what is folded. The page is complete without it.
 document.querySelectorAll("table.sortable").forEach((table) => {
   const body = table.tBodies[0];
   table.querySelectorAll("thead th").forEach((heading, place) => {
@@ -29,6 +29,12 @@ const stops = () => document.querySelectorAll(".scroll").forEach((box) => {
 addEventListener("resize", stops);
 document.addEventListener("toggle", stops, true);
 stops();
+let unfolded = [];
+addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll("details:not([open])")];
+  unfolded.forEach((one) => { one.open = true; });
+});
+addEventListener("afterprint", () => unfolded.splice(0).forEach((one) => { one.open = false; }));
 document.querySelectorAll(".picker").forEach((picker) => {
   const list = document.getElementById(picker.dataset.panels);
   const said = picker.querySelector("output");
