@@ -98,6 +98,24 @@ def test_manifest_has_the_hash_of_every_file(study: Study, public: Path) -> None
     assert kept["manifest_sha256"] == sha256((public / "manifest.json").read_bytes()).hexdigest()
 
 
+def test_limits_and_targets_are_kept_with_the_approval_only(study: Study, public: Path) -> None:
+    """Whoever reads the approval later sees by which limits the files passed."""
+    study.thresholds = {
+        "match_risk_pass": 98.7613,
+        "table_deviation_pass": 99.4711,
+        "smallest_pattern": 0,
+        "codebook_required": False,
+    }
+    study.seal()
+    us.release(study.folder, public, APPROVAL)
+    kept = json.loads((study.internal / "approvals.json").read_text())[0]
+    assert kept["thresholds"] == study.thresholds
+    assert kept["thresholds"]["codebook_required"] is False
+    assert kept["convergence_targets"] == {"rhat": 1.05, "ess": 100.0}
+    for word in ("98.7613", "99.4711", "_pass", "smallest_pattern", "codebook_required"):
+        assert places(public, word) == []
+
+
 def test_there_is_no_seed_and_no_release_is_repeated(study: Study, tmp_path: Path) -> None:
     """Two orders of 240 rows are the same with probability 1 / 240!."""
     parameters = {*inspect.signature(us.release).parameters}

@@ -101,6 +101,7 @@ class VerdictRecord(_Record):
     recommended: str | None
     synthesizers: dict[str, OneVerdict]
     findings: str
+    thresholds: dict[str, bool | int | float] = {}
 
 
 @dataclass(frozen=True, repr=False)
