@@ -27,7 +27,7 @@ from understudy.release.evidence import CodebookRecord
 from understudy.release.examples import examples
 from understudy.release.files import bare_png
 from understudy.release.manifest import check_bundle, is_whole_release
-from understudy.release.summary import FEW, NOT_SHOWN, count, percent, place, ratio, rounded
+from understudy.release.summary import FEW, NOT_SHOWN, count, percent, ratio, rounded
 from understudy.release.target import MOMENT
 from understudy.release.variables import public_variables
 
@@ -267,7 +267,7 @@ def test_shares_come_from_the_rounded_count() -> None:
         assert count(exact, 240) == "about 15 (6.2\u00a0%)"
 
 
-def test_rates_ratios_places() -> None:
+def test_rates_and_ratios() -> None:
     assert [percent(one) for one in (None, 0.0, 0.04, 0.48, 0.96, 1.0)] == [
         NOT_SHOWN,
         "below 5\u00a0%",
@@ -282,12 +282,6 @@ def test_rates_ratios_places() -> None:
         "1.4",
         "0.012",
         "120",
-    ]
-    assert place(31.7319, 12.3456, 61.2345) == "40\u00a0%"
-    assert place(1.0, 2.0, 2.0) == place(5.0, 6.0, 6.5) == NOT_SHOWN
-    assert [place(one, 10.0, 20.0) for one in (-99, 10, 20, 99)] == [
-        *["Min or below"] * 2,
-        *["Max or above"] * 2,
     ]
     assert [rounded(value) for value in (96, 99, 149, 151, 999)] == [95, 100, 150, 150, 1000]
 
