@@ -19,6 +19,11 @@ from understudy.randomness import stream
 from understudy.synthesis import chains
 
 KILLS = 50  # at random instants, for each sampler
+MODELS: dict[str, us.DPMPM | us.DPAreal] = {
+    "collapsed": us.DPMPM(sampler="collapsed", n_classes=3),
+    "blocked": us.DPMPM(sampler="blocked", n_classes=3),
+    "areal": us.DPAreal(n_clusters=3),
+}
 FIT: dict[str, Any] = {"warmup": 4, "draws": 8, "thin": 1, "seed": 12}
 
 
@@ -31,14 +36,13 @@ def tiny_data() -> us.Microdata:
 
 
 def job(
-    folder: str, sampler: Any = "collapsed", threads: int = 1, n_chains: int = 2
+    folder: str, sampler: str = "collapsed", threads: int = 1, n_chains: int = 2
 ) -> dict[str, str]:
     """Fit with a saved run; give digests of all draws and of all files."""
     chains.SEGMENT_DRAWS = 4  # so that so short a run has several segments
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnderstudyWarning)
-        settings = us.DPMPM(sampler=sampler, n_classes=3)
-        fit = settings.fit(
+        fit = MODELS[sampler].fit(
             tiny_data_once(), chains=n_chains, checkpoint=folder, threads=threads, **FIT
         )
     drawn = hashlib.blake2b(fit.found.label_probability.tobytes(), digest_size=16)
@@ -68,12 +72,12 @@ def tiny_data_once() -> us.Microdata:
 
 
 def warm() -> None:
-    """Read the data and compile both samplers."""
+    """Read the data and compile all samplers."""
     DATA.append(tiny_data())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnderstudyWarning)
-        for sampler in ("collapsed", "blocked"):
-            us.DPMPM(sampler=sampler, n_classes=3).fit(DATA[0], **FIT)
+        for settings in MODELS.values():
+            settings.fit(DATA[0], **FIT)
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +87,19 @@ def nursery() -> Iterator[Nursery]:
         yield made
 
 
-def test_a_fault_at_every_write_fsync_and_rename(nursery: Nursery, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sampler", ["collapsed", "areal"])
+def test_a_fault_at_every_write_fsync_and_rename(
+    nursery: Nursery, room: Path, sampler: str
+) -> None:
     """Whatever the fault, what is left is whole and the same call ends with the same bytes."""
-    calm = nursery.run({"folder": str(tmp_path / "calm"), "n_chains": 1})
+    asked = {"sampler": sampler, "n_chains": 1}
+    calm = nursery.run({**asked, "folder": str(room / "calm")})
     assert calm.status == "done"
     assert {"write", "fsync", "rename", "unlink"} <= set(calm.calls)
     seen = set()
     for number, fault in enumerate(faults_at_every_call(calm.calls)):
-        folder = tmp_path / f"struck-{number}"
-        struck = {"folder": str(folder), "n_chains": 1}
+        folder = room / f"struck-{number}"
+        struck = {**asked, "folder": str(folder)}
         ended = nursery.run(struck, fault=fault)
         seen.add(ended.status)
         if ended.status == "raised":
@@ -102,15 +110,15 @@ def test_a_fault_at_every_write_fsync_and_rename(nursery: Nursery, tmp_path: Pat
     assert seen == {"stopped", "raised"}
 
 
-@pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
-def test_killed_at_random_instants(nursery: Nursery, tmp_path: Path, sampler: Any) -> None:
+@pytest.mark.parametrize("sampler", MODELS)
+def test_killed_at_random_instants(nursery: Nursery, room: Path, sampler: str) -> None:
     """Fifty kills, spread over the time of a run; two chains at once."""
     generator = stream(61, "kills", sampler)
     asked = {"sampler": sampler, "threads": 2}
-    calm = nursery.run({**asked, "folder": str(tmp_path / "calm")})
+    calm = nursery.run({**asked, "folder": str(room / "calm")})
     killed = 0
     for number in range(KILLS):
-        struck = {**asked, "folder": str(tmp_path / f"struck-{number}")}
+        struck = {**asked, "folder": str(room / f"struck-{number}")}
         after = float(generator.random()) * calm.seconds
         ended = nursery.run(struck, signals=[(after, signal.SIGKILL)])
         killed += ended.status == "killed"
@@ -119,10 +127,10 @@ def test_killed_at_random_instants(nursery: Nursery, tmp_path: Path, sampler: An
     assert killed > KILLS / 4
 
 
-def test_killed_again_and_again_in_one_folder(nursery: Nursery, tmp_path: Path) -> None:
+def test_killed_again_and_again_in_one_folder(nursery: Nursery, room: Path) -> None:
     """A run that is killed after every few steps comes to its end all the same."""
-    calm = nursery.run({"folder": str(tmp_path / "calm")})
-    struck = {"folder": str(tmp_path / "struck")}
+    calm = nursery.run({"folder": str(room / "calm")})
+    struck = {"folder": str(room / "struck")}
     for number in range(100):
         ended = nursery.run(struck, fault=next(_stops_at(7 + number % 9)))
         if ended.status == "done":
@@ -136,14 +144,12 @@ def _stops_at(number: int) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("interruptions", [1, 2])
-def test_interrupted_from_the_keyboard(
-    nursery: Nursery, tmp_path: Path, interruptions: int
-) -> None:
+def test_interrupted_from_the_keyboard(nursery: Nursery, room: Path, interruptions: int) -> None:
     """Once or twice in a row: it ends as an interruption, and goes on to the same bytes."""
-    calm = nursery.run({"folder": str(tmp_path / "calm")})
+    calm = nursery.run({"folder": str(room / "calm")})
     interrupted = 0
     for number in range(10):
-        struck = {"folder": str(tmp_path / f"struck-{number}")}
+        struck = {"folder": str(room / f"struck-{number}")}
         first = calm.seconds * number / 10
         signals = [(first + 0.002 * more, signal.SIGINT) for more in range(interruptions)]
         ended = nursery.run(struck, signals=signals)
@@ -155,10 +161,10 @@ def test_interrupted_from_the_keyboard(
     assert interrupted
 
 
-def test_asked_to_end(nursery: Nursery, tmp_path: Path) -> None:
+def test_asked_to_end(nursery: Nursery, room: Path) -> None:
     """SIGTERM ends a run at once; it goes on to the same bytes."""
-    calm = nursery.run({"folder": str(tmp_path / "calm")})
-    struck = {"folder": str(tmp_path / "struck")}
+    calm = nursery.run({"folder": str(room / "calm")})
+    struck = {"folder": str(room / "struck")}
     ended = nursery.run(struck, signals=[(calm.seconds / 3, signal.SIGTERM)])
     assert ended.status in {"killed", "done"}
     assert nursery.run(struck).value == calm.value

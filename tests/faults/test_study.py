@@ -31,6 +31,18 @@ from understudy.report.findings import IntruderFindings, RiskFindings, UtilityFi
 from understudy.synthesis import chains
 
 KILLS = 50
+PAGE_KILLS = 5  # with the page that is really drawn, which takes its time
+AREAL = """\
+[[synthesizers]]
+model = "areal"
+n_clusters = 3
+chains = 2
+warmup = 4
+draws = 8
+thin = 1
+[[intruders]]
+"""
+BOTH = PLAN.replace("[[intruders]]\n", AREAL)
 SHORT = PLAN.replace("chains = 2", "chains = 1").replace("warmup = 4", "warmup = 0")
 MEASURES: dict[str, tuple[str, type[BaseModel]]] = {
     "intruder_findings": ("intruder-1", IntruderFindings),
@@ -38,16 +50,20 @@ MEASURES: dict[str, tuple[str, type[BaseModel]]] = {
     "risk_findings": ("dpmpm-risk", RiskFindings),
 }
 LOADED = (
-    "scipy.optimize", "scipy.stats", "arviz_stats.base", "understudy.study",
+    "matplotlib.figure", "scipy.optimize", "scipy.stats", "arviz_stats.base", "understudy.study",
     "understudy.risk.identification", "understudy.risk.attribute", "understudy.risk.levels",
     "understudy.risk.lattice", "understudy.utility.tables", "understudy.utility.propensity",
     "understudy.utility.within_pattern",
 )  # fmt: skip
 
 
-def job(plan: str, folder: str, measured: str = "") -> dict[str, str]:
-    """Run a study; give digests of all files. Measures may come from one that is finished."""
-    page.page = plain_page
+def job(plan: str, folder: str, measured: str = "", drawn: bool = False) -> dict[str, str]:
+    """Run a study; give digests of all files. Measures may come from one that is finished.
+
+    The report's page is a plain one, unless the real one is asked to be `drawn`.
+    """
+    if not drawn:
+        page.page = plain_page
     chains.SEGMENT_DRAWS = 4  # so that so short a fit has several segments
     for name, (stage, kind) in MEASURES.items() if measured else ():
         path = Path(measured) / "internal" / "stages" / f"{stage}.json"
@@ -58,7 +74,7 @@ def job(plan: str, folder: str, measured: str = "") -> dict[str, str]:
 
 
 def warm() -> None:
-    """Load everything, read data, compile the sampler.
+    """Load everything, read data, compile the samplers.
 
     What else there is to compile needs the data frame library at work, which would not survive
     a fork.
@@ -69,7 +85,8 @@ def warm() -> None:
         warnings.simplefilter("ignore", UnderstudyWarning)
         plan = write_study(Path(folder))
         data = us.read_microdata(**read_plan(plan).data.reading_options(plan.parent))
-        us.DPMPM().fit(data, chains=2, warmup=4, draws=8, thin=1, seed=1)
+        for settings in (us.DPMPM(), us.DPAreal(n_clusters=3)):
+            settings.fit(data, chains=2, warmup=4, draws=8, thin=1, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -77,17 +94,6 @@ def nursery() -> Iterator[Nursery]:
     """Give a warmed-up process to fork from."""
     with Nursery("tests.faults.test_study:job", warm="tests.faults.test_study:warm") as made:
         yield made
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder in memory, where there is one: flushing to the disk takes most of the time."""
-    memory = Path("/dev/shm")  # noqa: S108
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
-        yield Path(folder)
 
 
 def test_a_fault_at_every_write_fsync_and_rename(nursery: Nursery, room: Path) -> None:
@@ -124,15 +130,22 @@ def killed_until_done(
         killed += 1
 
 
-def test_killed_at_random_instants(nursery: Nursery, room: Path) -> None:
-    """Fifty kills; a study is killed again and again until it comes to its end."""
-    plan = str(write_study(room / "confidential"))
-    calm = nursery.run({"plan": plan, "folder": str(room / "calm")})
-    generator = stream(62, "kills")
+@pytest.mark.parametrize(
+    ("drawn", "most"), [(False, KILLS), (True, PAGE_KILLS)], ids=["plain page", "real page"]
+)
+def test_killed_at_random_instants(nursery: Nursery, room: Path, drawn: bool, most: int) -> None:
+    """A study with both models is killed again and again until it comes to its end."""
+    plan = str(write_study(room / "confidential", BOTH))
+    calm = nursery.run({"plan": plan, "folder": str(room / "calm"), "drawn": drawn})
+    assert calm.status == "done", calm.error
+    report = (room / "calm" / "internal" / "report.html").read_text()
+    assert ("<svg" in report) == drawn
+    assert {"dpmpm", "areal"} == {path.split("/")[2] for path in calm.value if "/sets/" in path}
+    generator = stream(62, "kills", str(drawn))
     kills = iter(lambda: float(generator.random()) * calm.seconds, None)
     killed, round_ = 0, 0
-    while killed < KILLS:
-        asked = {"plan": plan, "folder": str(room / f"struck-{round_}")}
+    while killed < most:
+        asked = {"plan": plan, "folder": str(room / f"struck-{round_}"), "drawn": drawn}
         more, ended = killed_until_done(nursery, asked, kills, signal.SIGKILL)
         assert ended.value == calm.value
         killed, round_ = killed + more, round_ + 1

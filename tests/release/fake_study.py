@@ -117,6 +117,7 @@ class Study:
     unique: float = 22.0
     attribute: float = EXACT["matches"]
     orders: tuple[int, ...] = (1, 2)
+    thresholds: dict[str, Any] = field(default_factory=dict)
 
     @property
     def internal(self) -> Path:
@@ -278,6 +279,7 @@ class Study:
             "recommended": None if self.outcome == "fail" else self.name,
             "synthesizers": {self.name: {"outcome": self.outcome, "reasons": []}},
             "reasons": [],
+            "thresholds": self.thresholds,
             "findings": findings,
         }
 

@@ -27,7 +27,7 @@ from understudy.release.evidence import CodebookRecord
 from understudy.release.examples import examples
 from understudy.release.files import bare_png
 from understudy.release.manifest import check_bundle, is_whole_release
-from understudy.release.summary import FEW, NOT_SHOWN, count, percent, place, ratio, rounded
+from understudy.release.summary import FEW, NOT_SHOWN, count, percent, ratio, rounded
 from understudy.release.target import MOMENT
 from understudy.release.variables import public_variables
 
@@ -96,6 +96,24 @@ def test_manifest_has_the_hash_of_every_file(study: Study, public: Path) -> None
     assert (manifest["sets"], manifest["rows"], manifest["combining_rule"]) == (3, 240, "partial")
     kept = json.loads((study.internal / "approvals.json").read_text())[0]
     assert kept["manifest_sha256"] == sha256((public / "manifest.json").read_bytes()).hexdigest()
+
+
+def test_limits_and_targets_are_kept_with_the_approval_only(study: Study, public: Path) -> None:
+    """Whoever reads the approval later sees by which limits the files passed."""
+    study.thresholds = {
+        "match_risk_pass": 98.7613,
+        "table_deviation_pass": 99.4711,
+        "smallest_pattern": 0,
+        "codebook_required": False,
+    }
+    study.seal()
+    us.release(study.folder, public, APPROVAL)
+    kept = json.loads((study.internal / "approvals.json").read_text())[0]
+    assert kept["thresholds"] == study.thresholds
+    assert kept["thresholds"]["codebook_required"] is False
+    assert kept["convergence_targets"] == {"rhat": 1.05, "ess": 100.0}
+    for word in ("98.7613", "99.4711", "_pass", "smallest_pattern", "codebook_required"):
+        assert places(public, word) == []
 
 
 def test_there_is_no_seed_and_no_release_is_repeated(study: Study, tmp_path: Path) -> None:
@@ -249,7 +267,7 @@ def test_shares_come_from_the_rounded_count() -> None:
         assert count(exact, 240) == "about 15 (6.2\u00a0%)"
 
 
-def test_rates_ratios_places() -> None:
+def test_rates_and_ratios() -> None:
     assert [percent(one) for one in (None, 0.0, 0.04, 0.48, 0.96, 1.0)] == [
         NOT_SHOWN,
         "below 5\u00a0%",
@@ -264,12 +282,6 @@ def test_rates_ratios_places() -> None:
         "1.4",
         "0.012",
         "120",
-    ]
-    assert place(31.7319, 12.3456, 61.2345) == "40\u00a0%"
-    assert place(1.0, 2.0, 2.0) == place(5.0, 6.0, 6.5) == NOT_SHOWN
-    assert [place(one, 10.0, 20.0) for one in (-99, 10, 20, 99)] == [
-        *["Min or below"] * 2,
-        *["Max or above"] * 2,
     ]
     assert [rounded(value) for value in (96, 99, 149, 151, 999)] == [95, 100, 150, 150, 1000]
 

@@ -256,17 +256,41 @@ def test_unknown_synthesizer(study: Study, public: Path) -> None:
     assert 'nearest: "dpmpm"' in text
 
 
-def test_nothing_recommended(study: Study, public: Path) -> None:
-    """With one synthesizer the question is which verdict it has; with two it must be named."""
+def add_second(study: Study, *, converged: bool = True) -> None:
+    """Put a second synthesizer into a sealed study, and recommend neither."""
     findings = json.loads((study.internal / "findings.json").read_text())
-    second = findings["synthesizers"][0] | {"name": "second"}
-    findings["synthesizers"].append(second)
+    first = findings["synthesizers"][0]
+    chains = first["convergence"] | {"converged": converged}
+    findings["synthesizers"].append(first | {"name": "second", "convergence": chains})
     content = json.dumps(findings).encode()
     study.reseal("findings.json", content)
     verdict = study.verdict(digest(content)) | {"recommended": None}
     study.reseal("verdict.json", json.dumps(verdict).encode())
+
+
+def test_nothing_recommended(study: Study, public: Path) -> None:
+    """With one synthesizer the question is which verdict it has; with two it must be named."""
+    add_second(study)
     refused(study, public, SettingError, "the verdict recommends none")
     us.release(study.folder, public, APPROVAL, synthesizer="dpmpm")
+
+
+@pytest.mark.parametrize("converged", [(False, False), (True, False), (False, True)])
+def test_nothing_recommended_because_all_fail(
+    study: Study, public: Path, command: Command, converged: tuple[bool, bool]
+) -> None:
+    """Not the missing name is at fault: the exit code is that of the run, 3 or 1."""
+    study.outcome, study.converged = "fail", converged[0]
+    add_second(study.seal(), converged=converged[1])
+    kind, code = (
+        (ReleaseRefused, ExitCode.DO_NOT_RELEASE)
+        if any(converged)
+        else (NotConvergedError, ExitCode.NOT_CONVERGED)
+    )
+    text = refused(study, public, kind, "at least one of")
+    assert '"dpmpm", "second"' in text
+    asked = ["release", str(study.folder), "--to", str(public), "--approve", APPROVAL]
+    assert command(*asked).code == code
 
 
 def test_files_of_a_second_run_need_a_reason(study: Study, public: Path) -> None:

@@ -85,6 +85,19 @@ def test_same_bytes_for_one_and_two_threads(data: us.Microdata, variant: Any) ->
     assert bytes_of(one) != bytes_of(other)
 
 
+def test_same_bytes_twice_and_with_two_threads_on_the_bundled_data() -> None:
+    """At the size of the paper's table, where work is split otherwise than on small data."""
+    data, settings = us.load_ce_like(), us.DPAreal()
+    options = {"draws": 4, "warmup": 2, "chains": 2, "seed": 5}
+    fits = [quiet_fit(settings, data, threads=threads, **options) for threads in (1, 1, 2)]
+    drawn = [bytes_of(fit) for fit in fits]
+    assert drawn[0] == drawn[1] == drawn[2]
+    sets = [quiet_sets(fit, m=2, seed=7).codes.tobytes() for fit in fits]
+    assert sets[0] == sets[1] == sets[2]
+    other = quiet_fit(settings, data, threads=2, **{**options, "seed": 6})
+    assert bytes_of(other) != drawn[0]
+
+
 def test_draws_have_named_axes(data: us.Microdata) -> None:
     fit = quiet_fit(us.DPAreal(n_clusters=6), data, seed=1, draws=20)
     posterior = fit.draws["posterior"]

@@ -187,7 +187,8 @@ def record_approval(
     approval : Approval
         Who, when, why.
     facts : dict
-        What was approved: synthesizer, its files, verdict, digest of the manifest, where it went.
+        What was approved: synthesizer, its files, verdict and the limits and targets it was judged
+        by, digest of the manifest, where it went.
     """
     entry = {
         "approved_by": approval.name,

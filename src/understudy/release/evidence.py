@@ -21,7 +21,16 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from understudy.errors import FileError, SettingError, nearest, quoted, quoted_list
+from understudy.errors import (
+    FileError,
+    NotConvergedError,
+    ReleaseRefused,
+    SettingError,
+    UnderstudyError,
+    nearest,
+    quoted,
+    quoted_list,
+)
 from understudy.report.findings import Findings, SynthesizerFindings, VariableFindings
 from understudy.saving import Lock, digest_of
 
@@ -92,6 +101,7 @@ class VerdictRecord(_Record):
     recommended: str | None
     synthesizers: dict[str, OneVerdict]
     findings: str
+    thresholds: dict[str, bool | int | float] = {}
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,11 +128,7 @@ class Evidence:
         if name is None:
             name = self.verdict.recommended or (known[0] if len(known) == 1 else None)
         if name is None:
-            raise SettingError(
-                expected="the name of a synthesizer, since the verdict recommends none",
-                came="none",
-                do=f"choose one of {quoted_list(known)}",
-            )
+            raise self._none_recommended(known)
         for one in self.findings.synthesizers:
             if one.name == name:
                 return one
@@ -130,6 +136,26 @@ class Evidence:
             expected=f"one of the study's synthesizers {quoted_list(known)}",
             came=f"{quoted(name)}{nearest(str(name), known)}",
             do="use a name from the list",
+        )
+
+    def _none_recommended(self, known: list[str]) -> UnderstudyError:
+        """Say why there is nothing to release, by the exit code that the run itself ended with."""
+        if not any(one.convergence.converged for one in self.findings.synthesizers):
+            return NotConvergedError(
+                expected=f"chains that have converged, of at least one of {quoted_list(known)}",
+                came="that those of none have",
+                do="let the study run longer, or choose other synthesizers",
+            )
+        if self.verdict.outcome == "fail":
+            return ReleaseRefused(
+                expected=f"a verdict that allows to release at least one of {quoted_list(known)}",
+                came="fail: do not release",
+                do="read the reasons in the report, change the plan, and run again",
+            )
+        return SettingError(
+            expected="the name of a synthesizer, since the verdict recommends none",
+            came="none",
+            do=f"choose one of {quoted_list(known)}",
         )
 
 

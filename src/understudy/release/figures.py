@@ -11,7 +11,7 @@ import re
 
 from understudy.errors import OutputError
 from understudy.release.files import bare_png
-from understudy.release.summary import LIMIT, MODELS, place_share, rounded
+from understudy.release.summary import LIMIT, MODELS, overlap, place_share, rounded
 from understudy.report.findings import (
     AttributeFindings,
     Findings,
@@ -25,7 +25,6 @@ from understudy.report.findings import (
     Tables,
     UtilityFindings,
 )
-from understudy.report.reasons import level_figure
 
 __all__ = ["blunted", "public_pictures"]
 
@@ -157,10 +156,7 @@ def _risk(findings: Findings, one: SynthesizerFindings) -> RiskFindings:
 
 
 def _place(value: float | None, levels: IntruderFindings | None, measure: str) -> float | None:
-    if levels is None:
-        return None
-    low, high = (level_figure(level, measure) for level in (levels.minimum, levels.maximum))
-    share = place_share(value, low, high)
+    share = place_share(value, levels, measure)
     return None if share is None else float(share)
 
 
@@ -215,7 +211,7 @@ def _regression(found: Regression) -> Regression:
         update={
             "formula": "",
             "coefficients": (),
-            "mean_overlap": two(found.mean_overlap),
+            "mean_overlap": two(overlap(found)),
             "overlap_floor": two(found.overlap_floor),
             "overlap_in_common": None,
             "predictions_original": None,

@@ -150,6 +150,11 @@ def release(
                 "synthesizer": chosen.name,
                 "files": files,
                 "verdict": outcome,
+                "thresholds": evidence.verdict.thresholds,
+                "convergence_targets": {
+                    "rhat": chosen.convergence.rhat_target,
+                    "ess": chosen.convergence.ess_target,
+                },
                 "written_reason": written_reason,
                 "manifest_sha256": sha256((folder / NAME).read_bytes()).hexdigest(),
                 "to": str(target),

@@ -197,7 +197,8 @@ def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Markup]:
         parts.append(
             table(
                 "Regressions: overlap of the confidential file's and the combined intervals, mean "
-                "over coefficients (1: the same; 0 or less: apart)",
+                "over the coefficients that a perfect synthesizer's files have as well (1: the "
+                "same; 0 or less: apart)",
                 ["analysis", "kind", "overlap", "perfect synthesizer"],
                 found.regressions,
             )
@@ -208,7 +209,8 @@ def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Markup]:
 CAPTIONS = {
     "table-deviation.png": "Bars: how far tables of the files lie from the confidential ones. "
     "Line: a perfect synthesizer.",
-    "risk-place.png": "Where each risk lies between the levels Min and Max.",
+    "risk-place.png": "Where risks of one file lie between the levels Min and Max. Risks whose "
+    "levels are too close together for a place are not drawn.",
 }
 
 
@@ -238,9 +240,10 @@ def _risk(release: Release, figures: Mapping[str, bytes]) -> list[Markup]:
             "The figures assume an intruder who knows more than these files tell: the true values "
             "of the named variables and of the synthesized ones, and which row of every file "
             "stands for the person sought; the rows of the released files are mixed, which makes "
-            "it harder. They lie between two levels that belong to the confidential file itself: "
-            "Min, labels drawn blindly (0 %), and Max, labels drawn by a perfect synthesizer "
-            "(100 %). The levels are references and no bounds.",
+            "it harder. Beside them stand two levels that belong to the confidential file itself: "
+            "Min, labels drawn blindly, and Max, labels drawn by a perfect synthesizer. The place "
+            "says where the files lie between the two, from 0 % at Min to 100 % at Max. The levels "
+            "are references and no bounds: a figure can lie beyond either.",
         )
     )
     header = ["measure", "Min", "these files", "Max", "place"]

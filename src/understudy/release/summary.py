@@ -22,22 +22,38 @@ from understudy.report.findings import (
     Findings,
     IdentificationFindings,
     IntruderFindings,
-    Level,
+    Regression,
     Spread,
     SynthesizerFindings,
 )
-from understudy.report.reasons import level_figure, place_between
+from understudy.report.reasons import level_figure, risk_place
 
-__all__ = ["LIMIT", "RULE", "Summary", "count", "percent", "place", "ratio", "summarize"]
+__all__ = [
+    "LIMIT",
+    "RULE",
+    "Summary",
+    "count",
+    "overlap",
+    "percent",
+    "place",
+    "place_share",
+    "ratio",
+    "rounded",
+    "summarize",
+]
 
 LIMIT = 10
+BEYOND_MAX = 105  # what lies above Max, however far, is told and drawn here
 NOT_SHOWN = "not shown"
+TOO_CLOSE = "levels too close"
 FEW = f"fewer than {LIMIT}"
 RULE = (
     f"Counts below {LIMIT}, zero included, are shown as “{FEW}”. Other counts are rounded to the "
     "nearest 5, and from 100 on to two significant digits. Percentages of records are computed "
     f"from the rounded counts. Rates among fewer than {LIMIT} unique matches are not shown. Other "
-    "rates, and places between two levels, are rounded to the nearest 5 %. No figure is given for "
+    "rates, and places between two levels, are rounded to the nearest 5 %. Levels less than one "
+    "record apart, or closer than chance lets one tell, are too close for a place between them; "
+    "what lies above Max is said all the same. No figure is given for "
     "single records, combinations, labels or coefficients, and none that was computed from the "
     "confidential file is given exactly."
 )
@@ -52,6 +68,7 @@ MODEL_SETTINGS = {
     "class_draw": "what a record's class is drawn from",
     "variant": "variant of the model",
 }
+PLAIN_WORDS = {("sampler", "auto"): "collapsed or blocked, chosen by the size of the data"}
 MODELS = {
     "dpmpm": (
         "DPMPM",
@@ -133,26 +150,47 @@ def ratio(value: float | None) -> str:
     return NOT_SHOWN if value is None else _two_digits(value)
 
 
-def place(value: float | None, lowest: float | None, highest: float | None) -> str:
-    """Say where a figure lies between the Min level (0 %) and the Max level (100 %)."""
-    share = place_share(value, lowest, highest)
-    if share is None:
+def place(
+    value: float | None, levels: IntruderFindings | None, measure: str, *, joint: bool = False
+) -> str:
+    """Say where a risk lies between an intruder's levels Min (0 %) and Max (100 %)."""
+    if value is None or levels is None or None in _levels(levels, measure, joint):
         return NOT_SHOWN
+    share = place_share(value, levels, measure, joint=joint)
+    if share is None:
+        return TOO_CLOSE
     if 0 < share < 100:
         return f"{share}\u00a0%"
     return "Min or below" if share <= 0 else "Max or above"
 
 
-def place_share(value: float | None, lowest: float | None, highest: float | None) -> int | None:
+def place_share(
+    value: float | None, levels: IntruderFindings | None, measure: str, *, joint: bool = False
+) -> int | None:
     """Compute the place between two levels in percent, rounded to 5; None where there is none.
 
-    Levels less than one record apart span no range in which a place would mean anything; what lies
-    beyond a level is told as just beyond it.
+    As in the verdict, levels of all files together that differ by no more than chance have no place
+    between them; in public neither have levels less than one record apart. What lies above Max is
+    told even then, since the verdict holds it against the files. What lies beyond a level is told
+    as just beyond it.
     """
-    share = place_between(value, lowest, highest)
-    if share is None or (highest or 0) - (lowest or 0) < 1:
+    low, high = (None, None) if levels is None else _levels(levels, measure, joint)
+    if value is None or levels is None or low is None or high is None:
         return None
-    return 5 * round(20 * min(max(share, -0.05), 1.05))
+    share = risk_place(value, levels, measure, joint)
+    if share is None or high - low < 1:
+        return BEYOND_MAX if value > high else None
+    return 5 * round(20 * min(max(share, -0.05), BEYOND_MAX / 100))
+
+
+def _levels(
+    levels: IntruderFindings, measure: str, joint: bool
+) -> tuple[float | None, float | None]:
+    """Figures of Min and Max."""
+    return (
+        level_figure(levels.minimum, measure, joint),
+        level_figure(levels.maximum, measure, joint),
+    )
 
 
 def _two_digits(value: float) -> str:
@@ -183,7 +221,7 @@ def summarize(findings: Findings, one: SynthesizerFindings) -> Summary:
         model=model,
         model_words=words,
         settings=tuple(
-            (MODEL_SETTINGS[key], value[:80])
+            (MODEL_SETTINGS[key], PLAIN_WORDS.get((key, value), value[:80]))
             for key, value in one.settings.items()
             if key in MODEL_SETTINGS
         ),
@@ -232,11 +270,16 @@ def _regressions(findings: Findings, one: SynthesizerFindings) -> tuple[tuple[st
         (
             found.formula if _plain_formula(found.formula, names) else f"regression {number}",
             found.family if found.family.replace("-", "").isalpha() else "",
-            ratio(found.mean_overlap),
+            ratio(overlap(found)),
             ratio(found.overlap_floor),
         )
         for number, found in enumerate(one.utility.regressions, start=1)
     )
+
+
+def overlap(found: Regression) -> float | None:
+    """Mean overlap as the verdict takes it: over the coefficients that the floor is over."""
+    return found.mean_overlap if found.overlap_in_common is None else found.overlap_in_common
 
 
 def _plain_formula(formula: str, names: set[str]) -> bool:
@@ -266,22 +309,16 @@ def _identification(
     true = _mean(found.measures, "true_match_rate")
     false = _mean(found.measures, "false_match_rate")
     unique = _mean(found.measures, "unique_matches")
-    low = _level(levels.minimum if levels else None, "expected_match_risk")
-    high = _level(levels.maximum if levels else None, "expected_match_risk")
     joint = found.joint.get("expected_match_risk")
-    joint_low = _level(levels.minimum if levels else None, "expected_match_risk", joint=True)
-    joint_high = _level(levels.maximum if levels else None, "expected_match_risk", joint=True)
     matches = None if true is None else true * n_records
     return (
         (
             "expected match risk, one file",
-            *[count(value, n_records) for value in (low, risk, high)],
-            place(risk, low, high),
+            *_placed(risk, levels, "expected_match_risk", n_records),
         ),
         (
             "expected match risk, all files together",
-            *[count(value, n_records) for value in (joint_low, joint, joint_high)],
-            place(joint, joint_low, joint_high),
+            *_placed(joint, levels, "expected_match_risk", n_records, joint=True),
         ),
         ("records matched rightly and uniquely, one file", "", count(matches, n_records), "", ""),
         (
@@ -300,14 +337,10 @@ def _attribute(findings: Findings, one: SynthesizerFindings) -> tuple[tuple[str,
         return ()
     n_records = findings.data.n_records
     levels = findings.intruders[0] if findings.intruders else None
-    low = _level(levels.minimum if levels else None, "attribute_matches")
-    high = _level(levels.maximum if levels else None, "attribute_matches")
-    mean = found.matches.mean
     return (
         (
             "synthetic label is the true one, one file",
-            *[count(value, n_records) for value in (low, mean, high)],
-            place(mean, low, high),
+            *_placed(found.matches.mean, levels, "attribute_matches", n_records),
         ),
         (
             "most frequent label over all files is the true one",
@@ -323,5 +356,15 @@ def _mean(measures: dict[str, Spread], name: str) -> float | None:
     return measures[name].mean if name in measures else None
 
 
-def _level(level: Level | None, name: str, *, joint: bool = False) -> float | None:
-    return None if level is None else level_figure(level, name, joint)
+def _placed(
+    value: float | None,
+    levels: IntruderFindings | None,
+    measure: str,
+    n_records: int,
+    *,
+    joint: bool = False,
+) -> tuple[str, ...]:
+    """Write Min, a risk, Max, and the place of the risk between them."""
+    low, high = (None, None) if levels is None else _levels(levels, measure, joint)
+    counts = [count(one, n_records) for one in (low, value, high)]
+    return (*counts, place(value, levels, measure, joint=joint))
