@@ -251,7 +251,7 @@ unused_levels = "error"
 # [[analyses]]
 # formula = {formula}
 # family = "ordered-logit"              # or "logistic", "linear"
-# train = "auto"                        # records to fit on: 5,000 at most, a number, or "all"
+# train = "auto"                        # records to fit on: 5,000 (of fewer: 4/5), a number, "all"
 
 # The data's own risk levels Min and Max: how often all labels are drawn anew for each.
 [levels]

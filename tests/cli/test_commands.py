@@ -44,6 +44,17 @@ def test_check(command: Command, survey: Path) -> None:
     assert "C001" not in answer.out
 
 
+def test_check_says_where_the_levels_coincide(command: Command, make_file: MakeFile) -> None:
+    """Labels that are spread alike in every pattern: Min is Max, and no place lies between them."""
+    rows = [f"{sex},{town}\n" for sex in "fm" for town in "nsew" for _ in range(5)]
+    told = command("check", make_file("sex,town\n" + "".join(rows)), "--synthesize", "town").out
+    words = " ".join(told.split())
+    assert "Min is not below Max for the expected match risk" in words
+    skewed = [f"{sex},{town}\n" for sex, town in zip("ffffmmmm", "nnnnssss", strict=True)] * 5
+    told = command("check", make_file("sex,town\n" + "".join(skewed)), "--synthesize", "town").out
+    assert "Min is not below Max" not in told
+
+
 def test_check_as_json(command: Command, survey: Path) -> None:
     answer = command("check", survey, "--synthesize", "county", "--known", "gender", "--json")
     told = json.loads(answer.out)

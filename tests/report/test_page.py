@@ -241,3 +241,48 @@ def test_a_page_of_little(found: Findings) -> None:
     html = page(found, judge(found))
     assert "CONFIDENTIAL" in html
     assert Reader(html).all("section")
+
+
+def table_of(html: str, caption: str) -> str:
+    """Cut the table with this caption out of a page."""
+    start = html.index(f"<caption>{caption}")
+    return html[start : html.index("</table>", start)]
+
+
+def test_one_table_has_the_risks_of_all_files_and_what_perfect_sets_reach() -> None:
+    found = making.findings()
+    rows = table_of(page(found, judge(found)), "The study in one table").split("<tr")
+    told = [re.sub(r"<[^>]*>", " ", one.partition(">")[2]).split() for one in rows]
+    (overlap,) = [one for one in told if one[:2] == ["Interval", "overlap"]]
+    assert overlap[-4:] == ["80", "%", "85", "%"]
+    (joint,) = [
+        one
+        for one in told
+        if one[:7] == ["Expected", "match", "risk", "of", "all", "files", "together,"]
+    ]
+    assert joint[-3:] == ["2", "4", "10"]
+    (vote,) = [one for one in told if "vote" in one]
+    assert vote[-3:] == ["10", "21", "40"]
+    (alone,) = [one for one in told if one[2:4] == ["risk,", "known:"]]
+    assert alone[-3:] == ["2.0000", "4.0000", "10.0000"]
+
+
+def test_remarks_about_a_regression_are_made_where_they_hold(html: str) -> None:
+    some = "Terms with many levels are shown by some"
+    every = "No predictions are compared: the model was fitted on all records"
+    assert some in html  # the bundled data have 133 counties
+    few = making.findings([making.synthesizer(regressions=(making.regression(),))])
+    html = page(few, judge(few))
+    assert some not in html
+    assert every not in html
+    whole = making.regression().model_copy(update={"train": 100})
+    found = making.findings([making.synthesizer(regressions=(whole,))])
+    assert every in page(found, judge(found))
+
+
+def test_legends_show_the_original_as_it_is_drawn(html: str) -> None:
+    """As a line beside intervals, as an area in the panels."""
+    block = '<rect width="26" height="10" fill="var(--original)"'
+    assert html.count(block) == 1
+    assert html.index(block) > html.index('id="within"')
+    assert '<path d="M0 5H26" stroke="var(--original)"' in html

@@ -28,7 +28,7 @@ from understudy.utility.ordered_logit import (
     category_probabilities,
     fit_ordered_logit,
 )
-from understudy.utility.regression import wasserstein
+from understudy.utility.regression import _usual_train, wasserstein
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -123,7 +123,9 @@ def test_a_linear_fit_without_residual_is_called_exact(scale: int) -> None:
     near = [str(scale * (worth[one] + worth[other])) for one, other in zip(x, z, strict=True)]
     near[0] = str(int(near[0]) + 1)
     rough = data_from({"x": x, "z": z, "y": near}, ["x"])
-    found = us.regression_utility(rough, [rough.frame()] * 2, "y ~ x + z", "linear", repeats=1)
+    found = us.regression_utility(
+        rough, [rough.frame()] * 2, "y ~ x + z", "linear", train=None, repeats=1
+    )
     assert found.per_set["status"].to_list() == ["estimated"] * 6
 
 
@@ -333,15 +335,24 @@ def test_overlaps_are_compared_where_both_have_one() -> None:
     assert found.overlap_in_common == pytest.approx(both["overlap"].mean())
 
 
-def test_few_records_are_all_used_unless_told_otherwise() -> None:
+def test_of_few_records_a_fifth_is_held_out_unless_told_otherwise() -> None:
     data = survey(7, 200)
     same = [data.frame()] * 2
-    found = us.regression_utility(data, same, "income ~ sex", repeats=1)
+    found = us.regression_utility(data, same, "income ~ sex", repeats=1, seed=1)
+    assert found.train == 160
+    assert found.predictions.filter(pl.col("source") == "original").height == 40
+    assert found.distance is not None
+    found = us.regression_utility(data, same, "income ~ sex", train=None, repeats=1)
     assert found.train == 200
     assert found.predictions.height == 0
     number: Any = np.int64(150)
     found = us.regression_utility(data, same, "income ~ sex", train=number, repeats=number // 75)
     assert found.train == 150
+
+
+@pytest.mark.parametrize(("records", "train"), [(4, None), (5, 4), (5000, 4000), (5001, 5000)])
+def test_usual_number_of_training_records(records: int, train: int | None) -> None:
+    assert _usual_train(records) == train
 
 
 def test_one_set_has_estimates_but_no_combined_interval() -> None:

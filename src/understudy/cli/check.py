@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from understudy.cli.levels import level_rows, risk_levels
+from understudy.cli.levels import level_rows, risk_levels, void_scales
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import in_bytes, paragraph, reading_progress, say, say_json, table
 from understudy.errors import ExitCode, quoted
@@ -164,6 +164,8 @@ def _show_levels(levels: Mapping[str, tuple[float, float]]) -> None:
     if levels:
         say("Risk levels of the data themselves, whatever the synthesizer (exact)")
         say(table(("", "Min", "Max"), level_rows(levels)))
+        for words in void_scales(levels):
+            say(paragraph(words, "  ", "  "))
         say()
 
 

@@ -11,9 +11,10 @@ from understudy.microdata.table import Microdata
 from understudy.microdata.warning_signs import table_bytes
 from understudy.risk.expected import expected_risk
 
-__all__ = ["level_rows", "risk_levels"]
+__all__ = ["level_rows", "risk_levels", "void_scales"]
 
 LARGEST_TABLE = 1 << 30
+ROUNDING = 1e-9
 
 
 def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, float]]:
@@ -47,6 +48,16 @@ def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, fl
             high.expected_match_risk,
         ),
     }
+
+
+def void_scales(levels: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Say of which measures Min is not below Max, so that no place between them can be told."""
+    return [
+        f"Min is not below Max for the {name}: a place between them says nothing, and the figure "
+        "is only compared with Max."
+        for name, (low, high) in levels.items()
+        if high <= low * (1 + ROUNDING)
+    ]
 
 
 def level_rows(levels: Mapping[str, tuple[float, float]]) -> list[tuple[str, str, str]]:

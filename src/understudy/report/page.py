@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.report.findings import Findings, SynthesizerFindings
+from understudy.report.findings import Findings, IntruderFindings, Spread, SynthesizerFindings
 from understudy.report.reasons import level_figure, table_ratios
 from understudy.report.sections.bearers import bearers_section
 from understudy.report.sections.fits import convergence_section, settings_section
@@ -21,6 +21,7 @@ from understudy.report.sections.map import map_section
 from understudy.report.sections.risk import (
     attribute_section,
     identification_section,
+    identified,
     joint_section,
 )
 from understudy.report.sections.utility import regression_section, tables_section, unconverged
@@ -135,24 +136,26 @@ def _overview(findings: Findings, verdict: Verdict) -> Table:
     rows += _utility_rows(every)
     for intruder in findings.intruders:
         known = ", ".join(map(shown, intruder.known))
-        row = [text_cell(f"Expected match risk, known: {known}")]
-        row.append(number_cell(level_figure(intruder.minimum, "expected_match_risk")))
-        for one in every:
-            spread = next(
-                (
-                    two.measures["expected_match_risk"]
-                    for two in one.risk.identification
-                    if two.known == intruder.known
-                ),
-                None,
+        found = [identified(one, intruder) for one in every]
+        rows.append(
+            _risk_row(
+                f"Expected match risk, known: {known}",
+                intruder,
+                "expected_match_risk",
+                [two.measures["expected_match_risk"] if two else None for two in found],
             )
-            row.append(
-                Cell("–") if spread is None else number_cell(spread.mean, spread.standard_error)
+        )
+        rows.append(
+            _risk_row(
+                f"Expected match risk of all files together, known: {known}",
+                intruder,
+                "expected_match_risk",
+                [two.joint.get("expected_match_risk") if two else None for two in found],
+                joint=True,
             )
-        row.append(number_cell(level_figure(intruder.maximum, "expected_match_risk")))
-        rows.append(row)
+        )
     if findings.intruders:
-        rows.append(_attribute_row(findings))
+        rows += _attribute_rows(findings)
     return Table(
         "The study in one table",
         columns,
@@ -179,23 +182,39 @@ def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell]]:
             percent_cell(next((value for value in found if value is not None), None))
             for found in overlaps
         ]
-        rows.append([text_cell("Interval overlap of the regression"), Cell(""), *cells, Cell("")])
+        floors = [found.overlap_floor for one in every for found in one.utility.regressions]
+        best = percent_cell(next((value for value in floors if value is not None), None))
+        rows.append([text_cell("Interval overlap of the regression"), Cell(""), *cells, best])
     return rows
 
 
-def _attribute_row(findings: Findings) -> list[Cell]:
-    levels = findings.intruders[0]
-    cells = []
-    for one in findings.synthesizers:
-        found = one.risk.attribute
-        cells.append(
-            Cell("–")
-            if found is None
-            else number_cell(found.matches.mean, found.matches.standard_error)
-        )
+def _risk_row(
+    words: str,
+    intruder: IntruderFindings,
+    measure: str,
+    found: Sequence[Spread | float | None],
+    joint: bool = False,
+) -> list[Cell]:
+    """One risk between its levels, all with as many digits."""
+    errors = [one.standard_error for one in found if isinstance(one, Spread)]
+    error = min((one for one in errors if one), default=None)
+    low = level_figure(intruder.minimum, measure, joint)
+    high = level_figure(intruder.maximum, measure, joint)
+    figures = [one.mean if isinstance(one, Spread) else one for one in found]
+    return [text_cell(words), *(number_cell(one, error) for one in (low, *figures, high))]
+
+
+def _attribute_rows(findings: Findings) -> list[list[Cell]]:
+    levels = findings.intruders[0]  # the label's levels are the same for all
+    found = [one.risk.attribute for one in findings.synthesizers]
+    words, measure = "Records whose label is the true one", "attribute_matches"
     return [
-        text_cell("Records whose label is the true one"),
-        number_cell(level_figure(levels.minimum, "attribute_matches")),
-        *cells,
-        number_cell(level_figure(levels.maximum, "attribute_matches")),
+        _risk_row(words, levels, measure, [one.matches if one else None for one in found]),
+        _risk_row(
+            f"{words}, by vote over all files",
+            levels,
+            measure,
+            [one.joint_matches if one else None for one in found],
+            joint=True,
+        ),
     ]

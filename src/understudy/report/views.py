@@ -9,6 +9,7 @@ from typing import Any
 from understudy.report.words import figure, percent, short, shown, whole
 
 __all__ = [
+    "AREA",
     "Block",
     "Cell",
     "Column",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 LONGEST = 28
+AREA = "area"  # in a legend: drawn as an area and not as a line
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Panels:
 
     sorts: Sequence[tuple[str, str]]
     panels: Sequence[Panel]
-    legend: Sequence[tuple[str, str, str]]  # words, colour of the page, dashes
+    legend: Sequence[tuple[str, str, str]]  # words, colour of the page, dashes or AREA
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Block:
     figures: Sequence[Figure] = ()
     panels: Panels | None = None
     tables: Sequence[Table] = ()
-    legend: Sequence[tuple[str, str, str]] = ()  # words, colour of the page, dashes
+    legend: Sequence[tuple[str, str, str]] = ()  # words, colour of the page, dashes or AREA
     remarks: Sequence[str] = ()
     affected: Sequence[str] = ()  # synthesizers in it that have not converged
 

@@ -37,6 +37,7 @@ Numbers = NDArray[np.float64]
 FAMILIES = ("ordered-logit", "logistic", "linear")
 MOST_SHOWN = 12
 USUAL_TRAIN = 5000  # as in the paper
+HELD_OUT = 5  # where there are fewer records, one of so many is held out
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -144,8 +145,8 @@ def regression_utility(
         levels that are numbers as numbers, others by their place, from 1.
     train : int or "auto", optional
         Records drawn at random to fit on, the same in the original and every set; the others are
-        predicted. "auto" is 5,000 where there are more records than that, else all of them. None
-        fits on all records and predicts none.
+        predicted. "auto" is 5,000 where there are more records than that, else four fifths of
+        them, so that a fifth is left to predict. None fits on all records and predicts none.
     seed : int, optional
         Makes the draw of records and the noise floor repeatable.
     reference : mapping of str to str, or "largest", optional
@@ -375,7 +376,7 @@ def _split(
     """Records to fit on and records to predict, each in the order of the data."""
     everything = np.arange(data.n_records)
     if isinstance(train, str) and train == "auto":
-        train = USUAL_TRAIN if data.n_records > USUAL_TRAIN else None
+        train = _usual_train(data.n_records)
     if train is None:
         return everything, everything[:0]
     number = as_whole(train)
@@ -387,6 +388,14 @@ def _split(
         )
     order = stream(seed, "utility", "regression", "train").permutation(data.n_records)
     return np.sort(order[:number]), np.sort(order[number:])
+
+
+def _usual_train(n_records: int) -> int | None:
+    """Records to fit on where nobody says: 5,000, or of fewer records four fifths."""
+    if n_records > USUAL_TRAIN:
+        return USUAL_TRAIN
+    held = n_records // HELD_OUT
+    return n_records - held if held else None
 
 
 def _codes(

@@ -35,6 +35,7 @@ FOREST_REMARK = (
     "Terms with many levels are shown by some of their coefficients, from the least to the largest "
     "overlap; the tables have the others."
 )
+NO_PREDICTIONS = "No predictions are compared: the model was fitted on all records."
 
 
 def unconverged(findings: Findings) -> list[str]:
@@ -219,6 +220,8 @@ def _regression_blocks(findings: Findings, place: int) -> list[Block]:
         if len(one.utility.regressions) > place
     ]
     response = first.formula.split("~", 1)[0].strip()
+    chosen = chosen_coefficients(drawn)
+    estimated = sum(one.original is not None for one in first.coefficients)
     predictions = predictions_svg(drawn, f"predictions-{place}", response)
     blocks = []
     if predictions is not None:
@@ -241,8 +244,11 @@ def _regression_blocks(findings: Findings, place: int) -> list[Block]:
             reading="An interval from the synthetic sets should lie where the original's lies. "
             "The overlap is the mean share of either interval that both have in common: 100 % "
             "where they agree, 0 % where they are apart.",
-            figures=_forests(drawn, f"forest-{place}"),
-            remarks=[FOREST_REMARK],
+            figures=_forests(drawn, chosen, f"forest-{place}"),
+            remarks=[
+                *([FOREST_REMARK] if len(chosen) < estimated else []),
+                *([NO_PREDICTIONS] if first.train >= findings.data.n_records else []),
+            ],
             legend=[
                 ("original", "original", ""),
                 *((one.title, one.variable, "") for one, _ in drawn),
@@ -256,9 +262,8 @@ def _regression_blocks(findings: Findings, place: int) -> list[Block]:
     ]
 
 
-def _forests(drawn: list[tuple[Look, Regression]], name: str) -> list[Figure]:
+def _forests(drawn: list[tuple[Look, Regression]], chosen: list[str], name: str) -> list[Figure]:
     """Draw the chosen coefficients in columns of even length, all on one scale."""
-    chosen = chosen_coefficients(drawn)
     if not chosen:
         return []
     number = max(1, -(-len(chosen) // FOREST_ROWS))

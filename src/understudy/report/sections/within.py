@@ -9,6 +9,7 @@ from understudy.report.figures.patterns import distances_svg, panel_svg, svg_das
 from understudy.report.findings import Findings, PatternShares
 from understudy.report.sections.utility import unconverged
 from understudy.report.views import (
+    AREA,
     Block,
     Column,
     Figure,
@@ -96,7 +97,7 @@ def _panel_block(findings: Findings, styles: list[Look], small: int) -> Block:
                 "the largest, and those farthest above their noise floor",
             )
         ),
-        panels=Panels(SORTS, panels, [("original", "original", ""), *map(_key, styles)]),
+        panels=Panels(SORTS, panels, [("original", "original", AREA), *map(_key, styles)]),
         affected=unconverged(findings),
     )
 
