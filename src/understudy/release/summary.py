@@ -239,7 +239,7 @@ def summarize(findings: Findings, one: SynthesizerFindings) -> Summary:
 
 def _convergence(one: SynthesizerFindings) -> tuple[tuple[str, str], ...]:
     chains = one.convergence
-    worst = max((row.rhat for row in chains.quantities if row.rhat is not None), default=None)
+    worst = chains.worst_rhat
     return (
         ("chains, started far apart", f"{chains.chains}"),
         ("kept draws of each", f"{chains.draws:,}"),
