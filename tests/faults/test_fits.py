@@ -18,7 +18,7 @@ from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
 from understudy.synthesis import chains
 
-KILLS = 50  # at random instants, for each sampler
+KILLS = 17  # at random instants, for each of three samplers: 51 in all
 MODELS: dict[str, us.DPMPM | us.DPAreal] = {
     "collapsed": us.DPMPM(sampler="collapsed", n_classes=3),
     "blocked": us.DPMPM(sampler="blocked", n_classes=3),
