@@ -320,9 +320,9 @@ MUTANTS = [
     ),
     Mutant(
         "checkpoints: digests not compared",
-        "synthesis/checkpoints.py",
-        "!= digest:\n            return None",
-        "== 0:\n            return None",
+        "saving.py",
+        "return content if digest_of(content) == digest else None",
+        "return content if digest_of(content) else None",
         SAVED,
         "flipped or truncated",
     ),

@@ -249,3 +249,10 @@ def test_no_file_names_this_machine() -> None:
             continue
         text = path.read_text(encoding="utf-8").replace("--no-emit-index" + "-url", "")
         assert not [word for word in banned if word in text], path.name
+
+
+def test_the_places_of_planted_bugs_exist() -> None:
+    from tests.mutants import MUTANTS
+
+    gone = [one.what for one in MUTANTS if one.old not in (SOURCE / one.file).read_text("utf-8")]
+    assert gone == []
