@@ -84,11 +84,10 @@ class Study:
     Examples
     --------
     >>> import understudy as us
-    >>> study = us.Study("plan.toml").run("out")  # doctest: +SKIP
-    >>> study.verdict.outcome  # doctest: +SKIP
-    'review'
-    >>> study.report()  # doctest: +SKIP
-    PosixPath('out/internal/report.html')
+    >>> us.Study({"data": {"file": "bundled:ce-like", "synthesize": ["county"]}, "title": "Trial"})
+    Study("Trial", not run yet)
+
+    ``us.Study("plan.toml").run("out")`` runs it; the result has ``verdict`` and ``report()``.
     """
 
     def __init__(

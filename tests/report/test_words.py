@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.report.words import figure, percent, short, shown, whole
+from understudy.report.words import figure, percent, rhat_figure, short, shown, whole
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,9 @@ def test_names() -> None:
     assert shown("a\u202eb\n") == "a\\u202eb\\n"
     assert short("x" * 300) == "x" * 23 + "…"
     assert short("plain") == "plain"
+
+
+def test_rhats_have_three_places_on_both_sides_of_one() -> None:
+    assert [rhat_figure(one) for one in (0.99996, 1.00004, 0.9987, 1.2, None)] == [
+        "1.000", "1.000", "0.999", "1.200", "undefined",
+    ]  # fmt: skip

@@ -23,7 +23,7 @@ from understudy.report.findings import (
     SynthesizerFindings,
 )
 from understudy.report.thresholds import Thresholds
-from understudy.report.words import figure, percent
+from understudy.report.words import figure, percent, rhat_figure
 
 __all__ = [
     "Outcome",
@@ -252,7 +252,7 @@ class _Speaker:
         found = self.one.convergence
         if found.converged:
             words = (
-                f"The chains have converged: R-hat is at most {figure(found.worst_rhat, digits=4)} "
+                f"The chains have converged: R-hat is at most {rhat_figure(found.worst_rhat)} "
                 f"(asked: below {figure(found.rhat_target)}) and the least effective sample size "
                 f"is {figure(found.least_ess)} (asked: at least {figure(found.ess_target)})."
                 if found.worst_rhat is not None
@@ -266,7 +266,7 @@ class _Speaker:
                 f"{found.n_failed:,} of {found.n_judged:,} quantities miss a target (R-hat below "
                 f"{figure(found.rhat_target)}, effective sample size at least "
                 f"{figure(found.ess_target)}); the worst R-hat is "
-                f"{figure(found.worst_rhat, digits=4)}, the least effective sample size "
+                f"{rhat_figure(found.worst_rhat)}, the least effective sample size "
                 f"{figure(found.least_ess)}. Run more draws, with at least two chains."
             )
         return self.reason(NOT_CONVERGED, outcome, words, found.worst_rhat, found.rhat_target)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from understudy.report.words import figure, percent, short, shown, whole
+from understudy.report.words import figure, percent, rhat_figure, short, shown, whole
 
 __all__ = [
     "AREA",
@@ -21,6 +21,7 @@ __all__ = [
     "name_cell",
     "number_cell",
     "percent_cell",
+    "rhat_cell",
     "text_cell",
     "yes_cell",
 ]
@@ -139,6 +140,11 @@ def number_cell(
         else figure(value, error, digits)
     )
     return Cell(text, sort=value)
+
+
+def rhat_cell(rhat: float | None) -> Cell:
+    """A cell with an R-hat."""
+    return Cell("–", sort=float("-inf")) if rhat is None else Cell(rhat_figure(rhat), sort=rhat)
 
 
 def percent_cell(share: float | None) -> Cell:

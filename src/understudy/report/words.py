@@ -11,11 +11,16 @@ import math
 
 from understudy.errors import visible
 
-__all__ = ["figure", "percent", "short", "shown", "whole"]
+__all__ = ["figure", "percent", "rhat_figure", "short", "shown", "whole"]
 
 UNDEFINED = "undefined"
 DIGITS = 3
 MOST_PLACES = 5
+
+
+def rhat_figure(value: float | None) -> str:
+    """Write an R-hat: always to three places, the size of what is judged about it."""
+    return UNDEFINED if value is None else f"{value:.3f}"
 
 
 def figure(value: float | None, error: float | None = None, digits: int = DIGITS) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from understudy.report.figures.canvas import LIGHT, Look, drawing, svg_of
 from understudy.report.findings import Convergence, Trace
-from understudy.report.words import figure
+from understudy.report.words import figure, rhat_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,5 +120,5 @@ def rhat_svg(found: Convergence, look: Look, name: str) -> str | None:
             "R-hat of the label probabilities",
             f"{below:,.0f} of {sum(rhats.counts):,.0f} label probabilities lie below the target of "
             f"{figure(found.rhat_target)}; the worst of everything judged is "
-            f"{figure(found.worst_rhat, digits=4)}.",
+            f"{rhat_figure(found.worst_rhat)}.",
         )

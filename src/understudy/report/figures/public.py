@@ -55,7 +55,7 @@ def public_figures(findings: Findings, name: str) -> dict[str, bytes]:
     drawn = {}
     n_orders = len(chosen[0].utility.tables.orders)
     with drawing(width=5.2, height=0.9 + 0.34 * n_orders) as (canvas, (axes,)):
-        draw_deviations(axes, alone, styles)
+        draw_deviations(axes, alone, styles, digits=2)  # as rounded for the public
         drawn["table-deviation.png"] = _png(canvas)
     rows = [row for row in risk_places(alone, styles) if row.places[0][1] is not None]
     if rows:

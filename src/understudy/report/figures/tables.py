@@ -32,8 +32,8 @@ def _n_bars(findings: Findings) -> int:
     return sum(len(one.utility.tables.orders) for one in findings.synthesizers)
 
 
-def draw_deviations(axes: Axes, findings: Findings, looks: list[Look]) -> str:
-    """Draw bars into axes; return what they show, in words."""
+def draw_deviations(axes: Axes, findings: Findings, looks: list[Look], digits: int = 3) -> str:
+    """Draw bars into axes, to so many digits; return what they show, in words."""
     orders = sorted({order for one in findings.synthesizers for order in one.utility.tables.orders})
     place, ticks, said, most = 0.0, [], [], 0.0
     for order in orders:
@@ -49,10 +49,12 @@ def draw_deviations(axes: Axes, findings: Findings, looks: list[Look]) -> str:
             axes.plot(
                 [floor, floor], [place - 0.46, place + 0.46], color=LIGHT["max"], linewidth=2.2
             )
-            axes.annotate(f"{look.title} {figure(mean)}", (max(mean, floor), place), xytext=(5, 0),
+            label = f"{look.title} {figure(mean, digits=digits)}"
+            axes.annotate(label, (max(mean, floor), place), xytext=(5, 0),
                           textcoords="offset points", va="center")  # fmt: skip
             said.append(
-                f"{look.title}, {order}-way: {figure(mean)} against a floor of {figure(floor)}"
+                f"{look.title}, {order}-way: {figure(mean, digits=digits)} against "
+                f"a floor of {figure(floor, digits=digits)}"
             )
             most = max(most, mean, floor)
             place += 1

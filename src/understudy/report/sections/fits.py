@@ -15,6 +15,7 @@ from understudy.report.views import (
     Table,
     name_cell,
     number_cell,
+    rhat_cell,
     text_cell,
     yes_cell,
 )
@@ -69,7 +70,7 @@ def _convergence_block(one: SynthesizerFindings, look: Look, key: str, first: bo
                 rows=[
                     [
                         text_cell(row.quantity.replace("_", " ")),
-                        number_cell(row.rhat, digits=4),
+                        rhat_cell(row.rhat),
                         number_cell(None if row.ess_bulk is None else round(row.ess_bulk)),
                         number_cell(None if row.ess_tail is None else round(row.ess_tail)),
                         yes_cell(row.converged),
