@@ -41,10 +41,8 @@ def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[st
         ]  # fmt: skip
         return {
             "converged": key != "script",
-            "quantities": 10,
-            "failed": 2,
-            "worst_rhat": 1.02,
-            "least_ess": 99.0,
+            "labels": {"quantities": 10, "failed": 0, "worst_rhat": 1.002, "least_ess": 890.0},
+            "rest": {"quantities": 4, "failed": 2, "worst_rhat": 1.02, "least_ess": 99.0},
             "classes": [3.0, 9.0],
             "contenders": {
                 one.key: {"values": values(number), "shuffled": values(number), "regression": rows}
@@ -114,11 +112,25 @@ def test_the_page_tells_all() -> None:
     for printed in ("17.105", "0.851", "[-0.546, -0.027]"):
         assert printed in page
         assert printed in text
-    assert "NO: 2 of 10" in page
+    assert "NO: 2 of 4" in page
     assert "hypothesis" in page
     assert "<svg></svg>" in page
     assert "](figures/one.svg)" in text
     assert "QUICK" not in page
+
+
+def test_the_conclusion_says_which_signs_are_found_again() -> None:
+    results = invented(3)
+    for number, one in enumerate(results["populations"]):
+        values = one["fits"]["text"]["contenders"]["text"]["values"]
+        for measure in ("expected_match_risk gender", "expected_match_risk gender, age"):
+            values[measure] = [50.0]  # above the DPMPM's everywhere; printed below
+        values["attribute_matches"] = [0.1]  # below it everywhere, as printed
+        values["deviation 1"] = [50.0 if number else 0.1]
+    page = " ".join(as_html("T", page_blocks(results)).split())
+    assert "in every population, for: attribute matches." in page
+    assert "for: expected match risk, gender known; expected match risk, gender and age" in page
+    assert "nothing follows, on: one-way deviation / 100;" in page
 
 
 def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:

@@ -122,7 +122,7 @@ class Scale:
 
 _USUAL: dict[str, int] = {}  # the models' own defaults
 _SHORTER_DPMPM = {"warmup": 2500, "draws": 500, "thin": 10}
-_SHORTER_AREAL = {"warmup": 1000, "draws": 300, "thin": 6}
+_SHORTER_AREAL = {"warmup": 800, "draws": 300, "thin": 6}
 _QUICK_DPMPM = {"warmup": 1000, "draws": 200, "thin": 8}
 _QUICK_AREAL = {"warmup": 200, "draws": 100, "thin": 4}
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.reproduction.blocks import Block, Drawing, Heading, Table, Text
 from understudy.reproduction.comparison import Beside, compare_all, mean_of
@@ -312,6 +313,7 @@ def _conclusion(results: dict[str, Any]) -> list[Block]:
     if "collapsed" not in fits or "text" not in fits:
         return []
     rows = []
+    found: dict[str, list[str]] = {"same": [], "opposite": [], "open": []}
     for measure, words in (
         (GENDER, "expected match risk, gender known"),
         (GENDER_AGE, "expected match risk, gender and age known"),
@@ -331,10 +333,12 @@ def _conclusion(results: dict[str, Any]) -> list[Block]:
         ]
         difference = np.array([areal - dpmpm for dpmpm, areal in pairs if areal and dpmpm])
         higher = int((difference > 0).sum())
+        printed = _sign(_printed(measure, "DPMPM"), _printed(measure, "DP-areal"))
+        found[_against(printed, difference)].append(words)
         rows.append(
             (
                 words,
-                _sign(_printed(measure, "DPMPM"), _printed(measure, "DP-areal")),
+                printed,
                 f"{difference[0]:+.2f}",
                 f"{difference.min():+.2f} to {difference.max():+.2f}",
                 f"{higher} of {difference.size}",
@@ -355,6 +359,14 @@ def _conclusion(results: dict[str, Any]) -> list[Block]:
             ("measure", "paper", "bundled", "all populations", "DP-areal higher in"),
             tuple(rows),
         ),
+        Text(
+            f"""
+            In words. The difference has the sign that the paper prints, in every population, for:
+            {"; ".join(found["same"]) or "nothing"}. It has the opposite sign, in every population,
+            for: {"; ".join(found["opposite"]) or "nothing"}. The populations disagree, so that
+            nothing follows, on: {"; ".join(found["open"]) or "nothing"}.
+            """
+        ),
     ]
 
 
@@ -362,31 +374,43 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
     rows = []
     for number, one in enumerate(results["populations"]):
         for key, fit in one["fits"].items():
-            rows.append(
-                (
-                    f"{number}",
-                    FITS[key].title,
-                    "yes" if fit["converged"] else f"NO: {fit['failed']} of {fit['quantities']}",
-                    f"{fit['worst_rhat']:.3f}",
-                    f"{fit['least_ess']:,.0f}",
-                )
-            )
+            cells = [cell for part in (fit["labels"], fit["rest"]) for cell in _judged(part)]
+            rows.append((f"{number}", FITS[key].title, *cells))
     return [
         Heading("Have the chains converged?"),
         Text(
             """
-            R-hat below 1.01 and effective sample sizes of at least 400 for every label-free
-            quantity, all label probabilities included. Population 0 is the bundled one. Where
-            it says NO, figures from that fit are not to be relied on to their last digit.
+            Asked for are an R-hat below 1.01 and effective sample sizes of at least 400.
+            Synthetic sets are drawn from the label probabilities, so every one of them is
+            judged; the rest are the numbers of classes or clusters in use, the concentration,
+            the precision of log rates and the log-likelihood, which move more slowly. Where
+            label probabilities say NO, figures from that fit are not to be relied on to their last
+            digit; where only the rest says NO, neither is what this page says of class counts.
+            Population 0 is the bundled one; the others have shorter chains.
             """
         ),
         Table(
             "Every fit behind this page",
-            ("population", "fit", "converged", "worst R-hat", "least bulk ESS"),
+            (
+                "population",
+                "fit",
+                "label probabilities converged",
+                "worst R-hat",
+                "least bulk ESS",
+                "rest converged",
+                "its worst R-hat",
+                "its least bulk ESS",
+            ),
             tuple(rows),
             numbers=3,
         ),
     ]
+
+
+def _judged(part: dict[str, Any]) -> tuple[str, str, str]:
+    """Say whether all quantities of a part have converged, and the worst R-hat and ESS."""
+    passed = f"NO: {part['failed']} of {part['quantities']}" if part["failed"] else "yes"
+    return passed, f"{part['worst_rhat']:.3f}", f"{part['least_ess']:,.0f}"
 
 
 def _figures(drawings: Sequence[Drawing]) -> list[Block]:
@@ -398,6 +422,12 @@ def _figures(drawings: Sequence[Drawing]) -> list[Block]:
 def _printed(measure: str, column: str) -> str:
     found = [one.printed for one in PUBLISHED if (one.measure, one.column) == (measure, column)]
     return found[0] if found else ""
+
+
+def _against(printed: str, difference: NDArray[np.float64]) -> str:
+    """Tell whether the differences of all populations have the printed sign, or the opposite."""
+    along = difference * float(printed)  # (population,)
+    return "same" if (along > 0).all() else "opposite" if (along < 0).all() else "open"
 
 
 def _sign(dpmpm: str, areal: str) -> str:

@@ -173,18 +173,26 @@ def _fitted(
 
 
 def _convergence(fit: Any) -> dict[str, Any]:
+    """Judge a fit: its label probabilities, from which sets are drawn, apart from the rest."""
     table = fit.diagnostics(most_cells=None)
+    labels = pl.col("quantity").str.starts_with("label_probability")
+    parts = {"labels": table.filter(labels), "rest": table.filter(~labels)}
     occupied = fit.draws["posterior"].get("occupied_classes")
     classes = None
     if occupied is not None:
         classes = [float(edge) for edge in np.quantile(np.asarray(occupied), [0.025, 0.975])]
     return {
         "converged": bool(table["converged"].all()),
-        "quantities": table.height,
-        "failed": int((~table["converged"]).sum()),
-        "worst_rhat": table["rhat"].max(),
-        "least_ess": table["ess_bulk"].min(),
         "classes": classes,
+        **{
+            name: {
+                "quantities": part.height,
+                "failed": int((~part["converged"]).sum()),
+                "worst_rhat": part["rhat"].max(),
+                "least_ess": part["ess_bulk"].min(),
+            }
+            for name, part in parts.items()
+        },
     }
 
 

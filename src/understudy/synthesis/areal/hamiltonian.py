@@ -42,7 +42,7 @@ from understudy.synthesis.areal.state import PRECISIONS, Priors, State, n_free
 
 __all__ = ["Frame", "frame_of", "free_numbers", "log_density", "most_steps", "move", "state_of"]
 
-FEWEST_STEPS, MOST_STEPS = 4, 30  # most steps of a trajectory, for small and for large tables
+FEWEST_STEPS, MOST_STEPS = 4, 75  # most steps of a trajectory, for small and for large tables
 WITH_PRECISION = 0.25  # share of trajectories that move the log rate precision too; they cost more
 TREMBLE = 0.2  # the step size is drawn evenly around its value
 ACCEPTED = 0.75  # what the step size is tuned to
@@ -68,7 +68,7 @@ class Frame(NamedTuple):
 
 def most_steps(problem: Problem) -> int:
     """Most steps of a trajectory: the more cells, the shorter is a step beside the whole."""
-    return int(np.clip(np.sqrt(problem.n_cells) / 2.4, FEWEST_STEPS, MOST_STEPS))
+    return int(np.clip(problem.n_cells**0.75 / 8.3, FEWEST_STEPS, MOST_STEPS))
 
 
 def frame_of(state: State, priors: Priors) -> Frame:

@@ -45,6 +45,7 @@ NEAR = 8  # of them that a precision between them is interpolated from
 SLOTS = 64  # of them that are remembered
 STEP, LARGEST_STEP = 0.55, 0.28  # of the trapezoidal rule: widths at the mode, and units of y
 NOTHING = -36.0  # logarithm of what is not worth adding
+MISSED = -20.0  # logarithm of the part of a probability that clusters left out may add
 SMALLEST_WEIGHT = 1e-290  # of a cluster that takes part in exchanges
 FAR = 1.3  # how far apart two clusters are proposed, in standard deviations of their prior
 KEPT = (0.0, 0.6, 0.9, 0.98)  # how much of their distance such a proposal keeps
@@ -230,6 +231,10 @@ def marginal(problem, pieces, means, precision, log_weights, slopes, shares):  #
     and the expected cells of each cluster (cluster,), which are its slopes in the log weights as
     far as those are free. A lognormal mixture spreads like heat: the slope of p in the variance
     is half its second derivative in the mean.
+
+    Clusters are gone through from the heaviest on, until all that are left cannot add more than a
+    part of exp(MISSED) to a pair's probability: no rate makes a count more probable than the count
+    itself does as a rate.
     """
     _prepare(pieces, precision)
     n_clusters = means.shape[0]
@@ -240,14 +245,30 @@ def marginal(problem, pieces, means, precision, log_weights, slopes, shares):  #
     height = np.empty(n_clusters)  # (cluster,)
     slope = np.empty(n_clusters)  # (cluster,)
     bend = np.empty(n_clusters)  # (cluster,)
+    order = np.argsort(-log_weights)  # (rank,)
+    behind = np.empty(n_clusters)  # (rank,) log weight of all clusters from this rank on
+    rest = -np.inf
+    for rank in range(n_clusters - 1, -1, -1):
+        here = log_weights[order[rank]]
+        larger = max(here, rest)
+        rest = larger + np.log(np.exp(here - larger) + np.exp(rest - larger))
+        behind[rank] = rest
     total, spread = 0.0, 0.0
     a = pieces.pieces
     for pattern in range(problem.pair_start.size - 1):
         _find_pieces(pieces, means, pattern, piece, along)
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
             count, place = problem.pair_count[pair], problem.pair_place[pair]
+            enough = MISSED + lgamma(count + 1.0) + count
+            if count > 0:
+                enough -= count * np.log(count)
             highest = -np.inf
-            for one in range(n_clusters):
+            n_seen = n_clusters
+            for rank in range(n_clusters):
+                if behind[rank] < highest + enough:
+                    n_seen = rank
+                    break
+                one = order[rank]
                 t = along[one]
                 if piece[one] < 0:
                     log_p, slope[one], bend[one] = poisson_lognormal(count, t, precision)
@@ -267,12 +288,14 @@ def marginal(problem, pieces, means, precision, log_weights, slopes, shares):  #
                 height[one] = log_weights[one] + log_p
                 highest = max(highest, height[one])
             mass = 0.0
-            for one in range(n_clusters):
+            for rank in range(n_seen):
+                one = order[rank]
                 height[one] = np.exp(height[one] - highest)
                 mass += height[one]
             total += problem.pair_size[pair] * (highest + np.log(mass))
             each = problem.pair_size[pair] / mass
-            for one in range(n_clusters):
+            for rank in range(n_seen):
+                one = order[rank]
                 expected = each * height[one]
                 shares[one] += expected
                 slopes[one, pattern] += expected * slope[one]

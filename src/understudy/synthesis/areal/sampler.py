@@ -40,7 +40,7 @@ from understudy.synthesis.label_cells import KeptCells
 __all__ = ["ArealChain", "by_centre", "by_clusters", "by_exchange", "by_log_rates", "step"]
 
 STARTS = (1, 5, 20, 50)  # clusters that chains start from, one after another
-TRIES = 4  # exchanges tried in a sweep, for each step of the longest trajectory
+FEWEST_TRIES, MOST_TRIES = 16, 120  # exchanges tried in a sweep, for small and for large tables
 
 
 def _draw_precision(
@@ -48,6 +48,11 @@ def _draw_precision(
 ) -> float:
     """Draw a precision given the sum of squares of `n` normal numbers."""
     return float(generator.standard_gamma(prior[0] + 0.5 * n) / (prior[1] + 0.5 * squares))
+
+
+def _n_tries(problem: Problem) -> int:
+    """Count the exchanges to try in a sweep: the more cells, the rarer one succeeds."""
+    return int(np.clip(1.65 * np.sqrt(problem.n_cells), FEWEST_TRIES, MOST_TRIES))
 
 
 def by_exchange(
@@ -71,7 +76,7 @@ def by_exchange(
         root,
         weights,
         (state.concentration, priors.by_sticks),
-        TRIES * hamiltonian.most_steps(problem),
+        _n_tries(problem),
     )
     effects = state.centre + free @ root.T
     return state._replace(effects=effects, log_weights=np.log(weights))
