@@ -345,6 +345,7 @@ def test_settings_are_told_in_words(
     plan: Path, tmp_path: Path, run: Callable[..., us.Study]
 ) -> None:
     (one,) = run(plan, tmp_path / "out").findings.synthesizers
+    assert one.settings["sampler"] == "collapsed"  # settled by the size of the data
     assert one.settings["until"] == "–"
     assert one.settings["draws"] == "8"
     until = "until = { rhat = 1.01, ess = 400, most_draws = 12 }\n"

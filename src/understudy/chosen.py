@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +76,20 @@ class Chosen:
         words = asdict(until) if until is not None else None
         return {"model": self.kind, **asdict(self.model), **self.options, "until": words}
 
-    def in_words(self, kept: int) -> dict[str, str]:
+    def in_words(self, data: Microdata, kept: int) -> dict[str, str]:
         """All settings as text, as a reader wants them.
 
         Parameters
         ----------
+        data : Microdata
+            What was fitted: its size settles what was left to it.
         kept : int
             Draws per chain that were kept in the end: targets may ask for more.
         """
-        told = {name: _words(value) for name, value in self.described().items()}
+        model = self.model.settled(data) if self.kind == "dpmpm" else self.model
+        told = {
+            name: _words(value) for name, value in replace(self, model=model).described().items()
+        }
         if kept != self.options["draws"]:
             told["draws"] = f"{self.options['draws']:,} asked, {kept:,} kept"
         return told

@@ -434,7 +434,7 @@ class _Work:
             name=name,
             title=one.title,
             kind=one.kind,
-            settings=one.in_words(convergence.draws),
+            settings=one.in_words(self.data, convergence.draws),
             m=self.plan.sets,
             fully_synthetic=not self.data.kept,
             convergence=convergence,

@@ -120,12 +120,7 @@ def test_the_page_does_not_contradict_itself(study: Study, public: Path) -> None
     assert [one.measures[RISK].mean for one in risk.identification] == [105, 105]
 
 
-def test_a_sampler_that_was_left_to_the_size_is_not_called_auto(study: Study, public: Path) -> None:
-    study.settings = {"sampler": "auto"}
-    us.release(study.seal().folder, public, APPROVAL)
-    said = words_of(public / "methods.html")
-    assert "|auto|" not in said
-    assert "|sampler|collapsed or blocked, chosen by the size of the data|" in said
+def test_the_sampler_is_named(study: Study, public: Path) -> None:
     study.settings = {"sampler": "blocked"}
-    us.release(study.seal().folder, public, APPROVAL, overwrite=True)
+    us.release(study.seal().folder, public, APPROVAL)
     assert "|sampler|blocked|" in words_of(public / "methods.html")

@@ -68,7 +68,6 @@ MODEL_SETTINGS = {
     "class_draw": "what a record's class is drawn from",
     "variant": "variant of the model",
 }
-PLAIN_WORDS = {("sampler", "auto"): "collapsed or blocked, chosen by the size of the data"}
 MODELS = {
     "dpmpm": (
         "DPMPM",
@@ -221,7 +220,7 @@ def summarize(findings: Findings, one: SynthesizerFindings) -> Summary:
         model=model,
         model_words=words,
         settings=tuple(
-            (MODEL_SETTINGS[key], PLAIN_WORDS.get((key, value), value[:80]))
+            (MODEL_SETTINGS[key], value[:80])
             for key, value in one.settings.items()
             if key in MODEL_SETTINGS
         ),

@@ -144,7 +144,7 @@ class DPMPM:
             When quantities have not converged, or the truncation is in the way.
         """
         asked = Asked(chains, warmup, draws, thin, seed, threads, checkpoint, until, progress)
-        settings = self._for_size(data)
+        settings = self.settled(data)
         settings._check_data(data)
         problem = make_problem(data, self.level_prior)
         cells = label_cells(data, problem, asked.most_cells)
@@ -155,8 +155,8 @@ class DPMPM:
         settings._warn_of_truncation(fit)
         return fit
 
-    def _for_size(self, data: Microdata) -> DPMPM:
-        """Settle "auto" by the size of the data."""
+    def settled(self, data: Microdata) -> DPMPM:
+        """Give the settings that a fit of these data has: "auto" settled by their size."""
         if self.sampler != "auto":
             return self
         if not crowded(data.counts):
