@@ -33,7 +33,7 @@ def chem97() -> tuple[pl.DataFrame, dict[str, str]]:
         "lea": "Local education authority of the pupil's school",
         "gender": "Gender",
         "score": "Points in A-level chemistry (0 to 10)",
-        "gcsescore": "Average points in the GCSE examinations two years before, in quartile groups",
+        "gcsescore": "Average points in the GCSE examinations two years before, in groups",
     }
 
 
@@ -58,24 +58,22 @@ def gss_wages() -> tuple[pl.DataFrame, dict[str, str]]:
 
 
 EXAMPLES = {"chem97": chem97, "gss_wages": gss_wages}
-ORDERS = {"educcat": ["Less Than High School", "High School", "Junior College", "Bachelor",
-                      "Graduate"]}  # fmt: skip
-BINNED = {"gcsescore", "age"}  # their levels come from the plan's bins
+ORDERS = {
+    "educcat": ["Less Than High School", "High School", "Junior College", "Bachelor", "Graduate"],
+    "gcsescore": ["under 5.5", "5.5 to 6.25", "6.25 to 7", "7 and over"],  # as the plan names them
+    "age": ["under 30", "30 to 44", "45 to 59", "60 and over"],
+}
 
 
 def codebook(table: pl.DataFrame, words: dict[str, str]) -> Codebook:
-    """Declare the levels: codes by their numbers, text by the alphabet or as `ORDERS` says."""
+    """Declare the levels, by their length and the alphabet, or as `ORDERS` says."""
     books = {}
     for name, description in words.items():
-        levels = None
-        if name not in BINNED:
+        levels = ORDERS.get(name)
+        if levels is None:
             found = set(table[name].to_list()) - {""}
-            levels = ORDERS.get(name) or sorted(found, key=lambda one: (len(one), one))
-            if name == "occ10":
-                levels = sorted(found, key=int)
-        books[name] = VariableBook(
-            description=description, levels=None if levels is None else tuple(levels)
-        )
+            levels = sorted(found, key=lambda one: (len(one), one))
+        books[name] = VariableBook(description=description, levels=tuple(levels))
     return Codebook(reviewed=True, variables=books)
 
 

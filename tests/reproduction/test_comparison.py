@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,15 @@ from understudy.reproduction.blocks import (
     Text,
     as_html,
     as_markdown,
+    folded,
 )
 from understudy.reproduction.comparison import Beside, compare_all, mean_of, prediction_interval
 from understudy.reproduction.contenders import CONTENDERS, FITS
 from understudy.reproduction.page import page_blocks
 from understudy.reproduction.published import PUBLISHED
+
+DOCS = Path(__file__).parents[2] / "docs"
+VARIES = ("How to read it", "In words.", "Every figure and table was written")  # texts with figures
 
 
 def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[str, Any]:
@@ -131,6 +137,22 @@ def test_the_conclusion_says_which_signs_are_found_again() -> None:
     assert "in every population, for: attribute matches." in page
     assert "for: expected match risk, gender known; expected match risk, gender and age" in page
     assert "nothing follows, on: one-way deviation / 100;" in page
+
+
+def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
+    """Its figures come from a run of half an hour; its headings, tables and prose are compared."""
+    carried = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    blocks = page_blocks(invented(4))
+    headings = [f"{'#' * one.level} {one.text}\n" for one in blocks if isinstance(one, Heading)]
+    captions = [f"**{one.caption}**\n" for one in blocks if isinstance(one, Table)]
+    prose = [folded(one.text) for one in blocks if isinstance(one, Text)]
+    fixed = [text for text in prose if not any(sign in text for sign in VARIES)]
+    assert len(fixed) >= 10
+    missing = [one for one in (*headings, *captions, *fixed) if one not in carried]
+    assert not missing
+    drawings = re.findall(r"\]\((reproduction/[^)]+)\)", carried)
+    assert len(drawings) == 18
+    assert all((DOCS / one).is_file() for one in drawings)
 
 
 def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:
