@@ -121,7 +121,6 @@ class Scale:
 
 
 _USUAL: dict[str, int] = {}  # the models' own defaults
-_SHORTER_DPMPM = {"warmup": 2500, "draws": 500, "thin": 10}
 _SHORTER_AREAL = {"warmup": 800, "draws": 300, "thin": 6}
 _QUICK_DPMPM = {"warmup": 1000, "draws": 200, "thin": 8}
 _QUICK_AREAL = {"warmup": 200, "draws": 100, "thin": 4}
@@ -133,8 +132,8 @@ FULL = Scale(
     repeats=100,
     fits=tuple(FITS),
     lengths={
-        "collapsed": {"bundled": _USUAL, "redrawn": _SHORTER_DPMPM},
-        "blocked": {"bundled": _USUAL, "redrawn": _SHORTER_DPMPM},
+        "collapsed": {"bundled": _USUAL, "redrawn": _USUAL},
+        "blocked": {"bundled": _USUAL, "redrawn": _USUAL},
         "text": {"bundled": _USUAL, "redrawn": _SHORTER_AREAL},
         "script": {"bundled": _USUAL, "redrawn": _SHORTER_AREAL},
     },

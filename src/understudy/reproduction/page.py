@@ -393,7 +393,7 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
             the precision of log rates and the log-likelihood, which move more slowly. Where
             label probabilities say NO, figures from that fit are not to be relied on to their last
             digit; where only the rest says NO, neither is what this page says of class counts.
-            Population 0 is the bundled one; the others have shorter chains.
+            Population 0 is the bundled one; for the others the DP-areal has shorter chains.
             """
         ),
         Table(
