@@ -449,9 +449,10 @@ class _Speaker:
                 outcome = "pass" if share >= passing else "review"
                 if share < self.limits.overlap_review:
                     outcome = "fail"
+                over = "" if one.overlap_in_common is None else " (where perfect sets have one too)"
                 words = (
                     f"Intervals of {quoted_list([one.formula])} overlap the original's by "
-                    f"{percent(own)} on average, {percent(share)} of what perfect sets reach "
+                    f"{percent(own)} on average{over}, {percent(share)} of what perfect sets reach "
                     f"({percent(one.overlap_floor)}); from {percent(passing)} on it passes."
                 )
             reasons.append(self.reason("interval overlap", outcome, words, share, passing))

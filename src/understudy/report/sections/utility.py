@@ -281,6 +281,7 @@ def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
         [
             Column("Synthesizer", numeric=False),
             Column("Mean overlap"),
+            Column("where perfect sets have one too"),
             Column("Perfect sets"),
             Column("Coefficients"),
             Column("Not estimable"),
@@ -289,6 +290,7 @@ def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
             [
                 text_cell(one.title),
                 percent_cell(found.mean_overlap),
+                percent_cell(found.overlap_in_common),
                 percent_cell(found.overlap_floor),
                 number_cell(found.n_coefficients or len(found.coefficients)),
                 number_cell(found.n_failed),
