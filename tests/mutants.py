@@ -519,6 +519,22 @@ MUTANTS = [
         "free_numbers",
     ),
     Mutant(
+        "areal: steps that know clusters by their numbers",
+        AREAL + "hamiltonian.py",
+        "        effects[:] = effects.max(axis=0)\n",
+        "",
+        AREAL_FIT,
+        "steps_know",
+    ),
+    Mutant(
+        "areal: clusters left out that are worth something",
+        AREAL + "poisson_lognormal.py",
+        "MISSED = -20.0",
+        "MISSED = -6.0",
+        AREAL_CONDITIONALS,
+        "passed_over",
+    ),
+    Mutant(
         "areal: momentum of half its size",
         AREAL + "hamiltonian.py",
         "momentum = generator.standard_normal(free.size)",

@@ -14,6 +14,7 @@ from math import exp, lgamma
 import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid
+from scipy.special import logsumexp
 from scipy.stats import beta, kstest, norm
 from tests.naive import areal as naive
 from tests.statistics import tiny_areal as tiny
@@ -105,6 +106,26 @@ def test_likelihood_of_a_table_is_that_of_its_twin(by_sticks: bool) -> None:
                 likelihood(means - moved, at, weights),
             )
             assert slopes[one, pattern] == pytest.approx((up - down) / (2 * step), abs=1e-5)
+
+
+def test_clusters_that_are_passed_over_are_worth_nothing() -> None:
+    """Weights from a half to 1e-19, in any order; some counts fit a light cluster only."""
+    generator = stream(62, "passed over")
+    table = np.array([[0, 0, 1, 2, 40, 0], [3, 0, 0, 1, 0, 250]])  # (pattern, label)
+    problem = problem_of_counts(table, np.array([[1.0, 0.0], [1.0, 1.0]]))
+    pieces = counts.new_pieces(problem)
+    log_weights = generator.permutation(np.log(0.5) - 3.0 * np.arange(15))  # (cluster,)
+    means = generator.normal(-1.0, 2.0, (15, 2))  # (cluster, pattern)
+    slopes, shares = np.empty(means.shape), np.empty(15)
+    found, _ = counts.marginal(problem, pieces, means, 1.7, log_weights, slopes, shares)
+    log_p = np.empty((problem.pair_size.size, 15))  # (pair, cluster)
+    counts.log_probabilities(problem, pieces, means, 1.7, log_p)
+    joint = log_p + log_weights  # (pair, cluster)
+    whole = logsumexp(joint, axis=1)  # (pair,)
+    assert found == pytest.approx(float(problem.pair_size @ whole), abs=1e-7)
+    expected = problem.pair_size @ np.exp(joint - whole[:, None])  # (cluster,)
+    assert shares == pytest.approx(expected, abs=1e-7)
+    assert (expected < 1e-9).sum() > 3  # there is something to pass over
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,10 @@ from understudy.errors import (
     UnderstudyWarning,
 )
 from understudy.microdata.label_table import split_labels
+from understudy.randomness import stream
 from understudy.synthesis.areal import problem as tables
 from understudy.synthesis.areal import sampler
+from understudy.synthesis.label_cells import choose_cells
 
 VARIANTS = ["text", "script"]
 
@@ -254,3 +256,21 @@ def test_one_cluster_is_the_poisson_lognormal_model() -> None:
     cumulative = cumulative_trapezoid(heights, grid, initial=0.0)
     p = kstest(drawn, lambda x: np.interp(x, grid, cumulative / cumulative[-1])).pvalue
     assert p > 1e-4
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_steps_know_a_cluster_by_its_number_only_where_order_means_something(
+    data: us.Microdata, variant: Any
+) -> None:
+    """Without an order any cluster may be heavy later on, and steps tuned to others would fail."""
+    settings = us.DPAreal(n_clusters=4, variant=variant)
+    chain = sampler.ArealChain(
+        tables.make_problem(data), choose_cells(data, 4), settings.priors(), 4, 30
+    )
+    generator = stream(7, "steps")
+    state = chain.advance(generator, chain.start(generator, 3), 30)
+    assert state.n_tuned == 30
+    effects = state.stiffness[: 4 * state.centre.size].reshape(4, -1)  # (cluster, effect)
+    weights = state.stiffness[-4:]  # (cluster,), or sticks and the concentration
+    assert (np.ptp(effects, axis=0) == 0).all() == (variant == "script")
+    assert (np.ptp(weights) == 0) == (variant == "script")
