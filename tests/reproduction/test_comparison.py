@@ -147,7 +147,7 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
     captions = [f"**{one.caption}**\n" for one in blocks if isinstance(one, Table)]
     prose = [folded(one.text) for one in blocks if isinstance(one, Text)]
     fixed = [text for text in prose if not any(sign in text for sign in VARIES)]
-    assert len(fixed) >= 10
+    assert len(fixed) >= 8
     missing = [one for one in (*headings, *captions, *fixed) if one not in carried]
     assert not missing
     drawings = re.findall(r"\]\((reproduction/[^)]+)\)", carried)
