@@ -140,14 +140,14 @@ def _markdown(block: Block, figures: str) -> str:
         case Table(caption, header, rows, numbers):
             rule = ["---" if place < numbers else "---:" for place in range(len(header))]
             full = [
-                row if len(row) > 1 else (f"**{row[0]}**", *[""] * (len(header) - 1))
+                tuple(map(_plain, row))
+                if len(row) > 1
+                else (f"**{_plain(row[0])}**", *[""] * (len(header) - 1))
                 for row in rows
             ]
-            lines = [header, rule, *full]
-            shown = "\n".join(
-                "| " + " | ".join(_cell(one) for one in line) + " |" for line in lines
-            )
-            return f"**{caption}**\n\n{shown}"
+            lines = [tuple(map(_plain, header)), rule, *full]
+            shown = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+            return f"**{_plain(caption)}**\n\n{shown}"
         case Drawing(name, _, caption):
             return f"![{caption}]({figures}/{name}.svg)\n\n*{caption}*"
 
@@ -157,5 +157,6 @@ def folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def _plain(text: str) -> str:
+    """Take signs for what they are, not for Markdown's."""
+    return text.replace("|", "\\|").replace("*", "\\*")
