@@ -181,8 +181,8 @@ def _intervals(results: dict[str, Any]) -> list[Block]:
             interval's place depends on the county that the others are compared with, which is
             not printed. What can be compared is how intervals from synthetic sets relate to
             those from the original: their overlap (below zero where they lie apart), their
-            width, and how many keep their sign of significance. Ours are for the five largest counties after the largest, which is the
-            reference.
+            width, and how many keep their sign of significance. Ours are for the five largest
+            counties after the largest, which is the reference.
             """
         ),
         Table(
