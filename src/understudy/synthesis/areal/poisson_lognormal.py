@@ -251,17 +251,14 @@ def marginal(problem, pieces, means, precision, log_weights, slopes, shares):  #
     for rank in range(n_clusters - 1, -1, -1):
         here = log_weights[order[rank]]
         larger = max(here, rest)
-        rest = larger + np.log(np.exp(here - larger) + np.exp(rest - larger))
-        behind[rank] = rest
+        behind[rank] = rest = larger + np.log(np.exp(here - larger) + np.exp(rest - larger))
     total, spread = 0.0, 0.0
     a = pieces.pieces
     for pattern in range(problem.pair_start.size - 1):
         _find_pieces(pieces, means, pattern, piece, along)
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
             count, place = problem.pair_count[pair], problem.pair_place[pair]
-            enough = MISSED + lgamma(count + 1.0) + count
-            if count > 0:
-                enough -= count * np.log(count)
+            enough = MISSED + lgamma(count + 1.0) + count - count * np.log(max(count, 1))
             highest = -np.inf
             n_seen = n_clusters
             for rank in range(n_clusters):
