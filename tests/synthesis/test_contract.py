@@ -79,7 +79,7 @@ def turned(data: us.Microdata) -> us.Microdata:
         (us.DPMPM(n_classes=10), 3, 0.03),
         (us.DPMPM(sampler="blocked", n_classes=10), 3, 0.03),
         (us.DPAreal(n_clusters=5), 1, 0.06),
-        (us.DPAreal(n_clusters=5, variant="script"), 1, 0.06),
+        (us.DPAreal(n_clusters=5, variant="script"), 3, 0.06),
     ],
     ids=["collapsed", "blocked", "areal text", "areal script"],
 )
