@@ -26,7 +26,12 @@ from understudy.reproduction.page import page_blocks
 from understudy.reproduction.published import PUBLISHED
 
 DOCS = Path(__file__).parents[2] / "docs"
-VARIES = ("How to read it", "In words.", "Every figure and table was written")  # texts with figures
+VARIES = (
+    "NOT ALL CHAINS",
+    "How to read it",
+    "In words.",
+    "Every figure and table was written",
+)  # texts with figures
 
 
 def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[str, Any]:
@@ -157,6 +162,15 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
     drawings = re.findall(r"\]\((reproduction/[^)]+)\)", carried)
     assert len(drawings) == 18
     assert all((DOCS / one).is_file() for one in drawings)
+
+
+def test_chains_that_are_apart_are_named_first() -> None:
+    results = invented(2)
+    assert "NOT ALL CHAINS HAVE MET" not in as_html("T", page_blocks(results))
+    results["populations"][1]["fits"]["blocked"]["labels"]["worst_rhat"] = 1.4
+    page = as_html("T", page_blocks(results))
+    assert "DPMPM, blocked sampler, 40 classes on population 1" in " ".join(page.split())
+    assert page.index("NOT ALL CHAINS") < page.index("How to read it")
 
 
 def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:

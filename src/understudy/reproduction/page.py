@@ -21,6 +21,7 @@ __all__ = ["TITLE", "page_blocks"]
 TITLE = "The paper, cell by cell"
 COLUMNS = ("Min", "DPMPM", "DP-areal", "Max")
 USUAL = ("collapsed kept", "text", "Min", "Max")  # shown first
+APART = 1.05  # R-hat of a label probability above which chains count as apart
 GENDER, GENDER_AGE = "expected_match_risk gender", "expected_match_risk gender, age"
 
 
@@ -64,6 +65,7 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
     )
     return [
         *short,
+        *_stuck(results),
         Text(
             """
             Hu and Savitsky's data are confidential. What is public is the number of records
@@ -92,6 +94,28 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             {understudy.__version__}, seed {results["seed"]}); none was typed.
             """
         ),
+    ]
+
+
+def _stuck(results: dict[str, Any]) -> list[Block]:
+    """Say before anything else which fits have chains that are apart."""
+    apart = [
+        f"{FITS[key].title} on population {number}"
+        for number, one in enumerate(results["populations"])
+        for key, fit in one["fits"].items()
+        if fit["labels"]["worst_rhat"] > APART
+    ]
+    if not apart:
+        return []
+    return [
+        Text(
+            f"""
+            NOT ALL CHAINS HAVE MET. Label probabilities have an R-hat above {APART} in:
+            {"; ".join(apart)}. Ranges over populations and prediction intervals include these
+            fits and may be wider, or elsewhere, than they should be, those of occupied classes
+            above all; the table at the end has every fit.
+            """
+        )
     ]
 
 
