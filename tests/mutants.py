@@ -521,10 +521,10 @@ MUTANTS = [
     Mutant(
         "areal: steps that know clusters by their numbers",
         AREAL + "hamiltonian.py",
-        "        effects[:] = effects.max(axis=0)\n",
+        "    effects[:] = effects.max(axis=0)\n",
         "",
         AREAL_FIT,
-        "steps_know",
+        "steps_do_not_know",
     ),
     Mutant(
         "areal: clusters left out that are worth something",

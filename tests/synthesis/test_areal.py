@@ -259,10 +259,8 @@ def test_one_cluster_is_the_poisson_lognormal_model() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_steps_know_a_cluster_by_its_number_only_where_order_means_something(
-    data: us.Microdata, variant: Any
-) -> None:
-    """Without an order any cluster may be heavy later on, and steps tuned to others would fail."""
+def test_steps_do_not_know_a_cluster_by_its_number(data: us.Microdata, variant: Any) -> None:
+    """Any cluster may be heavy later on, and steps tuned to others would fail."""
     settings = us.DPAreal(n_clusters=4, variant=variant)
     chain = sampler.ArealChain(
         tables.make_problem(data), choose_cells(data, 4), settings.priors(), 4, 30
@@ -272,5 +270,5 @@ def test_steps_know_a_cluster_by_its_number_only_where_order_means_something(
     assert state.n_tuned == 30
     effects = state.stiffness[: 4 * state.centre.size].reshape(4, -1)  # (cluster, effect)
     weights = state.stiffness[-4:]  # (cluster,), or sticks and the concentration
-    assert (np.ptp(effects, axis=0) == 0).all() == (variant == "script")
+    assert (np.ptp(effects, axis=0) == 0).all()
     assert (np.ptp(weights) == 0) == (variant == "script")

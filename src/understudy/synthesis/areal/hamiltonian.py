@@ -17,8 +17,8 @@ Free numbers, in this order, every one of them unbounded:
 
 Correlations and the precisions of the centre stay as they are, and in most trajectories the log
 rate precision too, because integrals that are known then serve the whole of one. Steps are scaled
-by the mean square of each slope during warm-up (of the steepest cluster's, where the order of
-clusters means nothing), the step size by the acceptance, and both are fixed afterwards.
+by the mean square of each slope during warm-up (of the steepest cluster's: any place may hold a
+heavy cluster later on), the step size by the acceptance, and both are fixed afterwards.
 
 References
 ----------
@@ -335,14 +335,14 @@ def move(
 def _soften(state: State, slopes: NDArray[np.float64], frame: Frame) -> State:
     """Average the squares of the slopes.
 
-    Sticks keep heavy clusters in front, so every place has steps of its own. Without them any
-    cluster may be heavy later on: all have the steps of the steepest.
+    Any place may hold a heavy cluster later on, so that the effects of all clusters have the steps
+    of the steepest; so have weights that are not made from sticks.
     """
     squares = slopes**2  # (free number,)
+    cut = frame.n_clusters * state.centre.size
+    effects = squares[:cut].reshape(frame.n_clusters, -1)  # (cluster, effect)
+    effects[:] = effects.max(axis=0)
     if not frame.by_sticks:
-        cut = frame.n_clusters * state.centre.size
-        effects = squares[:cut].reshape(frame.n_clusters, -1)  # (cluster, effect)
-        effects[:] = effects.max(axis=0)
         squares[-frame.n_clusters :] = squares[-frame.n_clusters :].max()
     weight = 1.0 / min(state.n_tuned + 1, FORGET)
     return state._replace(stiffness=state.stiffness + weight * (squares - state.stiffness))

@@ -118,7 +118,7 @@ class DPAreal:
         chains: int = 4,
         warmup: int = 1000,
         draws: int = 1000,
-        thin: int = 8,
+        thin: int = 7,
         seed: int | None = None,
         threads: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
