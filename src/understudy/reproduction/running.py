@@ -160,6 +160,7 @@ def _fitted(
         own = _seed(seed, number, contender.key)
         sets = contender.draw(fit, scale.sets, own)
         found["contenders"][contender.key] = {
+            "chains": list(sets.chain),
             "values": measure_sets(data, sets, own),
             "shuffled": measure_shuffled(data, sets, own),
             "regression": measure_regression(data, sets, own) if number == 0 else None,
