@@ -125,6 +125,7 @@ def convergence(fit: Any, drawn: Any) -> Convergence:
         spacing=drawn.spacing,
         rhat_target=fit.targets.rhat,
         ess_target=fit.targets.ess,
+        set_chains=drawn.chain,
     )
 
 

@@ -61,6 +61,7 @@ def made_study() -> Findings:
             spacing=drawn.spacing,
             rhat_target=1.01,
             ess_target=400.0,
+            set_chains=drawn.chain,
         )
         perfect = us.Perfect().fit(data).synthesize(SETS, seed=3)
         return Findings(

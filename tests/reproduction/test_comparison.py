@@ -56,7 +56,12 @@ def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[st
             "rest": {"quantities": 4, "failed": 2, "worst_rhat": 1.02, "least_ess": 99.0},
             "classes": [3.0, 9.0],
             "contenders": {
-                one.key: {"values": values(number), "shuffled": values(number), "regression": rows}
+                one.key: {
+                    "chains": [0, 1],
+                    "values": values(number),
+                    "shuffled": values(number),
+                    "regression": rows,
+                }
                 for one in CONTENDERS.values()
                 if one.fit == key
             },
@@ -171,6 +176,26 @@ def test_chains_that_are_apart_are_named_first() -> None:
     page = as_html("T", page_blocks(results))
     assert "DPMPM, blocked sampler, 40 classes on population 1" in " ".join(page.split())
     assert page.index("NOT ALL CHAINS") < page.index("How to read it")
+
+
+def test_chains_that_are_apart_are_compared_by_what_they_measure() -> None:
+    """Three fits are apart; in one of them two chains differ in the three-way deviation."""
+    results = invented(3)
+    for number in range(3):
+        fit = results["populations"][number]["fits"]["blocked"]
+        fit["labels"]["worst_rhat"] = 1.4
+        sets = fit["contenders"]["blocked kept"]
+        sets["chains"] = [0, 1, 0, 1, 0, 1]
+        for measure in sets["values"]:
+            sets["values"][measure] = [1.0, 1.1, 1.2, 1.1, 1.1, 1.1]
+    page = " ".join(as_markdown(page_blocks(results), "figures").split())
+    assert "which chain a set comes from for: none of these measures." in page
+    assert "| three-way deviation / 100 | 0.00 | | 0.00 | 0 of 3 | 0 of 0 | 1.000 |" in page
+    sets["values"]["deviation 3"] = [1.0, 9.0, 1.2, 9.2, 1.1, 9.1]
+    page = " ".join(as_markdown(page_blocks(results), "figures").split())
+    assert "which chain a set comes from for: three-way deviation / 100." in page
+    # means over sets 1.1, 1.1 and 5.1
+    assert "| three-way deviation / 100 | 8.00 | | 2.31 | 1 of 3 | 0 of 0 | below 0.001 |" in page
 
 
 def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:

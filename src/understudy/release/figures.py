@@ -99,7 +99,7 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
             "utility": _utility(one.utility),
             "risk": _risk(findings, one),
             "convergence": one.convergence.model_copy(
-                update={"traces": (), "cell_rhats": None, "quantities": ()}
+                update={"traces": (), "cell_rhats": None, "quantities": (), "set_chains": ()}
             ),
         }
     )

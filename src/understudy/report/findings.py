@@ -143,6 +143,7 @@ class Convergence(_Finding):
     ess_target: float
     worst_rhat: float | None = None  # over everything that was judged
     least_ess: float | None = None  # bulk or tail, over everything that was judged
+    set_chains: tuple[int, ...] = ()  # (set,) the chain that each set comes from
 
     @property
     def n_judged(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,7 @@ def convergence_findings(
     spacing: float,
     rhat_target: float,
     ess_target: float,
+    set_chains: Sequence[int] = (),
 ) -> Convergence:
     """Keep what shows whether a fit has converged.
 
@@ -49,6 +50,8 @@ def convergence_findings(
         Kept draws that make an independent one, and between neighbouring sets of a chain.
     rhat_target, ess_target : float
         What the quantities had to meet.
+    set_chains : sequence of int (set,)
+        The chain that each set comes from.
     """
     rows = [_row(one) for one in diagnostics.iter_rows(named=True)]
     cells = [one for one in rows if one.quantity.startswith(CELL)]
@@ -78,6 +81,7 @@ def convergence_findings(
             (size for one in rows for size in (one.ess_bulk, one.ess_tail) if size is not None),
             default=None,
         ),
+        set_chains=tuple(set_chains),
     )
 
 

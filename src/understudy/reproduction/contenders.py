@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.microdata.table import Microdata
 from understudy.synthesis.areal import DPAreal
 from understudy.synthesis.chains import Progress
+from understudy.synthesis.contract import DrawnSets
 from understudy.synthesis.dpmpm import DPMPM
 
 __all__ = ["CONTENDERS", "FITS", "FULL", "QUICK", "Contender", "FitPlan", "Scale"]
@@ -69,12 +70,12 @@ class Contender:
         """Whose column of the paper it stands beside."""
         return FITS[self.fit].column
 
-    def draw(self, fit: Any, m: int, seed: int) -> SyntheticSets:
+    def draw(self, fit: Any, m: int, seed: int) -> DrawnSets:
         """Draw its synthetic sets."""
         if self.class_draw is not None:
             settings = replace(fit.settings, class_draw=self.class_draw)
             fit = replace(fit, settings=settings)
-        sets: SyntheticSets = fit.synthesize(m, seed=seed)
+        sets: DrawnSets = fit.synthesize(m, seed=seed)
         return sets
 
 

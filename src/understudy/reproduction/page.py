@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import understudy
 from understudy.reproduction.blocks import Block, Drawing, Heading, Table, Text
+from understudy.reproduction.chains_apart import apart_blocks, warning_blocks
 from understudy.reproduction.comparison import Beside, compare_all, mean_of
 from understudy.reproduction.contenders import CONTENDERS, FITS
 from understudy.reproduction.published import COUNTIES, INTERVALS, PUBLISHED, TABLES
@@ -21,7 +22,6 @@ __all__ = ["TITLE", "page_blocks"]
 TITLE = "The paper, cell by cell"
 COLUMNS = ("Min", "DPMPM", "DP-areal", "Max")
 USUAL = ("collapsed kept", "text", "Min", "Max")  # shown first
-APART = 1.05  # R-hat of a label probability above which chains count as apart
 GENDER, GENDER_AGE = "expected_match_risk gender", "expected_match_risk gender, age"
 
 
@@ -65,7 +65,7 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
     )
     return [
         *short,
-        *_stuck(results),
+        *warning_blocks(results),
         Text(
             """
             Hu and Savitsky's data are confidential. What is public is the number of records
@@ -94,28 +94,6 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             {understudy.__version__}, seed {results["seed"]}); none was typed.
             """
         ),
-    ]
-
-
-def _stuck(results: dict[str, Any]) -> list[Block]:
-    """Say before anything else which fits have chains that are apart."""
-    apart = [
-        f"{FITS[key].title} on population {number}"
-        for number, one in enumerate(results["populations"])
-        for key, fit in one["fits"].items()
-        if fit["labels"]["worst_rhat"] > APART
-    ]
-    if not apart:
-        return []
-    return [
-        Text(
-            f"""
-            NOT ALL CHAINS HAVE MET. Label probabilities have an R-hat above {APART} in:
-            {"; ".join(apart)}. Ranges over populations and prediction intervals include these
-            fits and may be wider, or elsewhere, than they should be, those of occupied classes
-            above all; the table at the end has every fit.
-            """
-        )
     ]
 
 
@@ -435,6 +413,7 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
             tuple(rows),
             numbers=3,
         ),
+        *apart_blocks(results),
     ]
 
 

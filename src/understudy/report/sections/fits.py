@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from understudy.report.by_chain import ByChain, by_chain
 from understudy.report.figures.canvas import Look, looks
 from understudy.report.figures.chains import rhat_svg, trace_svg
-from understudy.report.findings import Convergence, Findings, SynthesizerFindings
+from understudy.report.findings import Convergence, Findings, Spread, SynthesizerFindings
 from understudy.report.verdict import Thresholds
 from understudy.report.views import (
     Block,
@@ -23,11 +24,19 @@ from understudy.report.words import figure, percent, shown, whole
 
 __all__ = ["convergence_section", "settings_section"]
 
+RARE = 0.05  # a chance below it, divided by the number of rows, is marked
 READING_CHAINS = (
     "All chains should look like one: traces that overlap and wander over the same range, and rank "
     "bars of every chain level with the dashed line. R-hat compares chains with each other and "
     "should be close to 1; effective sample sizes (ESS) say how many independent draws the draws "
     "are worth."
+)
+
+READING_SETS = (
+    "If the chains stand for the same file, only chance makes their sets differ (analysis of "
+    "variance). Small chances are marked, allowing for the number of rows: there it matters which "
+    "chain a set comes from. Agreement here does not make up for chains that have not met; it "
+    "shows that these measures depend little on it."
 )
 
 
@@ -77,9 +86,61 @@ def _convergence_block(one: SynthesizerFindings, look: Look, key: str, first: bo
                     ]
                     for row in found.quantities
                 ],
-            )
+            ),
+            *_measured_by_chain(one),
         ],
     )
+
+
+def _measured_by_chain(one: SynthesizerFindings) -> list[Table]:
+    """Say whether the chains' own sets measure alike, where there are enough of them to tell."""
+    chains = one.convergence.set_chains
+    rows = [(words, by_chain(spread.values, chains)) for words, spread in _set_measures(one)]
+    compared = [(words, found) for words, found in rows if found is not None]
+    if not compared:
+        return []
+    places = range(len(compared[0][1].means))
+    return [
+        Table(
+            caption=f"What is measured on the sets of each chain of {shown(one.title)}",
+            columns=[
+                Column("Measure, mean over sets", numeric=False),
+                *(Column(f"Chain {place + 1}") for place in places),
+                Column("Chance", explained="of differences as large as these, were all sets alike"),
+            ],
+            rows=[
+                [
+                    text_cell(words),
+                    *(number_cell(found.means[place]) for place in places),
+                    _chance_cell(found, len(compared)),
+                ]
+                for words, found in compared
+            ],
+            note=READING_SETS,
+        )
+    ]
+
+
+def _set_measures(one: SynthesizerFindings) -> list[tuple[str, Spread]]:
+    """Measures that every set has a figure of, in words."""
+    tables = one.utility.tables
+    found = [
+        (f"deviation of tables of {order} {'variable' if order == 1 else 'variables'}", spread)
+        for order, spread in zip(tables.orders, tables.deviation, strict=True)
+    ]
+    found += [
+        (f"expected match risk, {', '.join(map(shown, intruder.known)) or 'nothing'} known", spread)
+        for intruder in one.risk.identification
+        if (spread := intruder.measures.get("expected_match_risk")) is not None
+    ]
+    if one.risk.attribute is not None:
+        found.append(("labels that are true", one.risk.attribute.matches))
+    return found
+
+
+def _chance_cell(found: ByChain, n_rows: int) -> Cell:
+    text = "below 0.001" if found.chance < 0.001 else f"{found.chance:.3f}"
+    return Cell(text, sort=found.chance, tone="review" if found.chance < RARE / n_rows else "")
 
 
 def _remarks(one: SynthesizerFindings, found: Convergence) -> list[str]:

@@ -1,0 +1,78 @@
+"""Do chains that stand apart also measure differently? Figures of their sets, chain by chain.
+
+A posterior may have several regions that chains hardly ever leave. Diagnostics then say that the
+chains have not met, and they are right; what a review board asks next is whether it matters for the
+file. Sets come from all chains in turn, so the figures of the sets answer that: if all chains stand
+for the same file, means of their sets differ by chance alone, which a one-way analysis of variance
+judges. This never makes up for convergence: it shows how much depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtrc
+
+__all__ = ["ByChain", "by_chain"]
+
+
+@dataclass(frozen=True)
+class ByChain:
+    """One measure on the sets of every chain.
+
+    Attributes
+    ----------
+    means : tuple of float (chain,)
+        Mean over the sets of each chain.
+    chance : float
+        Probability of means as far apart as these if all sets were alike: analysis of variance.
+    """
+
+    means: tuple[float, ...]
+    chance: float
+
+    @property
+    def gap(self) -> float:
+        """How far the means of two chains lie apart at most."""
+        return max(self.means) - min(self.means)
+
+
+def by_chain(values: Sequence[float | None], chains: Sequence[int]) -> ByChain | None:
+    """Compare one measure between chains.
+
+    Parameters
+    ----------
+    values : sequence of float or None (set,)
+        The measure on every set.
+    chains : sequence of int (set,)
+        The chain that each set comes from.
+
+    Returns
+    -------
+    ByChain or None
+        None where there is nothing to compare: an undefined value, a single chain, or no chain with
+        two sets.
+    """
+    found = [one for one in values if one is not None]
+    numbers = sorted(set(chains))
+    if len(found) < len(chains) or len(numbers) < 2 or len(chains) <= len(numbers):
+        return None
+    measured, of_chain = np.array(found), np.array(chains)  # (set,), (set,)
+    groups = [measured[of_chain == number] for number in numbers]
+    means = [float(group.mean()) for group in groups]
+    between = sum(
+        group.size * (mean - measured.mean()) ** 2
+        for group, mean in zip(groups, means, strict=True)
+    )
+    within = sum(
+        float(((group - mean) ** 2).sum()) for group, mean in zip(groups, means, strict=True)
+    )
+    free = (len(numbers) - 1, measured.size - len(numbers))  # degrees of freedom
+    tiny = 1e-20 * float((measured**2).sum())  # rounding
+    if within <= tiny:
+        chance = 1.0 if between <= tiny else 0.0
+    else:
+        chance = float(fdtrc(*free, (between / free[0]) / (within / free[1])))
+    return ByChain(tuple(means), chance)
