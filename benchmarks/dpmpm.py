@@ -1,8 +1,8 @@
 """Speed of the DPMPM: effective draws a second, milliseconds a sweep, synthetic sets.
 
-``python benchmarks/dpmpm.py [fit] [sweep] [sets]``, everything when nothing is named. Processor
-time is printed beside wall time, because a shared machine makes wall time a matter of luck; ratios
-are taken between figures of one run.
+``python benchmarks/dpmpm.py [fit] [sweep] [sets] [modes]``, all but the last when nothing is named.
+Processor time is printed beside wall time, because a shared machine makes wall time a matter of
+luck; ratios are taken between figures of one run.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 import understudy as us
 from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
+from understudy.reproduction.running import population
 from understudy.synthesis.dpmpm import (
     blocked,
     class_counts,
@@ -152,13 +153,32 @@ def report_sets(data: us.Microdata) -> None:
         )
 
 
+def report_modes(data: us.Microdata) -> None:  # noqa: ARG001
+    """How often a chain passes between the two modes of a redrawn population: long chains."""
+    blocks, per_block, thin = 20, 20, 500
+    fit = us.DPMPM(sampler="collapsed").fit(
+        population(4), chains=2, warmup=thin, draws=blocks * per_block, thin=thin, seed=1
+    )
+    for name in ("occupied_classes", "largest_class_share", "log_likelihood"):
+        drawn = np.asarray(fit.draws["posterior"][name])  # (chain, draw)
+        means = drawn.reshape(drawn.shape[0], blocks, per_block).mean(axis=2)  # (chain, block)
+        print(f"{name}, means over {per_block * thin:,} sweeps, a line a chain")
+        print(np.array2string(means, precision=2, suppress_small=True, max_line_width=200))
+
+
 def main() -> None:
     """Run what was asked for."""
     asked = sys.argv[1:] or ["fit", "sweep", "sets"]
     warnings.simplefilter("ignore", UnderstudyWarning)
     data = us.load_ce_like()
     compile_everything(data)
-    for name, report in (("fit", report_fit), ("sweep", report_sweeps), ("sets", report_sets)):
+    reports = {
+        "fit": report_fit,
+        "sweep": report_sweeps,
+        "sets": report_sets,
+        "modes": report_modes,
+    }
+    for name, report in reports.items():
         if name in asked:
             report(data)
 
