@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class Scale:
     fits : tuple of str
         Keys of `FITS`.
     lengths : dict
-        By fit, and by "bundled" or "redrawn": arguments of ``fit``.
+        By fit, and by "bundled" or "redrawn": arguments of ``fit`` that are not the usual ones.
     """
 
     name: str
@@ -118,7 +119,9 @@ class Scale:
 
     def length(self, fit: str, population: int) -> dict[str, int]:
         """How long to run a fit of the bundled population (0) or of a redrawn one."""
-        return self.lengths[fit]["redrawn" if population else "bundled"]
+        usual = signature(FITS[fit].settings.fit).parameters
+        own = self.lengths[fit]["redrawn" if population else "bundled"]
+        return {name: own.get(name, usual[name].default) for name in ("warmup", "draws", "thin")}
 
 
 _USUAL: dict[str, int] = {}  # the models' own defaults

@@ -105,8 +105,9 @@ def bundled_findings(folder: Path, results: dict[str, Any]) -> Findings:
 
 def _same_run(folder: Path, scale: Scale, seed: int) -> None:
     """Refuse a folder that holds parts of another run."""
-    now = {"version": understudy.__version__, "scale": asdict(scale), "seed": seed}
-    now = json.loads(json.dumps(now))
+    lengths = {key: [scale.length(key, number) for number in (0, 1)] for key in scale.fits}
+    asked = {**asdict(scale), "lengths": lengths}
+    now = json.loads(json.dumps({"version": understudy.__version__, "scale": asked, "seed": seed}))
     path = folder / "run.json"
     if not path.exists():
         _write(path, now)
@@ -163,7 +164,7 @@ def _fitted(
             "chains": list(sets.chain),
             "values": measure_sets(data, sets, own),
             "shuffled": measure_shuffled(data, sets, own),
-            "regression": measure_regression(data, sets, own) if number == 0 else None,
+            "regression": measure_regression(data, sets, own),
         }
         if number == 0 and contender.key in SHOWN:
             shown = found_synthesizer(data, contender.key, fit, sets, own)
