@@ -27,6 +27,9 @@ def test_the_chance_is_that_of_an_analysis_of_variance() -> None:
         assert found.chance == pytest.approx(f_oneway(*groups).pvalue, rel=1e-10)
         assert found.means == pytest.approx([np.mean(group) for group in groups])
         assert found.gap == pytest.approx(np.ptp([np.mean(group) for group in groups]))
+        around = [value - np.mean(group) for group in groups for value in group]
+        assert found.spread == pytest.approx(np.sqrt(np.square(around).sum() / (size - 4)))
+        assert found.gap_in_spreads == pytest.approx(found.gap / found.spread)
 
 
 def test_chances_are_uniform_where_chains_are_alike() -> None:
@@ -39,9 +42,9 @@ def test_chances_are_uniform_where_chains_are_alike() -> None:
 def test_sets_that_are_all_the_same_differ_in_nothing_or_in_everything() -> None:
     same, apart = by_chain([0.1] * 20, CHAINS), by_chain([0.1, 0.1, 0.1, 0.7] * 5, CHAINS)
     assert same is not None
-    assert same.chance == 1.0
+    assert (same.chance, same.gap_in_spreads) == (1.0, 0.0)
     assert apart is not None
-    assert apart.chance == 0.0
+    assert (apart.chance, apart.gap_in_spreads) == (0.0, np.inf)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +72,12 @@ def tables_by_chain(findings: Findings) -> list[Table]:
 
 def test_the_page_shows_every_measure_by_chain(study: Findings) -> None:
     (table,) = tables_by_chain(study)  # perfect sets come from no chain
-    assert [column.title for column in table.columns][1:] == ["Chain 1", "Chain 2", "Chance"]
+    assert [column.title for column in table.columns][1:] == [
+        "Chain 1",
+        "Chain 2",
+        "Spread of a set",
+        "Chance",
+    ]
     words = [row[0].text for row in table.rows]
     assert words[0] == "deviation of tables of 1 variable"
     assert "expected match risk, gender, age known" in words
@@ -87,5 +95,5 @@ def test_chains_that_measure_differently_are_marked(study: Findings) -> None:
     )
     changed = one.model_copy(update={"risk": risk})
     (table,) = tables_by_chain(study.model_copy(update={"synthesizers": (changed,)}))
-    assert table.rows[-1][-1].text == "below 0.001"
-    assert table.rows[-1][-1].tone == "review"
+    assert table.rows[-1][-1].text == "below 0.001 *"
+    assert not any("*" in row[-1].text for row in table.rows[:-1])

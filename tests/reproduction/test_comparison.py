@@ -22,12 +22,14 @@ from understudy.reproduction.blocks import (
 )
 from understudy.reproduction.comparison import Beside, compare_all, mean_of, prediction_interval
 from understudy.reproduction.contenders import CONTENDERS, FITS
+from understudy.reproduction.intervals import interval_figures
 from understudy.reproduction.page import page_blocks
 from understudy.reproduction.published import PUBLISHED
 
 DOCS = Path(__file__).parents[2] / "docs"
 VARIES = (
     "NOT ALL CHAINS",
+    "on the bundled population. Expected match risk",
     "How to read it",
     "In words.",
     "Every figure and table was written",
@@ -91,8 +93,9 @@ def test_prediction_interval_covers_as_it_says() -> None:
     assert abs(inside / 4000 - 0.95) < 4.5 * np.sqrt(0.95 * 0.05 / 4000)
 
 
-def test_one_population_predicts_nothing() -> None:
+def test_one_population_predicts_nothing_nor_do_equal_ones() -> None:
     assert prediction_interval([1.0]) is None
+    assert prediction_interval([1.0, 1.0, 1.0]) is None
     assert mean_of([None, None]) is None
     assert mean_of([None, 2.0]) == 2.0
 
@@ -119,6 +122,17 @@ def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:
     assert one.inside is True
     assert found["attribute_matches", "Max"].inside is False
     assert found["false_match_rate gender", "Min"].inside is None
+
+
+def test_figures_of_intervals() -> None:
+    """Overlaps 1, 0 and -1; widths as the original's and twice; the last reverses its sign."""
+    pairs = [((1.0, 2.0), (1.0, 2.0)), ((-1.0, 1.0), (1.0, 5.0)), ((1.0, 2.0), (-1.0, -0.0))]
+    overlap, width, kept = interval_figures(pairs)
+    assert overlap == pytest.approx((1.0 + 0.0 - 1.0) / 3)
+    assert width == pytest.approx((1.0 + 2.0 + 1.0) / 3)
+    assert kept == pytest.approx(1 / 3)
+    reversed_sign = [((1.0, 2.0), (-2.0, -1.0))]
+    assert interval_figures(reversed_sign)[2] == 0.0
 
 
 def test_the_page_tells_all() -> None:
@@ -189,13 +203,14 @@ def test_chains_that_are_apart_are_compared_by_what_they_measure() -> None:
         for measure in sets["values"]:
             sets["values"][measure] = [1.0, 1.1, 1.2, 1.1, 1.1, 1.1]
     page = " ".join(as_markdown(page_blocks(results), "figures").split())
-    assert "which chain a set comes from for: none of these measures." in page
-    assert "| three-way deviation / 100 | 0.00 | | 0.00 | 0 of 3 | 0 of 0 | 1.000 |" in page
+    assert "a difference is shown for: none of these measures." in page
+    assert "| three-way deviation / 100 | 0.00 | 0.0 | | 0.00 | 0 of 3 | 0 of 0 | 1.000 |" in page
     sets["values"]["deviation 3"] = [1.0, 9.0, 1.2, 9.2, 1.1, 9.1]
     page = " ".join(as_markdown(page_blocks(results), "figures").split())
-    assert "which chain a set comes from for: three-way deviation / 100." in page
-    # means over sets 1.1, 1.1 and 5.1
-    assert "| three-way deviation / 100 | 8.00 | | 2.31 | 1 of 3 | 0 of 0 | below 0.001 |" in page
+    assert "a difference is shown for: three-way deviation / 100." in page
+    # means over sets 1.1, 1.1 and 5.1; sets of a chain 0.1 apart
+    row = "| three-way deviation / 100 | 8.00 | 80.0 | | 2.31 | 1 of 3 | 0 of 0 | below 0.001 |"
+    assert row in page
 
 
 def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:

@@ -4,7 +4,9 @@ A posterior may have several regions that chains hardly ever leave. Diagnostics 
 chains have not met, and they are right; what a review board asks next is whether it matters for the
 file. Sets come from all chains in turn, so the figures of the sets answer that: if all chains stand
 for the same file, means of their sets differ by chance alone, which a one-way analysis of variance
-judges. This never makes up for convergence: it shows how much depends on it.
+judges. It takes the sets of a chain as independent, and with a few sets a chain it sees only
+differences of about two standard deviations of a set: it can show that chains differ, never that
+they do not. This never makes up for convergence.
 """
 
 from __future__ import annotations
@@ -26,17 +28,27 @@ class ByChain:
     ----------
     means : tuple of float (chain,)
         Mean over the sets of each chain.
+    spread : float
+        Standard deviation of the sets of one chain.
     chance : float
         Probability of means as far apart as these if all sets were alike: analysis of variance.
     """
 
     means: tuple[float, ...]
+    spread: float
     chance: float
 
     @property
     def gap(self) -> float:
         """How far the means of two chains lie apart at most."""
         return max(self.means) - min(self.means)
+
+    @property
+    def gap_in_spreads(self) -> float:
+        """The same in standard deviations of a set; 0 where no two sets differ."""
+        if self.gap == 0:
+            return 0.0
+        return self.gap / self.spread if self.spread > 0 else float("inf")
 
 
 def by_chain(values: Sequence[float | None], chains: Sequence[int]) -> ByChain | None:
@@ -75,4 +87,4 @@ def by_chain(values: Sequence[float | None], chains: Sequence[int]) -> ByChain |
         chance = 1.0 if between <= tiny else 0.0
     else:
         chance = float(fdtrc(*free, (between / free[0]) / (within / free[1])))
-    return ByChain(tuple(means), chance)
+    return ByChain(tuple(means), float(np.sqrt(within / free[1])), chance)

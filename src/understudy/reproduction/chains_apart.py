@@ -10,7 +10,7 @@ from understudy.report.by_chain import ByChain, by_chain
 from understudy.reproduction.blocks import Block, Table, Text
 from understudy.reproduction.contenders import CONTENDERS, FITS
 
-__all__ = ["apart_blocks", "warning_blocks"]
+__all__ = ["apart_blocks", "is_apart", "warning_blocks"]
 
 APART = 1.05  # R-hat of a label probability above which chains count as apart
 RARE = 0.05
@@ -26,21 +26,32 @@ MEASURES = {
 
 def warning_blocks(results: dict[str, Any]) -> list[Block]:
     """Say before anything else which fits have chains that are apart."""
-    apart = [
-        f"{FITS[key].title} on population {number}"
+    fits = [
+        (f"{FITS[key].title} on population {number}", fit)
         for number, one in enumerate(results["populations"])
         for key, fit in one["fits"].items()
-        if _is_apart(fit)
     ]
-    if not apart:
+    apart = [title for title, fit in fits if is_apart(fit)]
+    further = sum(fit["labels"]["failed"] > 0 and not is_apart(fit) for _, fit in fits)
+    if not apart and not further:
         return []
+    named = (
+        f"""
+        Label probabilities have an R-hat above {APART} in: {"; ".join(apart)}. Their posteriors
+        have several modes that chains hardly ever leave. Ranges over populations and prediction
+        intervals include these fits and may be wider, or elsewhere, than they should be, those of
+        occupied classes above all: sets weigh the modes by the number of chains that ended in
+        each.
+        """
+        if apart
+        else ""
+    )
     return [
         Text(
             f"""
-            NOT ALL CHAINS HAVE MET. Label probabilities have an R-hat above {APART} in:
-            {"; ".join(apart)}. Ranges over populations and prediction intervals include these
-            fits and may be wider, or elsewhere, than they should be, those of occupied classes
-            above all. The end of the page has every fit, and what the chains that are apart
+            NOT ALL CHAINS HAVE MET. {named} In {further}{" further" if apart else ""} fits, of
+            {len(fits)} in all, some label probabilities miss an R-hat of 1.01 or 400 effective
+            draws by less. The end of the page has every fit, and what chains that are apart
             measure, each on its own.
             """
         )
@@ -52,8 +63,8 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
     rows, differ = [], []
     for measure, words in MEASURES.items():
         groups = [_compared(results, key, measure) for key in results["populations"][0]["fits"]]
-        apart = [found for group in groups for is_apart, found in group if is_apart]
-        met = [found for group in groups for is_apart, found in group if not is_apart]
+        apart = [found for group in groups for far, found in group if far]
+        met = [found for group in groups for far, found in group if not far]
         if not apart:
             continue
         smallest = min(one.chance for one in apart)
@@ -63,7 +74,8 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
             (
                 words,
                 f"{max(one.gap for one in apart):.2f}",
-                f"{max(one.gap for one in met):.2f}" if met else "",
+                f"{max(one.gap_in_spreads for one in apart):.1f}",
+                f"{max(one.gap_in_spreads for one in met):.1f}" if met else "",
                 f"{_over_populations(groups):.2f}",
                 f"{sum(one.chance < RARE for one in apart)} of {len(apart)}",
                 f"{sum(one.chance < RARE for one in met)} of {len(met)}",
@@ -76,12 +88,16 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
         Text(
             f"""
             Do chains that are apart also measure differently? Sets come from all chains in turn.
-            If all chains stand for the same file, the means of their sets differ by chance alone;
-            the chance of differences as large as those found is worked out by an analysis of
-            variance, and lies below {RARE} once in twenty times when there is no difference. Every
-            sampler and variant is compared with its usual class draw. Allowing for the number of
-            comparisons, it matters which chain a set comes from for:
-            {"; ".join(differ) or "none of these measures"}.
+            If all chains stood for the same file, the means of their sets would differ by chance
+            alone; the chance of differences as large as those found is worked out by an analysis of
+            variance, which takes the sets of a chain as independent, and lies below {RARE} once in
+            twenty times when there is no difference. Each sampler and variant is compared with its
+            usual class draw. Allowing for the number of comparisons, a difference is shown for:
+            {"; ".join(differ) or "none of these measures"}. With five sets a chain, means up to
+            about two spreads of a set apart can go unseen, so the table has the largest gaps too:
+            in the measure's own units, in spreads (standard deviations) of a set, and beside the
+            standard deviation over populations, which says how much a gap can matter for the
+            comparison with the paper.
             """
         ),
         Table(
@@ -89,7 +105,8 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
             (
                 "measure",
                 "largest gap, chains apart",
-                "largest gap, others",
+                "in spreads of a set",
+                "largest of the other fits, in spreads",
                 "standard deviation over populations",
                 f"chance below {RARE}, chains apart",
                 f"chance below {RARE}, others",
@@ -100,7 +117,8 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
     ]
 
 
-def _is_apart(fit: dict[str, Any]) -> bool:
+def is_apart(fit: dict[str, Any]) -> bool:
+    """Tell whether some label probability has chains that are apart."""
     return bool(fit["labels"]["worst_rhat"] > APART)
 
 
@@ -113,7 +131,7 @@ def _compared(results: dict[str, Any], key: str, measure: str) -> list[tuple[boo
         sets = fit["contenders"][usual]
         compared = by_chain(sets["values"][measure], sets["chains"])
         if compared is not None:
-            found.append((_is_apart(fit), compared))
+            found.append((is_apart(fit), compared))
     return found
 
 

@@ -127,7 +127,7 @@ def _beside(cell: Published, contender: str, per_population: list[list[float | N
         cell=cell,
         contender=contender,
         value=mean_of(per_population[0]),
-        over_sets=(min(own), max(own)) if own else None,
+        over_sets=(min(own), max(own)) if len(own) > 1 else None,
         over_populations=known,
         interval=interval,
         inside=inside,
@@ -135,9 +135,12 @@ def _beside(cell: Published, contender: str, per_population: list[list[float | N
 
 
 def prediction_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Where one more value would lie with probability 0.95, if all were normal and alike."""
+    """Where one more value would lie with probability 0.95, if all were normal and alike.
+
+    None from fewer than two values, or if all are the same: they say nothing about a spread.
+    """
     count = len(values)
-    if count < 2:
+    if count < 2 or min(values) == max(values):
         return None
     from scipy.special import stdtrit
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 import understudy
 from understudy.reproduction.blocks import Block, Drawing, Heading, Table, Text
-from understudy.reproduction.chains_apart import apart_blocks, warning_blocks
+from understudy.reproduction.chains_apart import apart_blocks, is_apart, warning_blocks
 from understudy.reproduction.comparison import Beside, compare_all, mean_of
 from understudy.reproduction.contenders import CONTENDERS, FITS
-from understudy.reproduction.published import COUNTIES, INTERVALS, PUBLISHED, TABLES
-from understudy.utility.combining import interval_overlap
+from understudy.reproduction.intervals import interval_blocks
+from understudy.reproduction.published import PUBLISHED, TABLES
 
 __all__ = ["TITLE", "page_blocks"]
 
@@ -40,7 +40,7 @@ def page_blocks(results: dict[str, Any], drawings: Sequence[Drawing] = ()) -> li
         Heading(TITLE, 1),
         *_introduction(results),
         *(block for name in TABLES for block in _table(name, beside)),
-        *_intervals(results),
+        *interval_blocks(results),
         *_compatibility(beside),
         *_contradictions(results),
         *_conclusion(results),
@@ -79,13 +79,15 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             How to read it. "Ours" is the mean over {results["sets"]} synthetic sets of the bundled
             population; "over sets" gives the least and the largest of them. "Over populations" is
             the range of such means over {count} further populations, from other seeds of the same
-            program. In the first table of each kind, "ours" is the DPMPM with the collapsed sampler
-            and class draw kept, and the DP-areal as in the paper's text. A printed cell
-            is "inside" if it lies in the 95 % prediction interval for one more such population,
-            allowing for rounding in print. Outside means: not explained by chance in the data and
+            program; where all of them give the same figure, nothing can be predicted from it and
+            the cell is not judged. In the first table of each kind, "ours" is the DPMPM with the
+            collapsed sampler and class draw kept, and the DP-areal as in the paper's text. A
+            printed cell is "inside" if it lies in the 95 % prediction interval for one more such
+            population, allowing for rounding in print. Outside means: not explained by chance in the data and
             in the draws, if the paper's data are like ours; they need not be. Nothing was tuned to
             the printed results of any synthesizer; only the data's own Max levels were used in
-            making the bundled population.
+            making the program that draws the populations, so that cells of Max lie inside by
+            construction.
             """
         ),
         Text(
@@ -127,7 +129,14 @@ def _table(name: str, beside: list[Beside]) -> list[Block]:
         ),
         Table(
             "Every way of computing it",
-            ("computed as", "ours", "over sets", "over populations", "printed cell inside"),
+            (
+                "computed as",
+                "ours",
+                "over sets",
+                "over populations",
+                "prediction interval",
+                "printed cell inside",
+            ),
             tuple(rows),
         ),
     ]
@@ -145,70 +154,9 @@ def _detail(one: Beside) -> tuple[str, ...]:
         _figure(one.value, printed),
         _range(one.over_sets, printed),
         _range(_ends(one.over_populations), printed),
+        _range(one.interval, printed),
         _inside(one.inside),
     )
-
-
-def _intervals(results: dict[str, Any]) -> list[Block]:
-    """Set the table of intervals: widths and overlaps, as counties have no counterpart."""
-    rows = []
-    for column in ("DPMPM", "DP-areal"):
-        pairs = list(zip(INTERVALS["original"], INTERVALS[column], strict=True))
-        rows.append((f"paper, {column}", *_interval_figures(pairs)))
-    for fit in results["populations"][0]["fits"].values():
-        for key, found in fit["contenders"].items():
-            pairs = [
-                (
-                    (row["original_lower"], row["original_upper"]),
-                    (row["combined_lower"], row["combined_upper"]),
-                )
-                for row in found["regression"]
-                if row["overlap"] is not None
-            ]
-            rows.append((f"ours, {_title(key)}", *_interval_figures(pairs)))
-    printed = tuple(
-        (county, *(_interval(INTERVALS[column][place]) for column in INTERVALS))
-        for place, county in enumerate(COUNTIES)
-    )
-    return [
-        Heading("Intervals of regression coefficients"),
-        Table(
-            "As printed: 95 % intervals of five counties' coefficients, ordered logit of income",
-            ("county", "original", "DPMPM", "DP-areal"),
-            printed,
-        ),
-        Text(
-            """
-            The counties of invented data have no counterpart among the paper's, and an
-            interval's place depends on the county that the others are compared with, which is
-            not printed. What can be compared is how intervals from synthetic sets relate to
-            those from the original: their overlap (below zero where they lie apart), their
-            width, and how many keep their sign of significance. Ours are for the five largest
-            counties after the largest, which is the reference.
-            """
-        ),
-        Table(
-            "Five intervals each: synthetic against original",
-            ("source", "mean overlap", "mean ratio of widths", "significance kept"),
-            tuple(rows),
-        ),
-    ]
-
-
-def _interval_figures(
-    pairs: Sequence[tuple[tuple[float, float], tuple[float, float]]],
-) -> tuple[str, str, str]:
-    if not pairs:
-        return "undefined", "undefined", "undefined"
-    first, second = np.array([one for one, _ in pairs]), np.array([one for _, one in pairs])
-    overlaps = interval_overlap(first[:, 0], first[:, 1], second[:, 0], second[:, 1])
-    widths = (second[:, 1] - second[:, 0]) / (first[:, 1] - first[:, 0])
-
-    def significant(ends: Any) -> Any:
-        return ends[:, 0] * ends[:, 1] > 0
-
-    kept = int((significant(first) == significant(second)).sum())
-    return f"{np.mean(overlaps):.2f}", f"{np.mean(widths):.2f}", f"{kept} of {len(pairs)}"
 
 
 def _compatibility(beside: list[Beside]) -> list[Block]:
@@ -229,7 +177,8 @@ def _compatibility(beside: list[Beside]) -> list[Block]:
             """
             Cells inside, of those printed. With many cells some fall outside by chance (one in
             twenty if all assumptions hold), and the cells of a table are not independent of
-            each other.
+            each other: the two attribute cells are one fact, as a number and in per cent, and
+            populations differ so much in it that its interval excludes little.
             """
         ),
         Table(
@@ -292,11 +241,10 @@ def _contradictions(results: dict[str, Any]) -> list[Block]:
             Second, the DP-areal column of identification lies below that level. If the rows of
             a synthetic file are paired with the records at random, record i is matched with
             probability c/n times 1/c, so that the expected match risk is the share of records
-            with any candidate: at most 1 for any data and any synthesizer. Computed with rows
-            aligned, DP-areal carries about as much risk as the DPMPM; computed with rows
-            shuffled, it gives about the printed figures.
+            with any candidate: at most 1 for any data and any synthesizer.
             """
         ),
+        *_pairing(bundled),
         Table(
             "Rows aligned, and whole rows shuffled, on the bundled population",
             ("computed as", "measure", "paper", "aligned", "shuffled"),
@@ -316,6 +264,31 @@ def _contradictions(results: dict[str, Any]) -> list[Block]:
     ]
 
 
+def _pairing(bundled: dict[str, Any]) -> list[Block]:
+    """Say in words what alignment and shuffling give."""
+    if "collapsed" not in bundled["fits"] or "text" not in bundled["fits"]:
+        return []
+    areal = bundled["fits"]["text"]["contenders"]["text"]
+    dpmpm = bundled["fits"]["collapsed"]["contenders"]["collapsed kept"]
+
+    def figures(measure: str) -> tuple[str, ...]:
+        ours = (areal["values"], dpmpm["values"], areal["shuffled"])
+        return (*(f"{mean_of(one[measure]):.2f}" for one in ours), _printed(measure, "DP-areal"))
+
+    words = "{} with rows aligned (the DPMPM {}), {} with rows shuffled, and {} is printed"
+    return [
+        Text(
+            f"""
+            The DP-areal (text), on the bundled population. Expected match risk, gender known:
+            {words.format(*figures(GENDER))}. Gender and age known:
+            {words.format(*figures(GENDER_AGE))}. Attribute matches, which depend on the data far
+            more (see the range over populations above):
+            {words.format(*figures("attribute_matches"))}.
+            """
+        )
+    ]
+
+
 def _conclusion(results: dict[str, Any]) -> list[Block]:
     """Set the two synthesizers against each other, population by population."""
     fits = results["populations"][0]["fits"]
@@ -323,6 +296,12 @@ def _conclusion(results: dict[str, Any]) -> list[Block]:
         return []
     rows = []
     found: dict[str, list[str]] = {"same": [], "opposite": [], "open": []}
+    met = np.array(
+        [
+            not any(is_apart(one["fits"][key]) for key in ("collapsed", "text"))
+            for one in results["populations"]
+        ]
+    )  # (population,)
     for measure, words in (
         (GENDER, "expected match risk, gender known"),
         (GENDER_AGE, "expected match risk, gender and age known"),
@@ -331,17 +310,8 @@ def _conclusion(results: dict[str, Any]) -> list[Block]:
         ("deviation 2", "two-way deviation / 100"),
         ("deviation 3", "three-way deviation / 100"),
     ):
-        pairs = [
-            (
-                mean_of(
-                    one["fits"]["collapsed"]["contenders"]["collapsed kept"]["values"][measure]
-                ),
-                mean_of(one["fits"]["text"]["contenders"]["text"]["values"][measure]),
-            )
-            for one in results["populations"]
-        ]
-        difference = np.array([areal - dpmpm for dpmpm, areal in pairs if areal and dpmpm])
-        higher = int((difference > 0).sum())
+        difference = np.array([_difference(one, measure) for one in results["populations"]])
+        higher = difference > 0  # (population,)
         printed = _sign(_printed(measure, "DPMPM"), _printed(measure, "DP-areal"))
         found[_against(printed, difference)].append(words)
         rows.append(
@@ -350,7 +320,8 @@ def _conclusion(results: dict[str, Any]) -> list[Block]:
                 printed,
                 f"{difference[0]:+.2f}",
                 f"{difference.min():+.2f} to {difference.max():+.2f}",
-                f"{higher} of {difference.size}",
+                f"{higher.sum()} of {higher.size}",
+                f"{higher[met].sum()} of {met.sum()}",
             )
         )
     return [
@@ -365,7 +336,14 @@ def _conclusion(results: dict[str, Any]) -> list[Block]:
         ),
         Table(
             "DP-areal minus DPMPM",
-            ("measure", "paper", "bundled", "all populations", "DP-areal higher in"),
+            (
+                "measure",
+                "paper",
+                "bundled",
+                "all populations",
+                "DP-areal higher in",
+                "of those whose chains have met",
+            ),
             tuple(rows),
         ),
         Text(
@@ -379,6 +357,13 @@ def _conclusion(results: dict[str, Any]) -> list[Block]:
     ]
 
 
+def _difference(one: dict[str, Any], measure: str) -> float:
+    """DP-areal minus DPMPM on one population, of a measure that is always defined."""
+    areal = one["fits"]["text"]["contenders"]["text"]["values"][measure]
+    dpmpm = one["fits"]["collapsed"]["contenders"]["collapsed kept"]["values"][measure]
+    return float(np.mean(areal) - np.mean(dpmpm))
+
+
 def _convergence(results: dict[str, Any]) -> list[Block]:
     rows = []
     for number, one in enumerate(results["populations"]):
@@ -390,11 +375,13 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
         Text(
             """
             Asked for are an R-hat below 1.01 and effective sample sizes of at least 400.
-            Synthetic sets are drawn from the label probabilities, so every one of them is
-            judged; the rest are the numbers of classes or clusters in use, the concentration,
-            the precision of log rates and the log-likelihood, which move more slowly. Where
-            label probabilities say NO, figures from that fit are not to be relied on to their last
-            digit; where only the rest says NO, neither is what this page says of class counts.
+            Sets of the DP-areal, and of the DPMPM with the class draw kept, are drawn from the
+            label probabilities, so every one of them is judged; the rest are the numbers of classes
+            or clusters in use, the concentration, the precision of log rates and the
+            log-likelihood, which move more slowly. Where label probabilities say NO with an R-hat
+            up to 1.05, figures from that fit are not to be relied on to their last digit; above,
+            they are not to be relied on, except as far as the comparison by chain below goes; where
+            only the rest says NO, that holds for what this page says of class counts.
             Population 0 is the bundled one; for the others the DP-areal has shorter chains.
             """
         ),
@@ -467,10 +454,6 @@ def _range(ends: tuple[float, float] | None, printed: str) -> str:
     if ends is None:
         return ""
     return f"{_figure(ends[0], printed)} – {_figure(ends[1], printed)}"
-
-
-def _interval(ends: tuple[float, float]) -> str:
-    return f"[{ends[0]:.3f}, {ends[1]:.3f}]"
 
 
 def _inside(inside: bool | None) -> str:

@@ -33,10 +33,13 @@ READING_CHAINS = (
 )
 
 READING_SETS = (
-    "If the chains stand for the same file, only chance makes their sets differ (analysis of "
-    "variance). Small chances are marked, allowing for the number of rows: there it matters which "
-    "chain a set comes from. Agreement here does not make up for chains that have not met; it "
-    "shows that these measures depend little on it."
+    "If the chains stand for the same file, only chance makes the means of their sets differ: the "
+    "last column is the chance of differences as large as these (analysis of variance; * small, "
+    "allowing for the number of rows). It can show that it matters which chain a set comes from, "
+    "not that it does not: with a few sets a chain, means that lie up to about two spreads of a "
+    "set apart can go unseen. Sets of a chain that are not independent make chances too small. "
+    "Where chains have not met, all sets together weigh the places by the number of chains that "
+    "ended there. The verdict does not look at this table."
 )
 
 
@@ -106,12 +109,14 @@ def _measured_by_chain(one: SynthesizerFindings) -> list[Table]:
             columns=[
                 Column("Measure, mean over sets", numeric=False),
                 *(Column(f"Chain {place + 1}") for place in places),
+                Column("Spread of a set", explained="standard deviation of the sets of one chain"),
                 Column("Chance", explained="of differences as large as these, were all sets alike"),
             ],
             rows=[
                 [
                     text_cell(words),
                     *(number_cell(found.means[place]) for place in places),
+                    number_cell(found.spread),
                     _chance_cell(found, len(compared)),
                 ]
                 for words, found in compared
@@ -140,7 +145,7 @@ def _set_measures(one: SynthesizerFindings) -> list[tuple[str, Spread]]:
 
 def _chance_cell(found: ByChain, n_rows: int) -> Cell:
     text = "below 0.001" if found.chance < 0.001 else f"{found.chance:.3f}"
-    return Cell(text, sort=found.chance, tone="review" if found.chance < RARE / n_rows else "")
+    return Cell(f"{text} *" if found.chance < RARE / n_rows else text, sort=found.chance)
 
 
 def _remarks(one: SynthesizerFindings, found: Convergence) -> list[str]:
