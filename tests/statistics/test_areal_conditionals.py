@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid
 from scipy.special import logsumexp
-from scipy.stats import beta, kstest, norm
+from scipy.stats import beta, dirichlet, kstest, norm
 from tests.naive import areal as naive
 from tests.statistics import tiny_areal as tiny
 from tests.statistics.tiny import chi_square_p
@@ -247,6 +247,24 @@ def test_weights_follow_the_sizes(by_sticks: bool) -> None:
         first, second = beta(4 + share, 3 + 2 * share), beta(share, 3 + share)
     assert kstest(drawn[:, 0], first.cdf).pvalue > FALSE_ALARM
     assert kstest(drawn[:, 1] / (1 - drawn[:, 0]), second.cdf).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("by_sticks", [True, False])
+def test_density_of_the_weights_in_exchanges_is_that_of_its_twin(by_sticks: bool) -> None:
+    """Differences between points of the simplex: sticks with their Jacobian, or Dirichlet."""
+    generator = stream(61, "weights", int(by_sticks))
+
+    def twin(weights: np.ndarray, concentration: float) -> float:
+        if not by_sticks:
+            return float(dirichlet.logpdf(weights, np.full(5, concentration / 5)))
+        rests = 1.0 - np.concatenate([[0.0], np.cumsum(weights[:-2])])  # (cluster - 1,) dw / dV
+        return naive.log_sticks(weights, concentration) - float(np.log(rests).sum())
+
+    for concentration in (0.3, 1.0, 4.0):
+        one, two = generator.dirichlet(np.full(5, 2.0), size=2)
+        found = counts.log_prior_of_weights(two, concentration, by_sticks)
+        found -= counts.log_prior_of_weights(one, concentration, by_sticks)
+        assert found == pytest.approx(twin(two, concentration) - twin(one, concentration), abs=1e-9)
 
 
 def test_effects_and_centre_are_drawn_from_their_normal_conditionals() -> None:

@@ -76,6 +76,15 @@ def test_too_large_a_table_is_refused_with_its_size() -> None:
     assert "DPMPM" in str(problem.value)
 
 
+def test_too_many_different_counts_are_refused(
+    data: us.Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has integrals of its own that are remembered."""
+    monkeypatch.setattr(tables, "MOST_COUNTS", 2)
+    with pytest.raises(InputError, match="at most 2 different counts"):
+        us.DPAreal().fit(data)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_same_bytes_for_one_and_two_threads(data: us.Microdata, variant: Any) -> None:
     settings = us.DPAreal(n_clusters=6, variant=variant)

@@ -83,10 +83,10 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             the cell is not judged. In the first table of each kind, "ours" is the DPMPM with the
             collapsed sampler and class draw kept, and the DP-areal as in the paper's text. A
             printed cell is "inside" if it lies in the 95 % prediction interval for one more such
-            population, allowing for rounding in print. Outside means: not explained by chance in the data and
-            in the draws, if the paper's data are like ours; they need not be. Nothing was tuned to
-            the printed results of any synthesizer; only the data's own Max levels were used in
-            making the program that draws the populations, so that cells of Max lie inside by
+            population, allowing for rounding in print. Outside means: not explained by chance in
+            the data and in the draws, if the paper's data are like ours; they need not be. Nothing
+            was tuned to the printed results of any synthesizer; only the data's own Max levels were
+            used in making the program that draws the populations, so that cells of Max lie inside by
             construction.
             """
         ),

@@ -28,7 +28,7 @@ from understudy.compiling import compiled
 from understudy.synthesis.areal.problem import Problem
 
 __all__ = [
-    "SMALLEST_WEIGHT",
+    "SMALLEST",
     "Pieces",
     "draw_table",
     "exchange",
@@ -46,7 +46,7 @@ SLOTS = 64  # of them that are remembered
 STEP, LARGEST_STEP = 0.55, 0.28  # of the trapezoidal rule: widths at the mode, and units of y
 NOTHING = -36.0  # logarithm of what is not worth adding
 MISSED = -20.0  # logarithm of the part of a probability that clusters left out may add
-SMALLEST_WEIGHT = 1e-290  # of a cluster that takes part in exchanges
+SMALLEST = 1e-290  # weight of a cluster, or scaled probability of a pair, in exchanges
 FAR = 1.3  # how far apart two clusters are proposed, in standard deviations of their prior
 KEPT = (0.0, 0.6, 0.9, 0.98)  # how much of their distance such a proposal keeps
 
@@ -437,7 +437,7 @@ def exchange(generator, problem, pieces, precision, free, centre, root, weights,
     for one in range(n_clusters):
         _effects_of(free[one], centre, root, effect)
         _fill_column(problem, pieces, problem.design, effect, precision, offset, columns[one])
-    mass = np.zeros(n_pairs)  # (pair,)
+    mass = np.full(n_pairs, SMALLEST)  # (pair,)
     for one in range(n_clusters):
         mass += weights[one] * columns[one]
     new = np.empty((2, n_effects))
@@ -464,7 +464,7 @@ def exchange(generator, problem, pieces, precision, free, centre, root, weights,
             log_ratio += 0.5 * (free[first, number] ** 2 + free[second, number] ** 2)
             log_ratio -= 0.5 * (new[0, number] ** 2 + new[1, number] ** 2)
         old = weights[first], weights[second]
-        if min(1.0 - new_share, new_share) * both < SMALLEST_WEIGHT:
+        if min(1.0 - new_share, new_share) * both < SMALLEST:
             continue
         log_ratio -= log_prior_of_weights(weights, prior[0], prior[1])
         weights[first], weights[second] = (1.0 - new_share) * both, new_share * both
@@ -476,14 +476,14 @@ def exchange(generator, problem, pieces, precision, free, centre, root, weights,
             _fill_column(problem, pieces, problem.design, effect, precision, offset, column[side])
         for pair in range(n_pairs):
             there = mass[pair] - old[0] * columns[first, pair] - old[1] * columns[second, pair]
-            there = max(there, 0.0)
+            there = max(there, SMALLEST)
             there += weights[first] * column[0, pair] + weights[second] * column[1, pair]
             log_ratio += problem.pair_size[pair] * np.log(there / mass[pair])
         if np.log(1.0 - generator.random()) < log_ratio:
             accepted += 1
             free[first], free[second] = new[0], new[1]
             columns[first], columns[second] = column[0], column[1]
-            mass[:] = 0.0
+            mass[:] = SMALLEST
             for one in range(n_clusters):
                 mass += weights[one] * columns[one]
         else:

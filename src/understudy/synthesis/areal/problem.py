@@ -22,6 +22,7 @@ from understudy.microdata.table import Microdata
 __all__ = ["MOST_CELLS", "Problem", "count_table", "make_problem", "problem_of_counts"]
 
 MOST_CELLS = 20_000_000  # of the table, the empty ones included
+MOST_COUNTS = 4_000  # different ones: integrals that are remembered take 0.3 MB each and chain
 
 
 class Problem(NamedTuple):
@@ -67,6 +68,14 @@ def count_table(data: Microdata) -> NDArray[np.int64]:
     labels = combined_labels(data, data.combinations[:, places])  # (combination,)
     table = np.zeros((len(data.patterns), data.n_labels), dtype=np.int64)  # (pattern, label)
     np.add.at(table, (data.patterns.of_combination, labels), data.counts)
+    different = np.unique(table).size
+    if different > MOST_COUNTS:
+        raise InputError(
+            expected=f"a table with at most {MOST_COUNTS:,} different counts for the DP-areal "
+            "model, which remembers integrals for each",
+            came=f"{different:,} different counts",
+            do="fit a part of the records, or use the DPMPM",
+        )
     return table
 
 

@@ -23,7 +23,7 @@ from understudy.synthesis.areal.clusters import (
 from understudy.synthesis.areal.covariance import covariance_factor, move_covariance
 from understudy.synthesis.areal.effects import cluster_means, draw_centre, draw_effects
 from understudy.synthesis.areal.poisson_lognormal import (
-    SMALLEST_WEIGHT,
+    SMALLEST,
     Pieces,
     draw_table,
     exchange,
@@ -65,7 +65,7 @@ def by_exchange(
     root[1:, 1:] = covariance_factor(state.log_scales, state.bound)
     free = np.linalg.solve(root, (state.effects - state.centre).T).T  # (cluster, effect)
     free = np.ascontiguousarray(free)
-    weights = np.maximum(np.exp(state.log_weights), SMALLEST_WEIGHT)  # (cluster,)
+    weights = np.maximum(np.exp(state.log_weights), SMALLEST)  # (cluster,)
     exchange(
         generator,
         problem,
