@@ -86,8 +86,8 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             population, allowing for rounding in print. Outside means: not explained by chance in
             the data and in the draws, if the paper's data are like ours; they need not be. Nothing
             was tuned to the printed results of any synthesizer; only the data's own Max levels were
-            used in making the program that draws the populations, so that cells of Max lie inside by
-            construction.
+            used in making the program that draws the populations, so that cells of Max lie inside
+            by construction.
             """
         ),
         Text(
