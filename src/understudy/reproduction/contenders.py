@@ -127,7 +127,7 @@ class Scale:
 _USUAL: dict[str, int] = {}  # the models' own defaults
 _SHORTER_AREAL = {"warmup": 800, "draws": 600, "thin": 5}
 _QUICK_DPMPM = {"warmup": 1000, "draws": 200, "thin": 8}
-_QUICK_AREAL = {"warmup": 200, "draws": 100, "thin": 4}
+_QUICK_AREAL = {"warmup": 150, "draws": 80, "thin": 4}
 
 FULL = Scale(
     "full",
