@@ -24,6 +24,7 @@ from understudy.reproduction.comparison import Beside, compare_all, mean_of, pre
 from understudy.reproduction.contenders import CONTENDERS, FITS
 from understudy.reproduction.intervals import interval_figures
 from understudy.reproduction.page import page_blocks
+from understudy.reproduction.places import place
 from understudy.reproduction.published import PUBLISHED
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -135,6 +136,18 @@ def test_figures_of_intervals() -> None:
     assert interval_figures(reversed_sign)[2] == 0.0
 
 
+def test_places_of_attribute_matches() -> None:
+    """Printed 115.3 between 47.15 and 175.33; ours 1, 2, 3, 4 between 2 and 4, the first bundled."""
+    printed = {
+        one.column: float(one.printed) for one in PUBLISHED if one.measure == "attribute_matches"
+    }
+    between = place(printed["DPMPM"], printed["Min"], printed["Max"])
+    page = " ".join(as_markdown(page_blocks(invented(4)), "figures").split())
+    assert f"DPMPM, from the printed cells {between:.2f}" in page
+    # redrawn places 0, 0.5, 1: the interval is 0.5 -+ 4.30265 * 0.5 * sqrt(4 / 3)
+    assert "| DP-areal, text | -0.50 | 0.00 – 1.00 | -1.98 – 2.98 | yes |" in page
+
+
 def test_the_page_tells_all() -> None:
     blocks = page_blocks(invented(4), [Drawing("one", "<svg></svg>", "A figure.")])
     page = as_html("T", blocks)
@@ -164,7 +177,7 @@ def test_the_conclusion_says_which_signs_are_found_again() -> None:
 
 
 def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
-    """Its figures come from a run of half an hour; its headings, tables and prose are compared."""
+    """Its figures come from a run of an hour; its headings, tables and prose are compared."""
     carried = (DOCS / "reproduction.md").read_text(encoding="utf-8")
     blocks = page_blocks(invented(4))
     headings = [f"{'#' * one.level} {one.text}\n" for one in blocks if isinstance(one, Heading)]

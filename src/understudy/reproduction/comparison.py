@@ -148,3 +148,26 @@ def prediction_interval(values: Sequence[float]) -> tuple[float, float] | None:
     reach = float(stdtrit(count - 1, 0.975)) * spread
     center = float(np.mean(values))
     return center - reach, center + reach
+
+
+FIGURES_BESIDE = ("ours", "over populations", "prediction interval", "printed inside")
+
+
+def figures_beside(values: Sequence[float | None], printed: float) -> tuple[str, ...]:
+    """Set a figure that is worked out from printed cells beside ours: see `FIGURES_BESIDE`.
+
+    Parameters
+    ----------
+    values : sequence of float or None (population,)
+        Ours; the bundled population is the first.
+    printed : float
+        The figure from the printed cells.
+    """
+    others = [value for value in values[1:] if value is not None]
+    interval = prediction_interval(others)
+    return (
+        "undefined" if values[0] is None else f"{values[0]:.2f}",
+        f"{min(others):.2f} – {max(others):.2f}" if others else "",
+        "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}",
+        "" if interval is None else "yes" if interval[0] <= printed <= interval[1] else "no",
+    )

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from understudy.reproduction.blocks import Block, Heading, Table, Text
-from understudy.reproduction.comparison import prediction_interval
-from understudy.reproduction.contenders import CONTENDERS
+from understudy.reproduction.comparison import FIGURES_BESIDE, figures_beside
+from understudy.reproduction.contenders import CONTENDERS, Contender
 from understudy.reproduction.published import COUNTIES, INTERVALS
 from understudy.utility.combining import interval_overlap
 
@@ -49,13 +49,7 @@ def interval_blocks(results: dict[str, Any]) -> list[Block]:
         ),
         Table(
             "Five intervals each: synthetic against original",
-            (
-                "computed as",
-                "ours",
-                "over populations",
-                "prediction interval",
-                "printed inside",
-            ),
+            ("computed as", *FIGURES_BESIDE),
             tuple(_rows(results)),
         ),
     ]
@@ -76,14 +70,13 @@ def _rows(results: dict[str, Any]) -> list[tuple[str, ...]]:
             pairs = list(zip(INTERVALS["original"], INTERVALS[column], strict=True))
             paper = interval_figures(pairs)[place]
             rows.append((f"{quantity}: {column}, from the printed intervals {paper:.2f}",))
-            rows += [
-                (one.title, *_beside(_per_population(results, one.fit, one.key, place), paper))
-                for one in own
-            ]
+            for one in own:
+                values = _per_population(results, one, place)
+                rows.append((one.title, *figures_beside(values, paper)))
     return rows
 
 
-def _per_population(results: dict[str, Any], fit: str, key: str, place: int) -> list[float | None]:
+def _per_population(results: dict[str, Any], own: Contender, place: int) -> list[float | None]:
     found: list[float | None] = []
     for one in results["populations"]:
         pairs = [
@@ -91,24 +84,11 @@ def _per_population(results: dict[str, Any], fit: str, key: str, place: int) -> 
                 (row["original_lower"], row["original_upper"]),
                 (row["combined_lower"], row["combined_upper"]),
             )
-            for row in one["fits"][fit]["contenders"][key]["regression"]
+            for row in one["fits"][own.fit]["contenders"][own.key]["regression"]
             if row["overlap"] is not None
         ]
         found.append(interval_figures(pairs)[place] if pairs else None)
     return found
-
-
-def _beside(values: list[float | None], paper: float) -> tuple[str, ...]:
-    """Ours, the range over redrawn populations, the interval, and whether it has the paper's."""
-    others = [value for value in values[1:] if value is not None]
-    interval = prediction_interval(others)
-    inside = "" if interval is None else "yes" if interval[0] <= paper <= interval[1] else "no"
-    return (
-        "undefined" if values[0] is None else f"{values[0]:.2f}",
-        f"{min(others):.2f} – {max(others):.2f}" if others else "",
-        "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}",
-        inside,
-    )
 
 
 def interval_figures(pairs: Sequence[tuple[Interval, Interval]]) -> tuple[float, float, float]:

@@ -15,6 +15,7 @@ from understudy.reproduction.chains_apart import apart_blocks, is_apart, warning
 from understudy.reproduction.comparison import Beside, compare_all, mean_of
 from understudy.reproduction.contenders import CONTENDERS, FITS
 from understudy.reproduction.intervals import interval_blocks
+from understudy.reproduction.places import place_blocks
 from understudy.reproduction.published import PUBLISHED, TABLES
 
 __all__ = ["TITLE", "page_blocks"]
@@ -39,7 +40,7 @@ def page_blocks(results: dict[str, Any], drawings: Sequence[Drawing] = ()) -> li
     return [
         Heading(TITLE, 1),
         *_introduction(results),
-        *(block for name in TABLES for block in _table(name, beside)),
+        *(block for name in TABLES for block in _table(name, beside, results)),
         *interval_blocks(results),
         *_compatibility(beside),
         *_contradictions(results),
@@ -99,7 +100,7 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
     ]
 
 
-def _table(name: str, beside: list[Beside]) -> list[Block]:
+def _table(name: str, beside: list[Beside], results: dict[str, Any]) -> list[Block]:
     """Set one of the paper's tables: as the paper sets it, then every way of computing it."""
     own = [one for one in beside if one.cell.table == name]
     columns = [one for one in COLUMNS if any(cell.cell.column == one for cell in own)]
@@ -139,6 +140,7 @@ def _table(name: str, beside: list[Beside]) -> list[Block]:
             ),
             tuple(rows),
         ),
+        *(place_blocks(results) if name == "attribute" else []),
     ]
 
 

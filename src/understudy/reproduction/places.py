@@ -1,0 +1,69 @@
+"""Attribute risk as a place between each population's own levels, so that populations compare.
+
+Populations differ so much in how many labels can be guessed that the bare numbers exclude hardly
+anything. Their places between Min and Max do not share that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from understudy.reproduction.blocks import Block, Table, Text
+from understudy.reproduction.comparison import FIGURES_BESIDE, figures_beside, mean_of
+from understudy.reproduction.contenders import CONTENDERS, Contender
+from understudy.reproduction.published import PUBLISHED
+
+__all__ = ["place", "place_blocks"]
+
+MEASURE = "attribute_matches"
+
+
+def place_blocks(results: dict[str, Any]) -> list[Block]:
+    """Set places of the attribute matches between Min and Max, printed and ours."""
+    cells = {one.column: float(one.printed) for one in PUBLISHED if one.measure == MEASURE}
+    rows: list[tuple[str, ...]] = []
+    for column in ("DPMPM", "DP-areal"):
+        own = [
+            one
+            for one in CONTENDERS.values()
+            if one.column == column and one.fit in results["populations"][0]["fits"]
+        ]
+        if not own:
+            continue
+        printed = place(cells[column], cells["Min"], cells["Max"])
+        rows.append((f"{column}, from the printed cells {printed:.2f}",))
+        for kind, words in (("values", ""), ("shuffled", ", rows shuffled")):
+            rows += [
+                (f"{one.title}{words}", *figures_beside(_places(results, one, kind), printed))
+                for one in own
+            ]
+    return [
+        Text(
+            """
+            Populations differ much in how many labels can be guessed, so the prediction intervals
+            of the bare numbers exclude little. The place between a population's own levels, 0 at
+            Min and 1 at Max, compares better; the printed place is worked out from the printed
+            cells.
+            """
+        ),
+        Table(
+            "Attribute matches as a place between Min and Max",
+            ("computed as", *FIGURES_BESIDE),
+            tuple(rows),
+        ),
+    ]
+
+
+def place(value: float, least: float, largest: float) -> float:
+    """Say where a value lies between two levels: 0 at the first, 1 at the second."""
+    return (value - least) / (largest - least)
+
+
+def _places(results: dict[str, Any], one: Contender, kind: str) -> list[float | None]:
+    found: list[float | None] = []
+    for population in results["populations"]:
+        levels = population["levels"]["exact"]
+        value = mean_of(population["fits"][one.fit]["contenders"][one.key][kind][MEASURE])
+        least, largest = levels["Min"][MEASURE], levels["Max"][MEASURE]
+        found.append(None if value is None else place(value, least, largest))
+    return found
