@@ -101,6 +101,17 @@ def test_one_population_predicts_nothing_nor_do_equal_ones() -> None:
     assert mean_of([None, 2.0]) == 2.0
 
 
+def test_counts_of_classes_are_judged_only_by_chains_that_have_met() -> None:
+    """All fits have 3 to 9 classes; the one that is apart would have widened the interval."""
+    results = invented(4)
+    apart = results["populations"][2]["fits"]["blocked"]
+    apart["labels"]["worst_rhat"], apart["classes"] = 1.9, [3.0, 40.0]
+    found = {(one.contender, one.cell.measure): one for one in compare_all(results)}
+    one = found["blocked kept", "classes_upper"]
+    assert one.over_populations == (9.0, 9.0)
+    assert (one.interval, one.inside) == ((9.0, 9.0), False)
+
+
 def test_every_printed_cell_meets_every_contender_of_its_column() -> None:
     beside = compare_all(invented(4))
     assert {(one.cell.measure, one.cell.column) for one in beside} == {

@@ -39,9 +39,8 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
         f"""
         Label probabilities have an R-hat above {APART} in: {"; ".join(apart)}. Their posteriors
         have several modes that chains hardly ever leave. Ranges over populations and prediction
-        intervals include these fits and may be wider, or elsewhere, than they should be, those of
-        occupied classes above all: sets weigh the modes by the number of chains that ended in
-        each.
+        intervals include these fits, but for counts of classes, and may be wider, or elsewhere,
+        than they should be: sets weigh the modes by the number of chains that ended in each.
         """
         if apart
         else ""

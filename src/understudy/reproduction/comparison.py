@@ -16,10 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from understudy.reproduction.chains_apart import is_apart
 from understudy.reproduction.contenders import CONTENDERS
 from understudy.reproduction.published import PUBLISHED, Published
 
-__all__ = ["Beside", "compare_all", "mean_of", "prediction_interval"]
+__all__ = [
+    "FIGURES_BESIDE",
+    "Beside",
+    "compare_all",
+    "figures_beside",
+    "mean_of",
+    "prediction_interval",
+]
 
 
 @dataclass(frozen=True)
@@ -108,8 +116,8 @@ def _values(part: dict[str, Any], cell: Published, contender: str) -> list[float
         return values
     key = contender.removesuffix(" shuffled")
     fit = part["fits"][CONTENDERS[key].fit]
-    if cell.table == "classes":
-        return [fit["classes"][cell.measure == "classes_upper"]]
+    if cell.table == "classes":  # nothing can be said of them where chains are apart
+        return [None if is_apart(fit) else fit["classes"][cell.measure == "classes_upper"]]
     kind = "shuffled" if contender.endswith(" shuffled") else "values"
     found: list[float | None] = fit["contenders"][key][kind][cell.measure]
     return found
@@ -120,6 +128,8 @@ def _beside(cell: Published, contender: str, per_population: list[list[float | N
     others = [mean_of(values) for values in per_population[1:]]
     known = tuple(value for value in others if value is not None)
     interval = prediction_interval(known)
+    if cell.table == "classes" and len(set(known)) == 1:
+        interval = known[0], known[0]  # whole numbers: that all are the same is no rounding
     inside = None
     if cell.value is not None and interval is not None:
         inside = interval[0] - cell.rounding <= cell.value <= interval[1] + cell.rounding

@@ -81,9 +81,11 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             population; "over sets" gives the least and the largest of them. "Over populations" is
             the range of such means over {count} further populations, from other seeds of the same
             program; where all of them give the same figure, nothing can be predicted from it and
-            the cell is not judged. In the first table of each kind, "ours" is the DPMPM with the
-            collapsed sampler and class draw kept, and the DP-areal as in the paper's text. A
-            printed cell is "inside" if it lies in the 95 % prediction interval for one more such
+            the cell is not judged, but for counts of classes, which are whole numbers. Fits whose
+            chains are apart say nothing about those and are left out there. In the first table of
+            each kind, "ours" is the DPMPM with the collapsed sampler and class draw kept, and the
+            DP-areal as in the paper's text. A printed cell is "inside" if it lies in the 95 %
+            prediction interval for one more such
             population, allowing for rounding in print. Outside means: not explained by chance in
             the data and in the draws, if the paper's data are like ours; they need not be. Nothing
             was tuned to the printed results of any synthesizer; only the data's own Max levels were
