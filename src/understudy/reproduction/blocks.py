@@ -66,6 +66,7 @@ th, td { border-bottom: 1px solid var(--line); padding: 0.2rem 0.6rem 0.2rem 0;
 th { text-align: left; font-weight: 400; min-width: 5rem; } tbody th { min-width: 11rem; }
 thead th, .group th { font-weight: 600; }
 .group th { padding-top: 0.8rem; } .figure { text-align: right; white-space: nowrap; }
+thead .figure { white-space: normal; vertical-align: bottom; }
 figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto;
   font-family: system-ui, sans-serif; }
 figcaption { color: var(--soft); font-size: 0.85rem; }

@@ -373,7 +373,7 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
     for number, one in enumerate(results["populations"]):
         for key, fit in one["fits"].items():
             cells = [cell for part in (fit["labels"], fit["rest"]) for cell in _judged(part)]
-            rows.append((f"{number}", FITS[key].title, *cells))
+            rows.append((f"{number}: {FITS[key].title}", *cells))
     return [
         Heading("Have the chains converged?"),
         Text(
@@ -392,8 +392,7 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
         Table(
             "Every fit behind this page",
             (
-                "population",
-                "fit",
+                "population: fit",
                 "label probabilities converged",
                 "worst R-hat",
                 "least bulk ESS",
@@ -402,7 +401,7 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
                 "its least bulk ESS",
             ),
             tuple(rows),
-            numbers=3,
+            numbers=2,
         ),
         *apart_blocks(results),
     ]
