@@ -6,22 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from understudy.report.by_chain import ByChain, by_chain
+from understudy.report.by_chain import RARE, ByChain, by_chain, chance_in_words
 from understudy.reproduction.blocks import Block, Table, Text
 from understudy.reproduction.contenders import CONTENDERS, FITS
+from understudy.reproduction.published import IN_SHORT
 
 __all__ = ["apart_blocks", "is_apart", "warning_blocks"]
 
 APART = 1.05  # R-hat of a label probability above which chains count as apart
-RARE = 0.05
-MEASURES = {
-    "deviation 1": "one-way deviation / 100",
-    "deviation 2": "two-way deviation / 100",
-    "deviation 3": "three-way deviation / 100",
-    "expected_match_risk gender": "expected match risk, gender known",
-    "expected_match_risk gender, age": "expected match risk, gender and age known",
-    "attribute_matches": "attribute matches",
-}
 
 
 def warning_blocks(results: dict[str, Any]) -> list[Block]:
@@ -60,14 +52,14 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
 def apart_blocks(results: dict[str, Any]) -> list[Block]:
     """Compare what is measured between the chains of a fit: where they are apart, and elsewhere."""
     rows, differ = [], []
-    for measure, words in MEASURES.items():
+    for measure, words in IN_SHORT.items():
         groups = [_compared(results, key, measure) for key in results["populations"][0]["fits"]]
         apart = [found for group in groups for far, found in group if far]
         met = [found for group in groups for far, found in group if not far]
         if not apart:
             continue
         smallest = min(one.chance for one in apart)
-        if smallest < RARE / (len(apart) * len(MEASURES)):
+        if smallest < RARE / (len(apart) * len(IN_SHORT)):
             differ.append(words)
         rows.append(
             (
@@ -78,7 +70,7 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
                 f"{_over_populations(groups):.2f}",
                 f"{sum(one.chance < RARE for one in apart)} of {len(apart)}",
                 f"{sum(one.chance < RARE for one in met)} of {len(met)}",
-                "below 0.001" if smallest < 0.001 else f"{smallest:.3f}",
+                chance_in_words(smallest),
             )
         )
     if not rows:
@@ -92,7 +84,7 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
             variance, which takes the sets of a chain as independent, and lies below {RARE} once in
             twenty times when there is no difference. Each sampler and variant is compared with its
             usual class draw. Allowing for the number of comparisons, a difference is shown for:
-            {"; ".join(differ) or "none of these measures"}. With five sets a chain, means up to
+            {"; ".join(differ) or "none of these measures"}. With few sets a chain, means up to
             about two spreads of a set apart can go unseen, so the table has the largest gaps too:
             in the measure's own units, in spreads (standard deviations) of a set, and beside the
             standard deviation over populations, which says how much a gap can matter for the

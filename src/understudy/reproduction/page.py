@@ -16,7 +16,7 @@ from understudy.reproduction.comparison import Beside, compare_all, mean_of
 from understudy.reproduction.contenders import CONTENDERS, FITS
 from understudy.reproduction.intervals import interval_blocks
 from understudy.reproduction.places import place_blocks
-from understudy.reproduction.published import PUBLISHED, TABLES
+from understudy.reproduction.published import IN_SHORT, PUBLISHED, TABLES
 
 __all__ = ["TITLE", "page_blocks"]
 
@@ -306,14 +306,7 @@ def _conclusion(results: dict[str, Any]) -> list[Block]:
             for one in results["populations"]
         ]
     )  # (population,)
-    for measure, words in (
-        (GENDER, "expected match risk, gender known"),
-        (GENDER_AGE, "expected match risk, gender and age known"),
-        ("attribute_matches", "attribute matches"),
-        ("deviation 1", "one-way deviation / 100"),
-        ("deviation 2", "two-way deviation / 100"),
-        ("deviation 3", "three-way deviation / 100"),
-    ):
+    for measure, words in IN_SHORT.items():
         difference = np.array([_difference(one, measure) for one in results["populations"]])
         higher = difference > 0  # (population,)
         printed = _sign(_printed(measure, "DPMPM"), _printed(measure, "DP-areal"))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from understudy.report.reasons import place_between
 from understudy.reproduction.blocks import Block, Table, Text
 from understudy.reproduction.comparison import FIGURES_BESIDE, figures_beside, mean_of
 from understudy.reproduction.contenders import CONTENDERS, Contender
 from understudy.reproduction.published import PUBLISHED
 
-__all__ = ["place", "place_blocks"]
+__all__ = ["place_blocks"]
 
 MEASURE = "attribute_matches"
 
@@ -28,9 +29,9 @@ def place_blocks(results: dict[str, Any]) -> list[Block]:
             for one in CONTENDERS.values()
             if one.column == column and one.fit in results["populations"][0]["fits"]
         ]
-        if not own:
+        printed = place_between(cells[column], cells["Min"], cells["Max"])
+        if not own or printed is None:
             continue
-        printed = place(cells[column], cells["Min"], cells["Max"])
         rows.append((f"{column}, from the printed cells {printed:.2f}",))
         for kind, words in (("values", ""), ("shuffled", ", rows shuffled")):
             rows += [
@@ -54,16 +55,11 @@ def place_blocks(results: dict[str, Any]) -> list[Block]:
     ]
 
 
-def place(value: float, least: float, largest: float) -> float:
-    """Say where a value lies between two levels: 0 at the first, 1 at the second."""
-    return (value - least) / (largest - least)
-
-
 def _places(results: dict[str, Any], one: Contender, kind: str) -> list[float | None]:
     found: list[float | None] = []
     for population in results["populations"]:
         levels = population["levels"]["exact"]
         value = mean_of(population["fits"][one.fit]["contenders"][one.key][kind][MEASURE])
         least, largest = levels["Min"][MEASURE], levels["Max"][MEASURE]
-        found.append(None if value is None else place(value, least, largest))
+        found.append(place_between(value, least, largest))
     return found

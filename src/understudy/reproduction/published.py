@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["COUNTIES", "INTERVALS", "PUBLISHED", "TABLES", "Published"]
+__all__ = ["COUNTIES", "INTERVALS", "IN_SHORT", "PUBLISHED", "TABLES", "Published"]
 
 TABLES = {
     "utility": "Sum of absolute deviations of table counts, divided by 100",
     "identification": "Identification risk",
     "attribute": "Exact attribute disclosures",
     "classes": "Occupied classes, 95 % interval",
+}
+
+
+IN_SHORT = {  # measures that the page comes back to, in words
+    "expected_match_risk gender": "expected match risk, gender known",
+    "expected_match_risk gender, age": "expected match risk, gender and age known",
+    "attribute_matches": "attribute matches",
+    "deviation 1": "one-way deviation / 100",
+    "deviation 2": "two-way deviation / 100",
+    "deviation 3": "three-way deviation / 100",
 }
 
 

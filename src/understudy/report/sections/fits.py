@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.report.by_chain import ByChain, by_chain
+from understudy.report.by_chain import RARE, ByChain, by_chain, chance_in_words
 from understudy.report.figures.canvas import Look, looks
 from understudy.report.figures.chains import rhat_svg, trace_svg
 from understudy.report.findings import Convergence, Findings, Spread, SynthesizerFindings
@@ -24,7 +24,6 @@ from understudy.report.words import figure, percent, shown, whole
 
 __all__ = ["convergence_section", "settings_section"]
 
-RARE = 0.05  # a chance below it, divided by the number of rows, is marked
 READING_CHAINS = (
     "All chains should look like one: traces that overlap and wander over the same range, and rank "
     "bars of every chain level with the dashed line. R-hat compares chains with each other and "
@@ -144,7 +143,7 @@ def _set_measures(one: SynthesizerFindings) -> list[tuple[str, Spread]]:
 
 
 def _chance_cell(found: ByChain, n_rows: int) -> Cell:
-    text = "below 0.001" if found.chance < 0.001 else f"{found.chance:.3f}"
+    text = chance_in_words(found.chance)
     return Cell(f"{text} *" if found.chance < RARE / n_rows else text, sort=found.chance)
 
 
