@@ -57,6 +57,7 @@ def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[st
             "labels": {"quantities": 10, "failed": 0, "worst_rhat": 1.002, "least_ess": 890.0},
             "rest": {"quantities": 4, "failed": 2, "worst_rhat": 1.02, "least_ess": 99.0},
             "classes": [3.0, 9.0],
+            "lengths": {"warmup": 1000, "draws": 100, "thin": 7},
             "contenders": {
                 one.key: {
                     "chains": [0, 1],
@@ -162,6 +163,7 @@ def test_the_page_tells_all() -> None:
         assert printed in page
         assert printed in text
     assert "NO: 2 of 4" in page
+    assert "1,700" in page  # sweeps a chain
     assert "hypothesis" in page
     assert "<svg></svg>" in page
     assert "](figures/one.svg)" in text

@@ -125,7 +125,8 @@ class Scale:
 
 
 _USUAL: dict[str, int] = {}  # the models' own defaults
-_SHORTER_AREAL = {"warmup": 800, "draws": 600, "thin": 5}
+_LONGER_BLOCKED = {"warmup": 8000, "thin": 30}  # twice the usual
+_SHORTER_AREAL = {"warmup": 800, "draws": 600, "thin": 6}
 _QUICK_DPMPM = {"warmup": 1000, "draws": 200, "thin": 8}
 _QUICK_AREAL = {"warmup": 150, "draws": 80, "thin": 4}
 
@@ -137,7 +138,7 @@ FULL = Scale(
     fits=tuple(FITS),
     lengths={
         "collapsed": {"bundled": _USUAL, "redrawn": _USUAL},
-        "blocked": {"bundled": _USUAL, "redrawn": _USUAL},
+        "blocked": {"bundled": _LONGER_BLOCKED, "redrawn": _LONGER_BLOCKED},
         "text": {"bundled": _USUAL, "redrawn": _SHORTER_AREAL},
         "script": {"bundled": _USUAL, "redrawn": _SHORTER_AREAL},
     },

@@ -366,7 +366,9 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
     for number, one in enumerate(results["populations"]):
         for key, fit in one["fits"].items():
             cells = [cell for part in (fit["labels"], fit["rest"]) for cell in _judged(part)]
-            rows.append((f"{number}: {FITS[key].title}", *cells))
+            lengths = fit["lengths"]
+            sweeps = lengths["warmup"] + lengths["draws"] * lengths["thin"]
+            rows.append((f"{number}: {FITS[key].title}", f"{sweeps:,}", *cells))
     return [
         Heading("Have the chains converged?"),
         Text(
@@ -379,13 +381,15 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
             up to 1.05, figures from that fit are not to be relied on to their last digit; above,
             they are not to be relied on, except as far as the comparison by chain below goes; where
             only the rest says NO, that holds for what this page says of class counts.
-            Population 0 is the bundled one; for the others the DP-areal has shorter chains.
+            Population 0 is the bundled one; for the others the DP-areal has shorter chains. The
+            blocked sampler has twice its usual sweeps, being the slower one to mix.
             """
         ),
         Table(
             "Every fit behind this page",
             (
                 "population: fit",
+                "sweeps a chain",
                 "label probabilities converged",
                 "worst R-hat",
                 "least bulk ESS",
@@ -394,7 +398,7 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
                 "its least bulk ESS",
             ),
             tuple(rows),
-            numbers=2,
+            numbers=1,
         ),
         *apart_blocks(results),
     ]

@@ -148,12 +148,13 @@ def _fitted(
         return known
     words = f"population {number} of {scale.populations}: {FITS[key].title}"
     checkpoint = folder / f"fit-{number:02d}-{key}"
+    lengths = scale.length(key, number)
     fit = FITS[key].run(
-        data, _seed(seed, number, key), scale.length(key, number), checkpoint,
+        data, _seed(seed, number, key), lengths, checkpoint,
         lambda progress: say(words, progress),
     )  # fmt: skip
     say(f"{words}: measuring", None)
-    found = _convergence(fit)
+    found = {"lengths": lengths, **_convergence(fit)}
     found["contenders"] = {}
     for contender in CONTENDERS.values():
         if contender.fit != key:
