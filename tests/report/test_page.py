@@ -267,6 +267,18 @@ def test_one_table_has_the_risks_of_all_files_and_what_perfect_sets_reach() -> N
     assert alone[-3:] == ["2.0000", "4.0000", "10.0000"]
 
 
+def test_a_mean_over_some_sets_says_over_how_many() -> None:
+    one = making.synthesizer()
+    rate = making.spread(0.9, None, 0.8, None)
+    own = one.risk.identification[0]
+    own = own.model_copy(update={"measures": own.measures | {"false_match_rate": rate}})
+    one = one.model_copy(update={"risk": one.risk.model_copy(update={"identification": (own,)})})
+    found = making.findings([one])
+    told = table_of(page(found, judge(found)), "Identification: mean over sets")
+    assert "0.850 (2 of 4 sets)" in told
+    assert told.count(" sets)") == 1  # the other measures have a figure of every set
+
+
 def test_remarks_about_a_regression_are_made_where_they_hold(html: str) -> None:
     some = "Terms with many levels are shown by some"
     every = "No predictions are compared: the model was fitted on all records"

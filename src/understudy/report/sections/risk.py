@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from understudy.report.figures.canvas import looks
 from understudy.report.figures.places import risk_places
 from understudy.report.figures.risk import level_svg, places_svg
@@ -151,7 +153,8 @@ def _matches(findings: Findings, place: int) -> Table:
         columns,
         rows,
         note="Levels are exact where a closed form exists, else means over repeats. Paired at "
-        "random, the expected match risk is at most 1 whatever the data.",
+        "random, the expected match risk is at most 1 whatever the data. The false match rate is a "
+        "mean over the sets that have a unique match; if not all have one, their number is told.",
     )
 
 
@@ -169,7 +172,11 @@ def _level(level: Level, measure: str, joint: bool = False) -> Cell:
 def _spread(spread: Spread | None) -> Cell:
     if spread is None:
         return Cell("–", sort=float("-inf"))
-    return number_cell(spread.mean, spread.standard_error, missing=UNDEFINED)
+    cell = number_cell(spread.mean, spread.standard_error, missing=UNDEFINED)
+    defined = sum(value is not None for value in spread.values)
+    if not 0 < defined < len(spread.values):
+        return cell
+    return replace(cell, text=f"{cell.text} ({defined} of {len(spread.values)} sets)")
 
 
 def attribute_section(findings: Findings) -> Section | None:
