@@ -136,6 +136,16 @@ def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:
     assert found["false_match_rate gender", "Min"].inside is None
 
 
+def test_a_mean_over_some_sets_says_over_how_many() -> None:
+    results = invented(2)
+    fits = results["populations"][0]["fits"]
+    fits["text"]["contenders"]["text"]["values"]["false_match_rate gender"] = [None, 0.75]
+    found = {(one.contender, one.cell.measure): one for one in compare_all(results)}
+    assert found["text", "false_match_rate gender"].sets == (1, 2)
+    assert found["script", "false_match_rate gender"].sets == (2, 2)
+    assert as_markdown(page_blocks(results), "figures").count("0.75 (1 of 2 sets)") == 1
+
+
 def test_figures_of_intervals() -> None:
     """Overlaps 1, 0 and -1; widths as the original's and twice; the last reverses its sign."""
     pairs = [((1.0, 2.0), (1.0, 2.0)), ((-1.0, 1.0), (1.0, 5.0)), ((1.0, 2.0), (-1.0, -0.0))]
@@ -257,6 +267,6 @@ def test_a_comparison_goes_into_json() -> None:
     one: Beside = compare_all(invented(4))[0]
     assert one.as_json() == {
         "table": "utility", "measure": "deviation 1", "column": "DPMPM", "paper": 9.087,
-        "computed_as": "collapsed kept", "ours": 1.0, "sets": [0.5, 1.5],
+        "computed_as": "collapsed kept", "ours": 1.0, "defined_in_sets": [2, 2], "sets": [0.5, 1.5],
         "populations": [2.0, 3.0, 4.0], "interval": list(one.interval or ()), "inside": False,
     }  # fmt: skip

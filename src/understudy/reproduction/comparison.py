@@ -42,6 +42,8 @@ class Beside:
         Key of a contender, with " shuffled" where rows are paired at random; or "Min", "Max".
     value : float or None
         Our mean over the sets of the bundled population; None where undefined.
+    sets : (int, int)
+        In how many of its sets the measure is defined, and how many there are.
     over_sets : (float, float) or None
         Least and largest of its sets.
     over_populations : tuple of float
@@ -53,6 +55,7 @@ class Beside:
     cell: Published
     contender: str
     value: float | None
+    sets: tuple[int, int]
     over_sets: tuple[float, float] | None
     over_populations: tuple[float, ...]
     interval: tuple[float, float] | None
@@ -67,6 +70,7 @@ class Beside:
             "paper": self.cell.value,
             "computed_as": self.contender,
             "ours": self.value,
+            "defined_in_sets": list(self.sets),
             "sets": None if self.over_sets is None else list(self.over_sets),
             "populations": list(self.over_populations),
             "interval": None if self.interval is None else list(self.interval),
@@ -137,6 +141,7 @@ def _beside(cell: Published, contender: str, per_population: list[list[float | N
         cell=cell,
         contender=contender,
         value=mean_of(per_population[0]),
+        sets=(len(own), len(per_population[0])),
         over_sets=(min(own), max(own)) if len(own) > 1 else None,
         over_populations=known,
         interval=interval,

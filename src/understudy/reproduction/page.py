@@ -153,9 +153,11 @@ def _overview_cells(one: Beside) -> list[str]:
 
 def _detail(one: Beside) -> tuple[str, ...]:
     printed = one.cell.printed
+    defined, sets = one.sets
+    counted = f" ({defined} of {sets} sets)" if 0 < defined < sets else ""
     return (
         _title(one.contender),
-        _figure(one.value, printed),
+        _figure(one.value, printed) + counted,
         _range(one.over_sets, printed),
         _range(_ends(one.over_populations), printed),
         _range(one.interval, printed),
