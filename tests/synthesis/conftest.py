@@ -35,7 +35,7 @@ def small_data(synthesize: tuple[str, ...] = ("county",), n_records: int = 120) 
         return us.read_microdata(frame, synthesize=list(synthesize))
 
 
-def quiet_fit(settings: us.DPMPM | us.DPAreal, data: us.Microdata, **options: Any) -> Any:
+def quiet_fit(settings: Any, data: us.Microdata, **options: Any) -> Any:
     """Fit without the warnings that a short run deserves."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnderstudyWarning)

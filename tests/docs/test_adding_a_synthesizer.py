@@ -1,0 +1,76 @@
+"""The synthesizer on the page about adding one: taken from the page, and run like any other."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
+from tests.synthesis.test_contract import test_promises as check_promises
+
+import understudy as us
+from understudy.errors import SettingError
+from understudy.microdata.label_table import empirical_labels
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "adding-a-synthesizer.md"
+PROGRAMS = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+
+
+@pytest.fixture
+def smoothed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Give the page's program as a module."""
+    (program,) = PROGRAMS.findall(PAGE.read_text(encoding="utf-8"))
+    path = tmp_path / "smoothed.py"
+    path.write_text(program, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("smoothed", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "smoothed", module)  # dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("names", [("county",), ("county", "age")])
+def test_it_keeps_the_promises(smoothed: Any, names: tuple[str, ...]) -> None:
+    check_promises(smoothed.Smoothed(prior_count=0.5), names)
+
+
+def test_its_draws_have_the_posterior_means(smoothed: Any) -> None:
+    """All 144 means of 2,000 independent draws, within six standard errors.
+
+    False-alarm rate below 1e-5, since means of so many draws are close to normal.
+    """
+    data = small_data()
+    fit = smoothed.Smoothed(prior_count=0.5).fit(data, chains=4, draws=500, seed=1)
+    assert fit.converged
+    shares = empirical_labels(data).probabilities  # (pattern, label)
+    sizes = data.patterns.sizes[:, np.newaxis]
+    total = sizes + 0.5 * data.n_labels
+    expected = (shares * sizes + 0.5) / total
+    error = np.sqrt(expected * (1 - expected) / (total + 1) / 2000)
+    drawn = np.asarray(fit.draws["posterior"]["label_probability"]).mean(axis=(0, 1))
+    assert drawn.shape == (24, 6)
+    assert np.abs((drawn - expected) / error).max() < 6
+
+
+def test_a_saved_run_ends_with_the_same_sets(smoothed: Any, tmp_path: Path) -> None:
+    data, settings = small_data(), smoothed.Smoothed()
+    saved = tmp_path / "run"
+    plain = quiet_sets(quiet_fit(settings, data, seed=3), m=4, seed=5)
+    for _ in range(2):  # the second call finds everything done
+        again = quiet_fit(settings, data, seed=3, threads=1, checkpoint=saved)
+        assert np.array_equal(quiet_sets(again, m=4, seed=5).codes, plain.codes)
+
+
+def test_its_settings_are_checked_and_its_sets_are_judged(smoothed: Any) -> None:
+    with pytest.raises(SettingError):
+        smoothed.Smoothed(prior_count=0)
+    data = small_data()
+    sets = quiet_sets(quiet_fit(smoothed.Smoothed(), data, seed=1), m=2, seed=2)
+    assert us.attribute_risk(data, sets).n_sets == 2
