@@ -231,6 +231,7 @@ unused_levels = "error"
 # class_draw = "kept"                   # a record's class given "kept" variables, "full", "prior"
 # [[synthesizers]]
 # model = "areal"                       # counts of patterns by labels, clusters of labels
+# until = {{ rhat = 1.01, ess = 400, most_draws = 8000 }}    # its own 1000 draws seldom suffice
 # n_clusters = 50                       # where the process is cut off
 # variant = "text"                      # the paper's text, or the "script" of its supplement
 # concentration_prior = [1.0, 1.0]      # shape and rate, here and in the next four lines

@@ -31,7 +31,10 @@ VARIES = (
     "NOT ALL CHAINS",
     "on the bundled population. Expected match risk",
     "How to read it",
-    "In words.",
+    "With class draw",
+    "Whatever the sampler",
+    "Second, the DP-areal",
+    "What follows from the definitions",
     "Every figure and table was written",
 )  # texts with figures
 
@@ -143,7 +146,7 @@ def test_a_mean_over_some_sets_says_over_how_many() -> None:
     found = {(one.contender, one.cell.measure): one for one in compare_all(results)}
     assert found["text", "false_match_rate gender"].sets == (1, 2)
     assert found["script", "false_match_rate gender"].sets == (2, 2)
-    assert as_markdown(page_blocks(results), "figures").count("0.75 (1 of 2 sets)") == 1
+    assert as_markdown(page_blocks(results), "figures").count("0.7500 (1 of 2 sets)") == 1
 
 
 def test_figures_of_intervals() -> None:
@@ -181,17 +184,61 @@ def test_the_page_tells_all() -> None:
 
 
 def test_the_conclusion_says_which_signs_are_found_again() -> None:
+    """The DPMPM with class draw full has more matches than the DP-areal, else it has fewer."""
     results = invented(3)
     for number, one in enumerate(results["populations"]):
         values = one["fits"]["text"]["contenders"]["text"]["values"]
-        for measure in ("expected_match_risk gender", "expected_match_risk gender, age"):
-            values[measure] = [50.0]  # above the DPMPM's everywhere; printed below
-        values["attribute_matches"] = [0.1]  # below it everywhere, as printed
-        values["deviation 1"] = [50.0 if number else 0.1]
-    page = " ".join(as_html("T", page_blocks(results)).split())
-    assert "in every population, for: attribute matches." in page
-    assert "for: expected match risk, gender known; expected match risk, gender and age" in page
-    assert "nothing follows, on: one-way deviation / 100;" in page
+        values["attribute_matches"] = [90.0, 100.0]
+        values["deviation 1"] = [100.0, 110.0]
+        values["deviation 2"] = [50.0 if number else 0.1]
+        for sampler in ("collapsed", "blocked"):
+            made = one["fits"][sampler]["contenders"]
+            made[f"{sampler} full"]["values"]["attribute_matches"] = [200.0, 210.0]
+    page = " ".join(as_markdown(page_blocks(results), "figures").split())
+    row = "3 of 3 | 0 of 3 | 3 of 3 | 3 of 3 | 0 of 3 | 3 of 3 |"
+    assert f"| attribute matches | - | {row}" in page
+    kept, full, prior, whatever = (
+        page.partition(f"{start}: ")[2].partition("The populations disagree")[0]
+        for start in (
+            "With class draw kept (understudy's default)",
+            "With class draw full (as the software that the paper names)",
+            "With class draw prior (as the paper's text says)",
+            "Whatever the sampler and the class draw",
+        )
+    )
+    for text in (kept, prior):
+        assert text.index("attribute matches") > text.index("The opposite sign")
+    assert full.index("attribute matches") < full.index("The opposite sign")
+    same, _, opposite = whatever.partition("What is not")[0].partition("the opposite sign")
+    assert "one-way deviation" in same
+    assert "attribute matches" not in same + opposite
+    disagreed = re.findall(r"so that nothing follows, on: ([^.]*)\.", page)
+    assert len(disagreed) == 3
+    assert all("two-way deviation" in one for one in disagreed)
+
+
+def test_a_cell_inside_but_beyond_all_populations_is_marked() -> None:
+    """Redrawn means 2, 3, 4 and the bundled 1: 4.708 lies inside and beyond, 2.497 among them."""
+    beside = {(one.contender, one.cell.printed): one for one in compare_all(invented(4))}
+    far, near = beside["Max", "4.708"], beside["collapsed kept", "2.497"]
+    assert (far.inside, far.beyond) == (True, True)
+    assert (near.inside, near.beyond) == (True, False)
+    page = as_markdown(page_blocks(invented(4)), "figures")
+    assert "4.708‡" in page
+    assert "2.497‡" not in page
+    assert "9.087†" in page
+    assert "| yes, beyond all |" in page
+
+
+def test_more_knowledge_and_the_minimum_are_told_from_the_figures() -> None:
+    results = invented(2)
+    levels = results["populations"][0]["levels"]["samples"]["Min"]
+    levels["false_match_rate gender"] = [None, None]
+    page = as_markdown(page_blocks(results), "figures")
+    assert "| repeats with a unique match, gender known | none |  | 0 of 2 |" in page
+    assert "| repeats with a unique match, gender and age known | none |  | 2 of 2 |" in page
+    text = " ".join(page.split())
+    assert "printed as 0.952 with gender known, and as 0.851 with gender and age known" in text
 
 
 def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
@@ -269,4 +316,5 @@ def test_a_comparison_goes_into_json() -> None:
         "table": "utility", "measure": "deviation 1", "column": "DPMPM", "paper": 9.087,
         "computed_as": "collapsed kept", "ours": 1.0, "defined_in_sets": [2, 2], "sets": [0.5, 1.5],
         "populations": [2.0, 3.0, 4.0], "interval": list(one.interval or ()), "inside": False,
+        "beyond_all_populations": True,
     }  # fmt: skip

@@ -32,6 +32,13 @@ def test_rounding_is_half_a_unit_of_the_last_digit() -> None:
     assert by_text["28"] == 0.5
 
 
+def test_a_risk_without_decimals_is_exact() -> None:
+    """The paper prints 0 beside 0.000; half a unit would let any rate pass for it."""
+    rounding = {(one.measure, one.column): one.rounding for one in PUBLISHED}
+    assert rounding["true_match_rate gender", "DP-areal"] == 0.0
+    assert rounding["true_match_rate gender", "DPMPM"] == 0.0005
+
+
 def test_undefined_is_no_number() -> None:
     assert all(one.value is None for one in PUBLISHED if one.printed == "NaN")
 
@@ -43,7 +50,7 @@ def test_intervals_are_intervals() -> None:
 
 
 def test_the_printed_minimum_is_not_what_the_public_counts_give() -> None:
-    """Both numbers that the closed form needs are printed: pattern counts and 133 counties."""
+    """Pattern counts and 133 counties are printed; which pattern is whose gender is assumed."""
     by_gender = np.array([PATTERN_SIZES[:20].sum(), PATTERN_SIZES[20:].sum()])
     exact = float((1 - (1 - 1 / len(COUNTIES)) ** by_gender).sum())
     printed = next(
@@ -52,3 +59,5 @@ def test_the_printed_minimum_is_not_what_the_public_counts_give() -> None:
     )  # fmt: skip
     assert printed.value == 0
     assert abs(exact - 2.0) < 1e-6
+    whole = 1 - (1 - 1 / len(COUNTIES)) ** PATTERN_SIZES.sum()  # no split of it gives less
+    assert whole > 0.999

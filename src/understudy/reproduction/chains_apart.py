@@ -11,7 +11,7 @@ from understudy.reproduction.blocks import Block, Table, Text
 from understudy.reproduction.contenders import CONTENDERS, FITS
 from understudy.reproduction.published import IN_SHORT
 
-__all__ = ["apart_blocks", "is_apart", "warning_blocks"]
+__all__ = ["APART", "apart_blocks", "is_apart", "warning_blocks"]
 
 APART = 1.05  # R-hat of a label probability above which chains count as apart
 
@@ -29,10 +29,11 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
         return []
     named = (
         f"""
-        Label probabilities have an R-hat above {APART} in: {"; ".join(apart)}. Their posteriors
-        have several modes that chains hardly ever leave. Ranges over populations and prediction
+        Label probabilities have an R-hat above {APART} in: {"; ".join(apart)}. There the chains
+        stayed in different places; for population 4 of the full run that was traced to two modes
+        of about equal mass (the page on the DPMPM has it). Ranges over populations and prediction
         intervals include these fits, but for counts of classes, and may be wider, or elsewhere,
-        than they should be: sets weigh the modes by the number of chains that ended in each.
+        than they should be: sets weigh the places by the number of chains that ended in each.
         """
         if apart
         else ""

@@ -4,7 +4,8 @@ A printed cell is a mean over synthetic sets of one population. Ours are such me
 population and for several redrawn ones. A cell counts as inside if it lies in the 95 % prediction
 interval for one more population, mean ± t · spread · sqrt(1 + 1/count), widened by what rounding in
 print may have moved it. Only the redrawn populations make the interval: the bundled one was
-chosen.
+chosen. Where figures are skewed that interval reaches far, so a cell that lies inside it but beyond
+the figures of all populations is marked as such.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from understudy.reproduction.chains_apart import is_apart
+from understudy.reproduction.chains_apart import APART, is_apart
 from understudy.reproduction.contenders import CONTENDERS
 from understudy.reproduction.published import PUBLISHED, Published
 
 __all__ = [
+    "BEYOND",
     "FIGURES_BESIDE",
     "Beside",
     "compare_all",
     "figures_beside",
     "mean_of",
     "prediction_interval",
+    "title_of",
 ]
 
 
@@ -50,6 +53,8 @@ class Beside:
         Means of the redrawn populations.
     inside : bool or None
         Whether the printed cell lies in the prediction interval; None where that is undefined.
+    beyond : bool
+        Whether it lies beyond the figures of all populations, the bundled one included.
     """
 
     cell: Published
@@ -60,6 +65,7 @@ class Beside:
     over_populations: tuple[float, ...]
     interval: tuple[float, float] | None
     inside: bool | None
+    beyond: bool
 
     def as_json(self) -> dict[str, Any]:
         """Give it as plain numbers and words."""
@@ -75,6 +81,7 @@ class Beside:
             "populations": list(self.over_populations),
             "interval": None if self.interval is None else list(self.interval),
             "inside": self.inside,
+            "beyond_all_populations": self.beyond,
         }
 
 
@@ -121,7 +128,8 @@ def _values(part: dict[str, Any], cell: Published, contender: str) -> list[float
     key = contender.removesuffix(" shuffled")
     fit = part["fits"][CONTENDERS[key].fit]
     if cell.table == "classes":  # nothing can be said of them where chains are apart
-        return [None if is_apart(fit) else fit["classes"][cell.measure == "classes_upper"]]
+        far = is_apart(fit) or fit["rest"]["worst_rhat"] > APART
+        return [None if far else fit["classes"][cell.measure == "classes_upper"]]
     kind = "shuffled" if contender.endswith(" shuffled") else "values"
     found: list[float | None] = fit["contenders"][key][kind][cell.measure]
     return found
@@ -146,6 +154,14 @@ def _beside(cell: Published, contender: str, per_population: list[list[float | N
         over_populations=known,
         interval=interval,
         inside=inside,
+        beyond=cell.value is not None
+        and _beyond(cell.value, [one for one in (mean_of(own), *known) if one is not None], cell),
+    )
+
+
+def _beyond(value: float, figures: Sequence[float], cell: Published) -> bool:
+    return bool(figures) and not (
+        min(figures) - cell.rounding <= value <= max(figures) + cell.rounding
     )
 
 
@@ -165,6 +181,8 @@ def prediction_interval(values: Sequence[float]) -> tuple[float, float] | None:
     return center - reach, center + reach
 
 
+BEYOND = "yes, beyond all"
+CLOSE = 0.005  # half of the last digit that is shown
 FIGURES_BESIDE = ("ours", "over populations", "prediction interval", "printed inside")
 
 
@@ -184,5 +202,22 @@ def figures_beside(values: Sequence[float | None], printed: float) -> tuple[str,
         "undefined" if values[0] is None else f"{values[0]:.2f}",
         f"{min(others):.2f} – {max(others):.2f}" if others else "",
         "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}",
-        "" if interval is None else "yes" if interval[0] <= printed <= interval[1] else "no",
+        "" if interval is None else _inside_in_words(printed, interval, values),
     )
+
+
+def _inside_in_words(
+    printed: float, interval: tuple[float, float], values: Sequence[float | None]
+) -> str:
+    if not interval[0] <= printed <= interval[1]:
+        return "no"
+    known = [value for value in values if value is not None]
+    return "yes" if min(known) - CLOSE <= printed <= max(known) + CLOSE else BEYOND
+
+
+def title_of(contender: str) -> str:
+    """Name a contender, shuffled or not, or a level."""
+    if contender in ("Min", "Max"):
+        return f"level {contender}"
+    key = contender.removesuffix(" shuffled")
+    return CONTENDERS[key].title + (", rows shuffled" if key != contender else "")

@@ -7,6 +7,7 @@ On a page of the documentation a drawing is a file of its own, which knows no st
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from understudy.report.figures.canvas import LIGHT, Look, looks
@@ -14,7 +15,7 @@ from understudy.report.figures.patterns import panel_svg
 from understudy.report.figures.regression import predictions_svg
 from understudy.report.figures.risk import level_svg
 from understudy.report.figures.tables import deviation_svg, signed_svg
-from understudy.report.findings import Findings, PatternShares
+from understudy.report.findings import Findings, PatternShares, Spread
 from understudy.reproduction.blocks import Drawing
 
 __all__ = ["paper_figures", "standalone"]
@@ -77,7 +78,8 @@ def _levels(findings: Findings, drawn: list[Look]) -> list[Drawing]:
         )
         caption = (
             f"Expected match risk with {known} known: repeats of the levels Min and Max, and the "
-            "least, mean and largest figure over each synthesizer's sets."
+            "least, mean and largest figure over each synthesizer's sets. "
+            + _nearest(intruder.maximum.samples["expected_match_risk"], findings, risks)
         )
         if svg is not None:
             found.append(Drawing(f"match-risk-{place + 1}", svg, caption))
@@ -91,6 +93,17 @@ def _levels(findings: Findings, drawn: list[Look]) -> list[Drawing]:
     )
     caption = "Attribute disclosures: the same for records whose synthetic county is the true one."
     return found if svg is None else [*found, Drawing("attribute", svg, caption)]
+
+
+def _nearest(
+    level: Spread, findings: Findings, risks: Sequence[tuple[Look, Mapping[str, Spread]]]
+) -> str:
+    """Say how near the sets come to Max, which the paper reads off its figure for the DPMPM."""
+    largest = [
+        f"{found['expected_match_risk'].maximum:.2f} ({one.title})"
+        for one, (_, found) in zip(findings.synthesizers, risks, strict=True)
+    ]
+    return f"Smallest repeat of Max {level.minimum:.2f}; largest set {', '.join(largest)}."
 
 
 def _panels(findings: Findings, drawn: list[Look]) -> list[Drawing]:
@@ -112,7 +125,8 @@ def _panels(findings: Findings, drawn: list[Look]) -> list[Drawing]:
                 f"patterns-{first + 1:02d}",
                 _grid(findings, {place: known[place] for place in places}, highest),
                 f"Counties in patterns {first + 1} to {places[-1] + 1}: shares in the original "
-                "(grey, falling) and in the synthetic sets.",
+                "(grey, falling) and in all synthetic sets, on a square-root scale. The paper "
+                "draws densities over the counties' numbers, of one set.",
             )
         )
     return found

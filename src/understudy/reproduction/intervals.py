@@ -12,12 +12,20 @@ from typing import Any
 import numpy as np
 
 from understudy.reproduction.blocks import Block, Heading, Table, Text
+from understudy.reproduction.bundled_study import SHOWN
 from understudy.reproduction.comparison import FIGURES_BESIDE, figures_beside
 from understudy.reproduction.contenders import CONTENDERS, Contender
 from understudy.reproduction.published import COUNTIES, INTERVALS
 from understudy.utility.combining import interval_overlap
 
-__all__ = ["interval_blocks", "interval_figures"]
+__all__ = [
+    "QUANTITIES",
+    "figures_inside",
+    "figures_of",
+    "interval_blocks",
+    "interval_figures",
+    "printed_figures",
+]
 
 Interval = tuple[float, float]
 QUANTITIES = ("mean overlap", "mean ratio of widths", "share that keeps its significance")
@@ -35,7 +43,9 @@ def interval_blocks(results: dict[str, Any]) -> list[Block]:
             "As printed: 95 % intervals of five counties' coefficients, ordered logit of income",
             ("county", "original", "DPMPM", "DP-areal"),
             printed,
+            overview=True,
         ),
+        *_ours(results),
         Text(
             """
             The counties of invented data have no counterpart among the paper's, and an
@@ -44,7 +54,8 @@ def interval_blocks(results: dict[str, Any]) -> list[Block]:
             those from the original: their overlap (below zero where they lie apart), their
             width, and whether a coefficient keeps its significance: above zero, below zero, or
             neither. Ours are for the five largest counties after the largest, which is the
-            reference.
+            reference. By the printed intervals, those of the DP-areal are the wider ones; the
+            paper's text names the DPMPM's.
             """
         ),
         Table(
@@ -67,28 +78,74 @@ def _rows(results: dict[str, Any]) -> list[tuple[str, ...]]:
             ]
             if not own:
                 continue
-            pairs = list(zip(INTERVALS["original"], INTERVALS[column], strict=True))
-            paper = interval_figures(pairs)[place]
+            paper = printed_figures(column)[place]
             rows.append((f"{quantity}: {column}, from the printed intervals {paper:.2f}",))
             for one in own:
-                values = _per_population(results, one, place)
+                values = [found[place] for found in figures_of(results, one)]
                 rows.append((one.title, *figures_beside(values, paper)))
     return rows
 
 
-def _per_population(results: dict[str, Any], own: Contender, place: int) -> list[float | None]:
-    found: list[float | None] = []
+def printed_figures(column: str) -> tuple[float, float, float]:
+    """Work the three figures out from the printed intervals of a synthesizer."""
+    return interval_figures(list(zip(INTERVALS["original"], INTERVALS[column], strict=True)))
+
+
+def figures_of(results: dict[str, Any], own: Contender) -> list[tuple[float | None, ...]]:
+    """Work the three figures out for every population; None where there is no interval."""
+    found: list[tuple[float | None, ...]] = []
     for one in results["populations"]:
         pairs = [
-            (
-                (row["original_lower"], row["original_upper"]),
-                (row["combined_lower"], row["combined_upper"]),
-            )
+            _pair(row)
             for row in one["fits"][own.fit]["contenders"][own.key]["regression"]
             if row["overlap"] is not None
         ]
-        found.append(interval_figures(pairs)[place] if pairs else None)
+        found.append(interval_figures(pairs) if pairs else (None,) * len(QUANTITIES))
     return found
+
+
+def figures_inside(results: dict[str, Any], contender: str) -> str:
+    """Count which of the printed figures are compatible with a contender."""
+    own = CONTENDERS.get(contender)
+    if own is None:  # shuffled rows are not regressed
+        return ""
+    found = figures_of(results, own)
+    judged = [
+        figures_beside([one[place] for one in found], printed)[-1]
+        for place, printed in enumerate(printed_figures(own.column))
+    ]
+    told = [one for one in judged if one]
+    return f"{sum(one != 'no' for one in told)} of {len(told)}" if told else ""
+
+
+def _pair(row: dict[str, Any]) -> tuple[Interval, Interval]:
+    return (
+        (row["original_lower"], row["original_upper"]),
+        (row["combined_lower"], row["combined_upper"]),
+    )
+
+
+def _ours(results: dict[str, Any]) -> list[Block]:
+    """Set our own five intervals on the bundled population."""
+    fits = results["populations"][0]["fits"]
+    shown = [CONTENDERS[key] for key in SHOWN if CONTENDERS[key].fit in fits]
+    tables = [fits[one.fit]["contenders"][one.key]["regression"] for one in shown]
+    if not tables:
+        return []
+    rows = []
+    for row in zip(*tables, strict=True):  # a coefficient, by contender
+        pairs = [_pair(one) for one in row if one["overlap"] is not None]
+        if len(pairs) == len(row):  # else some set lacks the county
+            ends = (pairs[0][0], *(made for _, made in pairs))
+            rows.append((row[0]["coefficient"], *map(_interval, ends)))
+    return [
+        Table(
+            "Ours, on the bundled population: the same for its five largest counties but one",
+            ("coefficient", "original", *(one.title for one in shown)),
+            tuple(rows),
+            overview=True,
+        )
+    ]
 
 
 def interval_figures(pairs: Sequence[tuple[Interval, Interval]]) -> tuple[float, float, float]:

@@ -12,16 +12,15 @@ from understudy.report.reasons import place_between
 from understudy.reproduction.blocks import Block, Table, Text
 from understudy.reproduction.comparison import FIGURES_BESIDE, figures_beside, mean_of
 from understudy.reproduction.contenders import CONTENDERS, Contender
-from understudy.reproduction.published import PUBLISHED
+from understudy.reproduction.published import printed_cell
 
-__all__ = ["place_blocks"]
+__all__ = ["place_blocks", "place_inside"]
 
 MEASURE = "attribute_matches"
 
 
 def place_blocks(results: dict[str, Any]) -> list[Block]:
     """Set places of the attribute matches between Min and Max, printed and ours."""
-    cells = {one.column: float(one.printed) for one in PUBLISHED if one.measure == MEASURE}
     rows: list[tuple[str, ...]] = []
     for column in ("DPMPM", "DP-areal"):
         own = [
@@ -29,9 +28,9 @@ def place_blocks(results: dict[str, Any]) -> list[Block]:
             for one in CONTENDERS.values()
             if one.column == column and one.fit in results["populations"][0]["fits"]
         ]
-        printed = place_between(cells[column], cells["Min"], cells["Max"])
-        if not own or printed is None:
+        if not own:
             continue
+        printed = _printed(column)
         rows.append((f"{column}, from the printed cells {printed:.2f}",))
         for kind, words in (("values", ""), ("shuffled", ", rows shuffled")):
             rows += [
@@ -53,6 +52,19 @@ def place_blocks(results: dict[str, Any]) -> list[Block]:
             tuple(rows),
         ),
     ]
+
+
+def place_inside(results: dict[str, Any], contender: str) -> str:
+    """Tell whether the printed place is compatible with a contender, shuffled or not."""
+    one = CONTENDERS[contender.removesuffix(" shuffled")]
+    kind = "values" if one.key == contender else "shuffled"
+    return figures_beside(_places(results, one, kind), _printed(one.column))[-1]
+
+
+def _printed(column: str) -> float:
+    """Work the place out from the printed cells."""
+    value, least, largest = (float(printed_cell(MEASURE, one)) for one in (column, "Min", "Max"))
+    return (value - least) / (largest - least)
 
 
 def _places(results: dict[str, Any], one: Contender, kind: str) -> list[float | None]:

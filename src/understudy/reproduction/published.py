@@ -1,14 +1,24 @@
 """What the paper prints: every cell of its result tables, as data.
 
 Figures and table positions only. How many digits a cell was printed with decides how far rounding
-may have moved it (`Published.rounding`).
+may have moved it (`Published.rounding`). The Min column of identification is from the paper's text;
+its table has none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["COUNTIES", "INTERVALS", "IN_SHORT", "PUBLISHED", "TABLES", "Published"]
+__all__ = [
+    "COUNTIES",
+    "INTERVALS",
+    "IN_SHORT",
+    "PUBLISHED",
+    "SETTINGS",
+    "TABLES",
+    "Published",
+    "printed_cell",
+]
 
 TABLES = {
     "utility": "Sum of absolute deviations of table counts, divided by 100",
@@ -59,9 +69,12 @@ class Published:
 
     @property
     def rounding(self) -> float:
-        """Half a unit of the last digit that was printed."""
+        """Half a unit of the last digit that was printed.
+
+        A risk printed without decimals is exact: the paper writes 0 beside 0.000.
+        """
         digits = self.printed.partition(".")[2]
-        return 0.5 * 10.0 ** -len(digits)
+        return 0.0 if self.table == "identification" and not digits else 0.5 * 10.0 ** -len(digits)
 
 
 def _cells(table: str, measure: str, row: str, **printed: str) -> list[Published]:
@@ -124,3 +137,32 @@ INTERVALS: dict[str, tuple[tuple[float, float], ...]] = {
         (-0.593, 0.031), (-0.344, 0.244), (-0.541, 0.059), (-0.169, 0.413), (-0.602, 0.004),
     ),
 }  # fmt: skip
+
+# By model: what is set, and to what in the paper. A table says beside it what is done here.
+SETTINGS: dict[str, tuple[tuple[str, str], ...]] = {
+    "DPMPM": (
+        ("sampler", "the R package NPBayesImputeCat, at most 40 classes"),
+        ("prior of the concentration", "Gamma(0.25, 0.25)"),
+        ("prior of level probabilities", "Dirichlet(1, ..., 1)"),
+        ("class of a synthetic label", "from the weights, as the text says"),
+        ("sweeps", "10,000, of which 5,000 are thrown away"),
+        ("chains, effective draws", "4, about 1,500"),
+    ),
+    "DP-areal": (
+        ("sampler", "Stan, at most 50 clusters"),
+        ("prior of the concentration", "Gamma(1, 1)"),
+        ("sweeps", "4,000 iterations, of which 2,000 are thrown away"),
+        ("chains, effective draws", "4, about 1,500"),
+    ),
+    "both": (
+        ("synthetic sets", "20"),
+        ("repeats of Min and Max", "100"),
+        ("records that train the regression", "5,000 of 6,208"),
+    ),
+}
+
+
+def printed_cell(measure: str, column: str) -> str:
+    """Look up a cell as it stands in the paper; empty where there is none."""
+    found = [one.printed for one in PUBLISHED if (one.measure, one.column) == (measure, column)]
+    return found[0] if found else ""

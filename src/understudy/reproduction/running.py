@@ -40,6 +40,7 @@ from understudy.reproduction.measuring import (
     measure_sets,
     measure_shuffled,
 )
+from understudy.reproduction.without_swaps import classes_without_swaps
 from understudy.synthesis.chains import Progress
 
 __all__ = ["Said", "bundled_findings", "population", "run_all"]
@@ -76,7 +77,8 @@ def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``scale``, ``seed``, and ``populations``: for each, ``levels``, ``exact`` and ``fits``.
+        ``scale``, ``seed``, and ``populations``: for each, ``levels`` and ``fits``; for the first
+        also what a sampler without swaps shows.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_run(folder, scale, seed)
@@ -87,6 +89,8 @@ def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
         parts["fits"] = {
             key: _fitted(folder, number, data, key, scale, seed, say) for key in scale.fits
         }
+        if number == 0 and "blocked" in scale.fits:
+            parts["without swaps"] = _without_swaps(folder, data, seed, say)
         populations.append(parts)
     return {"scale": scale.name, "sets": scale.sets, "seed": seed, "populations": populations}
 
@@ -134,6 +138,17 @@ def _levels(
         own = _seed(seed, number, "levels for the report")
         intruders = found_intruders(data, scale.repeats, scale.sets, own)
         _write(folder / INTRUDERS, [one.model_dump(mode="json") for one in intruders])
+    _write(path, found)
+    return found
+
+
+def _without_swaps(folder: Path, data: Microdata, seed: int, say: Said) -> dict[str, Any]:
+    path = folder / "population-00-without-swaps.json"
+    known: dict[str, Any] | None = _read(path)
+    if known is not None:
+        return known
+    say("population 0: classes of a sampler without swaps", None)
+    found = classes_without_swaps(data, _seed(seed, 0, "without swaps"))
     _write(path, found)
     return found
 

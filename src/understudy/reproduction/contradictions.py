@@ -1,0 +1,193 @@
+"""Two printed results that the definitions exclude: shown by computation, with no claim of a cause.
+
+That more knowledge cannot lower the expected match risk of row-aligned files, and that the Min
+level cannot be 0, follow from the definitions for any data. Everything else here is what our own
+invented data show, and a hypothesis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from understudy.reproduction.blocks import Block, Heading, Table, Text
+from understudy.reproduction.comparison import Beside, mean_of, title_of
+from understudy.reproduction.contenders import CONTENDERS
+from understudy.reproduction.places import place_inside
+from understudy.reproduction.published import printed_cell
+
+__all__ = ["contradiction_blocks"]
+
+AREAL = "text"
+GENDER, GENDER_AGE = "expected_match_risk gender", "expected_match_risk gender, age"
+INTRUDERS = {"gender": "gender", "gender, age": "gender and age"}
+PAIRED = {
+    GENDER: "match risk, gender",
+    GENDER_AGE: "match risk, gender and age",
+    "attribute_matches": "attribute matches",
+}
+
+
+def contradiction_blocks(results: dict[str, Any], beside: list[Beside]) -> list[Block]:
+    """Set both, each with the computation that shows it.
+
+    Parameters
+    ----------
+    results : dict
+        From `running.run_all`.
+    beside : list of Beside
+        Every printed cell beside every way of computing it.
+    """
+    bundled = results["populations"][0]
+    return [
+        Heading("Two printed results that contradict the definitions"),
+        *_minimum(bundled),
+        *_alignment(bundled),
+        *_explained(results, beside),
+    ]
+
+
+def _minimum(bundled: dict[str, Any]) -> list[Block]:
+    levels = bundled["levels"]
+    rows = []
+    for known, words in INTRUDERS.items():
+        measure = f"expected_match_risk {known}"
+        samples = levels["samples"]["Min"][measure]
+        rows.append(
+            (
+                f"expected match risk, {words} known",
+                printed_cell(measure, "Min"),
+                f"{levels['exact']['Min'][measure]:.2f}",
+                f"{mean_of(samples):.2f} ({min(samples):.2f} to {max(samples):.2f})",
+            )
+        )
+    for known, words in INTRUDERS.items():
+        rates = levels["samples"]["Min"][f"false_match_rate {known}"]
+        unique = sum(rate is not None for rate in rates)
+        rows.append(
+            (
+                f"repeats with a unique match, {words} known",
+                "none",
+                "",
+                f"{unique} of {len(rates)}",
+            )
+        )
+    return [
+        Text(
+            """
+            First, the paper's text gives the Min level of identification as 0, without a unique
+            match. If every label is redrawn uniformly over G labels, the expected match risks of
+            the records of a known cell, n of them, add up to 1 - (1 - 1/G)^n, which is close to 1
+            for cells of some hundred records. So the level is the number of known cells, less a
+            little. Which pattern belongs to which gender and age is not printed; our order of the
+            patterns is an assumption. Whatever the order, the sum over cells is no less than
+            that of one cell with all 6,208 records, which is 1.00: it is not 0. The closed form and
+            a simulation agree. That no match is unique agrees with ours where gender is known; it
+            does not where age is known too.
+            """
+        ),
+        Table(
+            "The Min level",
+            ("measure", "paper", "closed form", "simulated: mean (least to largest)"),
+            tuple(rows),
+        ),
+    ]
+
+
+def _alignment(bundled: dict[str, Any]) -> list[Block]:
+    rows = []
+    for fit in bundled["fits"].values():
+        for key, found in fit["contenders"].items():
+            rows += [
+                (
+                    title_of(key),
+                    words,
+                    printed_cell(measure, CONTENDERS[key].column),
+                    f"{mean_of(found['values'][measure]):.2f}",
+                    f"{mean_of(found['shuffled'][measure]):.2f}",
+                )
+                for measure, words in PAIRED.items()
+            ]
+    return [
+        Text(
+            f"""
+            Second, the DP-areal's expected match risk is printed as
+            {printed_cell(GENDER, "DP-areal")} with gender known, and as
+            {printed_cell(GENDER_AGE, "DP-areal")} with gender and age known: it falls as the
+            intruder's knowledge grows, which the paper remarks on. In files whose row i stands in
+            for record i it cannot. A record is among the candidates if its synthetic label is the
+            true one, whatever else is known, and further knowledge can only take other candidates
+            away: no record's risk falls. That holds for any data and any synthesizer, set by set,
+            and so for means over sets.
+            """
+        ),
+        Text(
+            """
+            If the rows of a synthetic file are paired with the records at random, record i is
+            matched with probability c/n times 1/c. So the average over all pairings of the expected
+            match risk is the share of records with any candidate: at most 1, and falling with
+            knowledge, for any data and any synthesizer. A single pairing scatters around that.
+            """
+        ),
+        *_pairing(bundled),
+        Table(
+            "Rows aligned, and whole rows shuffled, on the bundled population",
+            ("computed as", "measure", "paper", "aligned", "shuffled"),
+            tuple(rows),
+            numbers=2,
+        ),
+    ]
+
+
+def _explained(results: dict[str, Any], beside: list[Beside]) -> list[Block]:
+    """Word the hypothesis, with what speaks for it and against it."""
+    if AREAL not in results["populations"][0]["fits"]:
+        return []
+    aligned, shuffled = (
+        "outside" if place_inside(results, key) == "no" else "inside"
+        for key in (AREAL, f"{AREAL} shuffled")
+    )
+    tables = [one for one in beside if (one.contender, one.cell.table) == (AREAL, "utility")]
+    outside = sum(one.inside is False for one in tables)
+    tables_differ = f"""
+        And {outside} of its {len(tables)} printed table deviations, which no pairing touches, lie
+        outside: the paper's DP-areal sets, or its data, differ from ours in more than the pairing.
+        """
+    return [
+        Text(
+            f"""
+            What follows from the definitions is that these two printed figures of the DP-areal
+            cannot both come from row-aligned files. That rows were not aligned in that computation
+            is a hypothesis; it is not proven, and other causes are possible. For it speaks that
+            both figures lie near 1 and fall with knowledge, as shuffled rows make them. It need not
+            explain everything. The printed place of the DP-areal's attribute matches between Min
+            and Max lies {aligned} the interval of aligned rows and {shuffled} that of shuffled
+            ones. {tables_differ if outside else ""}
+            """
+        )
+    ]
+
+
+def _pairing(bundled: dict[str, Any]) -> list[Block]:
+    """Say in words what alignment and shuffling give."""
+    if "collapsed" not in bundled["fits"] or "text" not in bundled["fits"]:
+        return []
+    areal = bundled["fits"]["text"]["contenders"]["text"]
+    dpmpm = bundled["fits"]["collapsed"]["contenders"]["collapsed kept"]
+
+    def figures(measure: str) -> tuple[str, ...]:
+        ours = (areal["values"], dpmpm["values"], areal["shuffled"])
+        means = (f"{mean_of(one[measure]):.2f}" for one in ours)
+        return (*means, printed_cell(measure, "DP-areal"))
+
+    words = "{} with rows aligned (the DPMPM {}), {} with rows shuffled, and {} is printed"
+    return [
+        Text(
+            f"""
+            The DP-areal (text), on the bundled population. Expected match risk, gender known:
+            {words.format(*figures(GENDER))}. Gender and age known:
+            {words.format(*figures(GENDER_AGE))}. Attribute matches, which depend on the data far
+            more (see the range over populations above):
+            {words.format(*figures("attribute_matches"))}.
+            """
+        )
+    ]
