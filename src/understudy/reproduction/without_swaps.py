@@ -80,12 +80,13 @@ def without_swaps_blocks(results: dict[str, Any]) -> list[Block]:
     return [
         Text(
             """
-            Both samplers here let classes change places or come and go, and find the same few
-            classes from every start. A blocked sampler without such moves does not: a large class
-            at the end of the sticks forces all places before it to stay in use. Below, four
-            chains from each start, of the paper's length (5,000 sweeps after 5,000), swaps left
-            out. That the printed interval comes from such chains is a hypothesis. What synthetic
-            data look like hardly depends on classes of a few records.
+            Both samplers here let classes change places or come and go, and on the bundled
+            population they find the same few classes from every start. A blocked sampler without
+            such moves does not: a large class at the end of the sticks forces all places before it
+            to stay in use. Below, four chains from each start on that population, of the paper's
+            length (5,000 sweeps after 5,000), swaps left out. That the printed interval comes from
+            such chains is a hypothesis. What synthetic data look like hardly depends on classes of
+            a few records.
             """
         ),
         Table(
