@@ -34,6 +34,7 @@ VARIES = (
     "With class draw",
     "Whatever the sampler",
     "Second, the DP-areal",
+    "In short.",
     "What follows from the definitions",
     "Every figure and table was written",
 )  # texts with figures
@@ -212,6 +213,10 @@ def test_the_conclusion_says_which_signs_are_found_again() -> None:
     same, _, opposite = whatever.partition("What is not")[0].partition("the opposite sign")
     assert "one-way deviation" in same
     assert "attribute matches" not in same + opposite
+    short = page.partition("In short.")[2].partition("Hu and Savitsky")[0]
+    assert "in 0 to 3 of 3 populations if the DPMPM draws classes given the kept" in short
+    assert "in 0 if it draws them as the software does" in short
+    assert "worse, as printed, in 3 of 3" in short
     disagreed = re.findall(r"so that nothing follows, on: ([^.]*)\.", page)
     assert len(disagreed) == 3
     assert all("two-way deviation" in one for one in disagreed)
@@ -266,8 +271,11 @@ def test_chains_that_are_apart_are_named_first() -> None:
     assert "NOT ALL CHAINS HAVE MET" not in as_html("T", page_blocks(results))
     results["populations"][1]["fits"]["blocked"]["labels"]["worst_rhat"] = 1.4
     page = as_html("T", page_blocks(results))
-    assert "DPMPM, blocked sampler, 40 classes on population 1" in " ".join(page.split())
-    assert page.index("NOT ALL CHAINS") < page.index("How to read it")
+    assert "DPMPM, blocked sampler, 40 classes, on population 1." in " ".join(page.split())
+    assert page.index("NOT ALL CHAINS") < page.index("In short.") < page.index("How to read it")
+    results["populations"][0]["fits"]["blocked"]["labels"]["worst_rhat"] = 1.4
+    page = as_html("T", page_blocks(results))
+    assert "DPMPM, blocked sampler, 40 classes, on populations 0, 1." in " ".join(page.split())
 
 
 def test_chains_that_are_apart_are_compared_by_what_they_measure() -> None:

@@ -19,12 +19,19 @@ APART = 1.05  # R-hat of a label probability above which chains count as apart
 def warning_blocks(results: dict[str, Any]) -> list[Block]:
     """Say before anything else which fits have chains that are apart."""
     fits = [
-        (f"{FITS[key].title} on population {number}", fit)
+        (key, number, fit)
         for number, one in enumerate(results["populations"])
         for key, fit in one["fits"].items()
     ]
-    apart = [title for title, fit in fits if is_apart(fit)]
-    further = sum(fit["labels"]["failed"] > 0 and not is_apart(fit) for _, fit in fits)
+    far: dict[str, list[str]] = {}  # populations by fit
+    for key, number, fit in fits:
+        if is_apart(fit):
+            far.setdefault(key, []).append(str(number))
+    apart = [
+        f"{FITS[key].title}, on population{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
+        for key, numbers in far.items()
+    ]
+    further = sum(fit["labels"]["failed"] > 0 and not is_apart(fit) for *_, fit in fits)
     if not apart and not further:
         return []
     named = (

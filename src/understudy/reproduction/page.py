@@ -10,7 +10,7 @@ import understudy
 from understudy.reproduction.blocks import Block, Drawing, Heading, Table, Text
 from understudy.reproduction.chains_apart import apart_blocks, warning_blocks
 from understudy.reproduction.comparison import BEYOND, Beside, compare_all, title_of
-from understudy.reproduction.conclusion import conclusion_blocks
+from understudy.reproduction.conclusion import conclusion_blocks, in_short
 from understudy.reproduction.contenders import FITS
 from understudy.reproduction.contradictions import contradiction_blocks
 from understudy.reproduction.intervals import figures_inside, interval_blocks
@@ -75,6 +75,7 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
     return [
         *short,
         *warning_blocks(results),
+        *in_short(results),
         Text(
             """
             Hu and Savitsky's data are confidential. What is public is the number of records
