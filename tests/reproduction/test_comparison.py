@@ -235,6 +235,14 @@ def test_a_cell_inside_but_beyond_all_populations_is_marked() -> None:
     assert "| yes, beyond all |" in page
 
 
+def test_a_place_that_cannot_be_judged_counts_neither_way() -> None:
+    """One redrawn population makes no interval; of three, one is there."""
+    for n_populations, told in ((2, False), (4, True)):
+        page = " ".join(as_markdown(page_blocks(invented(n_populations)), "figures").split())
+        assert ("lies inside the interval of aligned rows" in page) is told
+        assert ("compatible with class draw none of them" in page) is not told
+
+
 def test_more_knowledge_and_the_minimum_are_told_from_the_figures() -> None:
     results = invented(2)
     levels = results["populations"][0]["levels"]["samples"]["Min"]

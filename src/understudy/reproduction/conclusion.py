@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from understudy.reproduction.blocks import Block, Heading, Table, Text
 from understudy.reproduction.chains_apart import APART, is_apart
-from understudy.reproduction.contenders import CONTENDERS, Contender
+from understudy.reproduction.contenders import AREAL, CONTENDERS, Contender
 from understudy.reproduction.intervals import QUANTITIES, figures_of, printed_figures
 from understudy.reproduction.places import place_inside
 from understudy.reproduction.published import IN_SHORT, printed_cell
 
 __all__ = ["conclusion_blocks", "in_short"]
 
-AREAL = "text"
 RISKS = ("expected_match_risk gender", "expected_match_risk gender, age", "attribute_matches")
 WHOSE = {
     "kept": "class draw kept (understudy's default)",
@@ -104,7 +103,7 @@ def in_short(results: dict[str, Any]) -> list[Block]:
         ends = sorted({min(found), max(found)})
         return " to ".join(map(str, ends))
 
-    fitting = [one.class_draw for one in others if place_inside(results, one.key) != "no"]
+    fitting = [one.class_draw for one in others if place_inside(results, one.key).startswith("yes")]
     return [
         Text(
             f"""

@@ -18,7 +18,7 @@ from understudy.synthesis.chains import Progress
 from understudy.synthesis.contract import DrawnSets
 from understudy.synthesis.dpmpm import DPMPM
 
-__all__ = ["CONTENDERS", "FITS", "FULL", "QUICK", "Contender", "FitPlan", "Scale"]
+__all__ = ["AREAL", "CONTENDERS", "FITS", "FULL", "QUICK", "Contender", "FitPlan", "Scale"]
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ def _contenders() -> list[Contender]:
 
 
 CONTENDERS = {one.key: one for one in _contenders()}
+AREAL = "text"  # the DP-areal that the DPMPM is set against: the paper's own description
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,12 @@ from typing import Any
 
 from understudy.reproduction.blocks import Block, Heading, Table, Text
 from understudy.reproduction.comparison import Beside, mean_of, title_of
-from understudy.reproduction.contenders import CONTENDERS
+from understudy.reproduction.contenders import AREAL, CONTENDERS
 from understudy.reproduction.places import place_inside
 from understudy.reproduction.published import printed_cell
 
 __all__ = ["contradiction_blocks"]
 
-AREAL = "text"
 GENDER, GENDER_AGE = "expected_match_risk gender", "expected_match_risk gender, age"
 INTRUDERS = {"gender": "gender", "gender, age": "gender and age"}
 PAIRED = {
@@ -142,10 +141,12 @@ def _explained(results: dict[str, Any], beside: list[Beside]) -> list[Block]:
     """Word the hypothesis, with what speaks for it and against it."""
     if AREAL not in results["populations"][0]["fits"]:
         return []
-    aligned, shuffled = (
-        "outside" if place_inside(results, key) == "no" else "inside"
-        for key in (AREAL, f"{AREAL} shuffled")
-    )
+    judged = [place_inside(results, key) for key in (AREAL, f"{AREAL} shuffled")]
+    aligned, shuffled = ("outside" if one == "no" else "inside" for one in judged)
+    place_told = f"""
+        The printed place of the DP-areal's attribute matches between Min and Max lies {aligned} the
+        interval of aligned rows and {shuffled} that of shuffled ones.
+        """
     tables = [one for one in beside if (one.contender, one.cell.table) == (AREAL, "utility")]
     outside = sum(one.inside is False for one in tables)
     tables_differ = f"""
@@ -159,9 +160,8 @@ def _explained(results: dict[str, Any], beside: list[Beside]) -> list[Block]:
             cannot both come from row-aligned files. That rows were not aligned in that computation
             is a hypothesis; it is not proven, and other causes are possible. For it speaks that
             both figures lie near 1 and fall with knowledge, as shuffled rows make them. It need not
-            explain everything. The printed place of the DP-areal's attribute matches between Min
-            and Max lies {aligned} the interval of aligned rows and {shuffled} that of shuffled
-            ones. {tables_differ if outside else ""}
+            explain everything. {place_told if all(judged) else ""}
+            {tables_differ if outside else ""}
             """
         )
     ]

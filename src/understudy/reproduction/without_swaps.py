@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
 from understudy.reproduction.blocks import Block, Table, Text
+from understudy.reproduction.published import printed_cell
 from understudy.synthesis.dpmpm import DPMPM, blocked
 from understudy.synthesis.dpmpm.problem import Problem, make_problem
 
@@ -77,20 +78,21 @@ def without_swaps_blocks(results: dict[str, Any]) -> list[Block]:
     found = results["populations"][0].get("without swaps")
     if found is None:
         return []
+    printed = " to ".join(printed_cell(f"classes_{end}", "DPMPM") for end in ("lower", "upper"))
     return [
         Text(
-            """
+            f"""
             Both samplers here let classes change places or come and go, and on the bundled
             population they find the same few classes from every start. A blocked sampler without
             such moves does not: a large class at the end of the sticks forces all places before it
-            to stay in use. Below, four chains from each start on that population, of the paper's
-            length (5,000 sweeps after 5,000), swaps left out. That the printed interval comes from
-            such chains is a hypothesis. What synthetic data look like hardly depends on classes of
-            a few records.
+            to stay in use. Below, some chains from each start on that population, of the paper's
+            length ({KEPT:,} sweeps after {WARMUP:,}), swaps left out. That the printed interval
+            comes from such chains is a hypothesis. What synthetic data look like hardly depends on
+            classes of a few records.
             """
         ),
         Table(
-            "Occupied classes of 40 without swaps, 95 % interval (printed: 28 to 36)",
+            f"Occupied classes of {N_CLASSES} without swaps, 95 % interval (printed: {printed})",
             ("classes at the start", *(f"chain {chain + 1}" for chain in range(CHAINS))),
             tuple(
                 (start, *(f"{ends[0]:.0f} to {ends[1]:.0f}" for ends in chains))
