@@ -32,6 +32,8 @@ AREAL = "synthesis/areal/"
 AREAL_CONDITIONALS = "tests/statistics/test_areal_conditionals.py"
 AREAL_JOINT = "tests/statistics/test_areal_joint.py"
 AREAL_FIT = "tests/synthesis/test_areal.py"
+JUDGED = "synthesis/rank_statistics.py"
+JUDGING = "tests/synthesis/test_rank_statistics.py"
 
 
 class Mutant(NamedTuple):
@@ -46,6 +48,48 @@ class Mutant(NamedTuple):
 
 
 MUTANTS = [
+    Mutant(
+        "convergence: tied values have ranks of their own",
+        JUDGED,
+        "scored[by_size[place]] = scores[first + last]",
+        "scored[by_size[place]] = scores[2 * place]",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: chains that differ in spread alone pass",
+        JUDGED,
+        "max(_rhat(ranked), _folded_rhat(halves, by_size, scores))",
+        "_rhat(ranked)",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: chains are not cut in half",
+        JUDGED,
+        "halves[2 * chain + 1] = values[chain, n_draws - size :]",
+        "halves[2 * chain + 1] = values[chain, :size]",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: the mean of a chain counts as its own",
+        JUDGED,
+        "total = variance * (size - 1) / size + ((means - means.mean()) ** 2).sum() / (n_rows - 1)",
+        "total = variance * (size - 1) / size",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: the sequence of correlations may rise again",
+        JUDGED,
+        "correlation[pair + 1] = correlation[pair + 2] = before / 2",
+        "correlation[pair + 1] = correlation[pair + 1]",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: one tail only",
+        JUDGED,
+        "found[quantity, 2] = min(below, above)",
+        "found[quantity, 2] = below",
+        JUDGING,
+    ),
     Mutant(
         "collapsed: prior count missing in the class a record leaves",
         DPMPM + "collapsed.py",

@@ -61,7 +61,7 @@ __all__ = ["Study"]
 
 Result = TypeVar("Result")
 REPORT = "report.html"
-LIBRARIES = ("numpy", "numba", "polars", "scipy", "arviz-stats")
+LIBRARIES = ("numpy", "numba", "polars", "scipy")
 SPEED = {"dpmpm": 1e-7, "areal": 1e-6}  # seconds for a record and a sweep, about
 MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
 NOTES = (

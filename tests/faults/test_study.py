@@ -50,7 +50,7 @@ MEASURES: dict[str, tuple[str, type[BaseModel]]] = {
     "risk_findings": ("dpmpm-risk", RiskFindings),
 }
 LOADED = (
-    "matplotlib.figure", "scipy.optimize", "scipy.stats", "arviz_stats.base", "understudy.study",
+    "matplotlib.figure", "scipy.optimize", "scipy.stats", "understudy.study",
     "understudy.risk.identification", "understudy.risk.attribute", "understudy.risk.levels",
     "understudy.risk.lattice", "understudy.utility.tables", "understudy.utility.propensity",
     "understudy.utility.within_pattern",

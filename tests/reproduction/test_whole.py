@@ -19,7 +19,8 @@ pytestmark = [
 
 SHORT = {"warmup": 4, "draws": 4, "thin": 1}
 LENGTHS = {"bundled": SHORT, "redrawn": SHORT}
-TINY = Scale("quick", 1, 2, 2, ("collapsed", "text"), {"collapsed": LENGTHS, "text": LENGTHS})
+PROLONGED = {"bundled": SHORT, "redrawn": {**SHORT, "most_draws": 10}}
+TINY = Scale("quick", 1, 2, 2, ("collapsed", "text"), {"collapsed": LENGTHS, "text": PROLONGED})
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +51,14 @@ def test_it_writes_a_page_a_report_and_pages_for_the_documentation(made: Path) -
     for name in drawings:
         svg = (made / "documentation" / "reproduction" / name).read_text(encoding="utf-8")
         assert "var(--" not in svg
+
+
+def test_chains_go_on_where_that_is_asked_for_and_their_real_length_is_kept(made: Path) -> None:
+    lengths = [
+        json.loads((made / "parts" / f"population-0{number}-text.json").read_bytes())["lengths"]
+        for number in (0, 1)
+    ]
+    assert lengths == [SHORT, {**SHORT, "draws": 10}]
 
 
 def test_what_is_finished_is_not_done_again(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,19 +6,40 @@ beside both variants of the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from understudy.microdata.table import Microdata
 from understudy.synthesis.areal import DPAreal
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.contract import DrawnSets
+from understudy.synthesis.diagnostics import Targets, diagnose, meets
 from understudy.synthesis.dpmpm import DPMPM
 
 __all__ = ["AREAL", "CONTENDERS", "FITS", "FULL", "QUICK", "Contender", "FitPlan", "Scale"]
+
+
+LENGTHS = ("warmup", "draws", "thin")
+
+
+@dataclass(frozen=True)
+class LabelTargets(Targets):
+    """Go on until every label probability has converged, whatever slower numbers still do."""
+
+    def reached(
+        self,
+        scalars: Mapping[str, NDArray[np.float64]],  # noqa: ARG002 (not judged here)
+        label_probability: NDArray[np.float32],
+        threads: int,
+    ) -> bool:
+        """Judge all label probabilities and nothing else."""
+        return meets(diagnose({}, label_probability, self, most_cells=None, threads=threads))
 
 
 @dataclass(frozen=True)
@@ -39,8 +60,11 @@ class FitPlan:
         progress: Callable[[Progress], None] | None,
     ) -> Any:
         """Fit it, or go on with a fit that was stopped."""
+        chains = {name: lengths[name] for name in LENGTHS}
+        most = lengths.get("most_draws")
+        until = None if most is None else LabelTargets(most_draws=most)
         return self.settings.fit(
-            data, seed=seed, checkpoint=checkpoint, progress=progress, **lengths
+            data, seed=seed, checkpoint=checkpoint, progress=progress, until=until, **chains
         )
 
 
@@ -109,6 +133,8 @@ class Scale:
         Keys of `FITS`.
     lengths : dict
         By fit, and by "bundled" or "redrawn": arguments of ``fit`` that are not the usual ones.
+        With ``most_draws``, chains go on, ``draws`` at a time, until every label probability has
+        converged, and give up there.
     """
 
     name: str
@@ -122,12 +148,13 @@ class Scale:
         """How long to run a fit of the bundled population (0) or of a redrawn one."""
         usual = signature(FITS[fit].settings.fit).parameters
         own = self.lengths[fit]["redrawn" if population else "bundled"]
-        return {name: own.get(name, usual[name].default) for name in ("warmup", "draws", "thin")}
+        return {**{name: usual[name].default for name in LENGTHS}, **own}
 
 
 _USUAL: dict[str, int] = {}  # the models' own defaults
 _LONGER_BLOCKED = {"warmup": 8000, "thin": 30}  # twice the usual
-_SHORTER_AREAL = {"warmup": 800, "draws": 600, "thin": 6}
+# As short as its label probabilities allow. Of more draws not all of them would be kept.
+_AS_LONG_AS_NEEDED = {"warmup": 800, "draws": 300, "thin": 6, "most_draws": 3000}
 _QUICK_DPMPM = {"warmup": 1000, "draws": 200, "thin": 8}
 _QUICK_AREAL = {"warmup": 150, "draws": 80, "thin": 4}
 
@@ -140,8 +167,8 @@ FULL = Scale(
     lengths={
         "collapsed": {"bundled": _USUAL, "redrawn": _USUAL},
         "blocked": {"bundled": _LONGER_BLOCKED, "redrawn": _LONGER_BLOCKED},
-        "text": {"bundled": _USUAL, "redrawn": _SHORTER_AREAL},
-        "script": {"bundled": _USUAL, "redrawn": _SHORTER_AREAL},
+        "text": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
+        "script": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
     },
 )
 QUICK = Scale(

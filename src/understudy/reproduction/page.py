@@ -12,7 +12,7 @@ from understudy.reproduction.blocks import Block, Drawing, Heading, Table, Text
 from understudy.reproduction.chains_apart import apart_blocks, warning_blocks
 from understudy.reproduction.comparison import BEYOND, Beside, compare_all, title_of
 from understudy.reproduction.conclusion import conclusion_blocks, in_short
-from understudy.reproduction.contenders import FITS
+from understudy.reproduction.contenders import AREAL, FITS, FULL
 from understudy.reproduction.contradictions import contradiction_blocks
 from understudy.reproduction.intervals import figures_inside, interval_blocks
 from understudy.reproduction.places import place_blocks, place_inside
@@ -242,10 +242,10 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
             up to 1.05, figures from that fit are not to be relied on to their last digit; above,
             they are not to be relied on, except as far as the comparison by chain below goes; where
             only the rest says NO, that holds for what this page says of class counts.
-            Population 0 is the bundled one; for the others the DP-areal has shorter chains. The
-            blocked sampler has twice its usual sweeps, being the slower one to mix.
+            Population 0 is the bundled one.
             """
         ),
+        *_how_long(results),
         Table(
             "Every fit behind this page",
             (
@@ -253,15 +253,33 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
                 "sweeps a chain",
                 "label probabilities converged",
                 "worst R-hat",
-                "least bulk ESS",
+                "least ESS",
                 "rest converged",
                 "its worst R-hat",
-                "its least bulk ESS",
+                "its least ESS",
             ),
             tuple(rows),
             numbers=1,
         ),
         *apart_blocks(results),
+    ]
+
+
+def _how_long(results: dict[str, Any]) -> list[Block]:
+    if results["scale"] != FULL.name:
+        return []
+    asked = FULL.length(AREAL, population=1)
+    warmup, thin = asked["warmup"], asked["thin"]
+    first, most = (warmup + asked[name] * thin for name in ("draws", "most_draws"))
+    return [
+        Text(
+            f"""
+            On the other populations the chains of the DP-areal are as long as they need to be: they
+            are judged after {first:,} sweeps and every {first - warmup:,} further ones,
+            and end when all label probabilities have converged, or give up after {most:,}. The
+            blocked sampler has twice its usual sweeps, being the slower one to mix.
+            """
+        )
     ]
 
 

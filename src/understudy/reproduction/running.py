@@ -163,13 +163,12 @@ def _fitted(
         return known
     words = f"population {number} of {scale.populations}: {FITS[key].title}"
     checkpoint = folder / f"fit-{number:02d}-{key}"
-    lengths = scale.length(key, number)
     fit = FITS[key].run(
-        data, _seed(seed, number, key), lengths, checkpoint,
+        data, _seed(seed, number, key), scale.length(key, number), checkpoint,
         lambda progress: say(words, progress),
     )  # fmt: skip
     say(f"{words}: measuring", None)
-    found = {"lengths": lengths, **_convergence(fit)}
+    found = {"lengths": _lengths(fit), **_convergence(fit)}
     found["contenders"] = {}
     for contender in CONTENDERS.values():
         if contender.fit != key:
@@ -190,6 +189,12 @@ def _fitted(
     return found
 
 
+def _lengths(fit: Any) -> dict[str, int]:
+    """How long the chains have become: they may have had to go on."""
+    draws = fit.found.label_probability.shape[1]
+    return {"warmup": fit.plan.warmup, "draws": draws, "thin": fit.plan.thin}
+
+
 def _convergence(fit: Any) -> dict[str, Any]:
     """Judge a fit: its label probabilities, from which sets are drawn, apart from the rest."""
     table = fit.diagnostics(most_cells=None)
@@ -207,7 +212,7 @@ def _convergence(fit: Any) -> dict[str, Any]:
                 "quantities": part.height,
                 "failed": int((~part["converged"]).sum()),
                 "worst_rhat": part["rhat"].max(),
-                "least_ess": part["ess_bulk"].min(),
+                "least_ess": part.select(pl.min_horizontal("ess_bulk", "ess_tail").min()).item(),
             }
             for name, part in parts.items()
         },

@@ -26,7 +26,7 @@ from understudy.synthesis.checkpoints import (
     generator_from,
 )
 from understudy.synthesis.contract import ChainSampler
-from understudy.synthesis.diagnostics import Targets, diagnose, meets, rhat_of
+from understudy.synthesis.diagnostics import Targets, rhat_of
 
 __all__ = ["ChainDraws", "Plan", "Progress", "default_threads", "processors", "run_chains"]
 
@@ -127,7 +127,7 @@ def run_chains(
         draws = _collected(chains, len(_segments(plan, n_draws)))
         if plan.until is None or n_draws >= plan.until.most_draws:
             return draws
-        if meets(diagnose(draws.scalars, draws.label_probability, plan.until)):
+        if plan.until.reached(draws.scalars, draws.label_probability, plan.threads):
             return draws
         n_draws = min(n_draws + plan.draws, plan.until.most_draws)
         reporter.n_draws = n_draws

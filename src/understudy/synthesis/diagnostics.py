@@ -4,29 +4,26 @@ The numbers of classes, their weights and their probabilities are interchangeabl
 within one, so none of them is looked at. What is: numbers about the whole posterior, and
 probabilities of labels given patterns.
 
-R-hat is the rank-normalized one, bulk and tail effective sample sizes as in Vehtari, Gelman,
-Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding, and localization", Bayesian
-Analysis 16, doi:10.1214/20-BA1221, all by arviz-stats.
+R-hat is the rank-normalized one, effective sample sizes are those of bulk and tail
+(`rank_statistics`).
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import SettingError
+from understudy.synthesis.rank_statistics import rank_statistics
 
 __all__ = ["Targets", "diagnose", "ess_bulk", "meets", "rhat_of", "spread_cells"]
 
-TAIL = (0.05, 0.95)
 MOST_CELLS = 200
+FEWEST_DRAWS = 4  # of a chain: two halves of two draws
 
 
 @dataclass(frozen=True)
@@ -62,12 +59,48 @@ class Targets:
                 do="give positive numbers, such as ess=400 and most_draws=20000",
             )
 
+    def met_by(self, rhat: float | None, bulk: float | None, tail: float | None) -> bool:
+        """Tell whether a quantity of several chains meets them.
+
+        Parameters
+        ----------
+        rhat, bulk, tail : float or None
+            R-hat, bulk and tail effective sample size; None for a constant, which always does.
+
+        Returns
+        -------
+        bool
+        """
+        if rhat is None or bulk is None or tail is None:
+            return True
+        return rhat < self.rhat and min(bulk, tail) >= self.ess
+
+    def reached(
+        self,
+        scalars: Mapping[str, NDArray[np.float64]],
+        label_probability: NDArray[np.float32],
+        threads: int,
+    ) -> bool:
+        """Tell whether a run that was asked to go on may end.
+
+        Parameters
+        ----------
+        scalars, label_probability, threads
+            As in `diagnose`.
+
+        Returns
+        -------
+        bool
+        """
+        return meets(diagnose(scalars, label_probability, self, threads=threads))
+
 
 def diagnose(
     scalars: Mapping[str, NDArray[np.float64]],
     label_probability: NDArray[np.float32],
     targets: Targets,
     most_cells: int | None = MOST_CELLS,
+    threads: int = 1,
 ) -> pl.DataFrame:
     """Diagnose all quantities of a run.
 
@@ -81,6 +114,8 @@ def diagnose(
         What they have to meet.
     most_cells : int or None
         Label probabilities to look at, evenly spread over all cells; None for all of them.
+    threads : int
+        That work at the same time.
 
     Returns
     -------
@@ -88,12 +123,22 @@ def diagnose(
         Columns quantity, rhat, ess_bulk, ess_tail (null where undefined: a single chain has no
         R-hat, a constant has neither), converged.
     """
-    rows = [_row(name, np.asarray(values), targets) for name, values in scalars.items()]
-    for cell in spread_cells(label_probability.shape[2], most_cells):
-        values = label_probability[:, :, cell].astype(np.float64)
-        rows.append(_row(f"label_probability[{cell}]", values, targets))
+    cells = spread_cells(label_probability.shape[2], most_cells)
+    found = [
+        (name, *figures)
+        for name, values in scalars.items()
+        for figures in _figures(np.asarray(values)[:, :, None])
+    ]
+    tables = (
+        label_probability
+        if cells.size == label_probability.shape[2]
+        else (label_probability[:, :, cells])
+    )  # (chain, draw, cell)
+    for cell, figures in zip(cells, _figures(tables, threads), strict=True):
+        found.append((f"label_probability[{cell}]", *figures))
+    several = label_probability.shape[0] > 1 and label_probability.shape[1] >= FEWEST_DRAWS
     return pl.DataFrame(
-        rows,
+        [(*row, several and targets.met_by(*row[1:])) for row in found],
         schema={
             "quantity": pl.String,
             "rhat": pl.Float64,
@@ -117,53 +162,28 @@ def meets(table: pl.DataFrame) -> bool:
     return bool(table["converged"].all())
 
 
-def _array_functions() -> Any:
-    """Load arviz-stats' functions of arrays when they are first needed."""
-    return import_module("arviz_stats.base").array_stats
-
-
 def rhat_of(values: NDArray[np.float64]) -> float | None:
     """R-hat of one quantity (chain, draw); None where it is undefined."""
-    if values.shape[0] < 2 or values.shape[1] < 4 or _constant(values):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # chains that are constants, each its own
-        found = float(_array_functions().rhat(values, chain_axis=0, draw_axis=1))
-    return found if np.isfinite(found) else float("inf")
+    return _figures(values[:, :, None])[0][0]
 
 
 def ess_bulk(values: NDArray[np.float64]) -> float | None:
     """Bulk effective sample size of one quantity (chain, draw); None for a constant."""
-    return _ess(values, "bulk")
+    return _figures(values[:, :, None])[0][1]
 
 
-def _ess(values: NDArray[np.float64], method: str) -> float | None:
-    if values.shape[1] < 4 or _constant(values):
-        return None
-    probabilities = TAIL if method == "tail" else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        found = float(
-            _array_functions().ess(
-                values, chain_axis=0, draw_axis=1, method=method, prob=probabilities
-            )
+Figures = tuple[float | None, float | None, float | None]
+
+
+def _figures(values: NDArray[np.floating], threads: int = 1) -> list[Figures]:
+    """R-hat, bulk and tail effective sample size of quantities (chain, draw, quantity)."""
+    n_chains, n_draws, n_quantities = values.shape
+    if n_draws < FEWEST_DRAWS:
+        return [(None, None, None)] * n_quantities
+    constant = (values == values[:1, :1]).all(axis=(0, 1))  # (quantity,)
+    return [
+        (None, None, None) if same else (rhat if n_chains > 1 else None, bulk, tail)
+        for same, (rhat, bulk, tail) in zip(
+            constant, rank_statistics(values, threads).tolist(), strict=True
         )
-    return found if np.isfinite(found) else 0.0
-
-
-def _constant(values: NDArray[np.float64]) -> bool:
-    return bool(np.all(values == values.flat[0])) if values.size else True
-
-
-def _row(
-    name: str, values: NDArray[np.float64], targets: Targets
-) -> tuple[str, float | None, float | None, float | None, bool]:
-    rhat, bulk, tail = rhat_of(values), _ess(values, "bulk"), _ess(values, "tail")
-    if values.shape[0] < 2:
-        return name, None, bulk, tail, False
-    if (
-        rhat is None or bulk is None or tail is None
-    ):  # the same constant in every chain, or no draws
-        return name, rhat, bulk, tail, values.shape[1] >= 4
-    converged = rhat < targets.rhat and bulk >= targets.ess and tail >= targets.ess
-    return name, rhat, bulk, tail, converged
+    ]

@@ -128,11 +128,20 @@ class SampledFit(ABC):
         """
         if most_cells == MOST_CELLS:
             return self._diagnosed
-        return diagnose(self.found.scalars, self.found.label_probability, self.targets, most_cells)
+        return self._judged(most_cells)
 
     @cached_property
     def _diagnosed(self) -> pl.DataFrame:
-        return diagnose(self.found.scalars, self.found.label_probability, self.targets)
+        return self._judged(MOST_CELLS)
+
+    def _judged(self, most_cells: int | None) -> pl.DataFrame:
+        return diagnose(
+            self.found.scalars,
+            self.found.label_probability,
+            self.targets,
+            most_cells,
+            self.plan.threads,
+        )
 
     @property
     def converged(self) -> bool:

@@ -1,0 +1,36 @@
+"""How long the fits of the reproduction go on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from understudy.reproduction.contenders import FITS, FULL, QUICK, LabelTargets, Scale
+from understudy.synthesis.diagnostics import MOST_CELLS, Targets
+from understudy.synthesis.fitting import TABLE_BYTES
+
+
+def test_every_label_probability_counts_and_slower_numbers_do_not() -> None:
+    """A run may end though a scalar is stuck, but not for one cell in a thousand."""
+    rng = np.random.default_rng(4)
+    tables = rng.normal(size=(4, 700, 1000)).astype(np.float32)  # (chain, draw, cell)
+    stuck = {"classes": np.repeat(np.arange(4.0)[:, None], 700, axis=1)}  # (chain, draw)
+    targets = LabelTargets(rhat=1.02)
+    assert targets.reached(stuck, tables, threads=2)
+    assert not Targets(rhat=1.02).reached(stuck, tables, threads=2)
+    tables[0, :, 1] += 1.0  # not among the cells that are usually looked at
+    assert MOST_CELLS < 1000
+    assert Targets(rhat=1.02).reached({}, tables, threads=2)
+    assert not targets.reached({}, tables, threads=2)
+
+
+@pytest.mark.parametrize("scale", [FULL, QUICK])
+def test_of_every_draw_all_label_probabilities_are_kept(scale: Scale) -> None:
+    """Else not every one could be judged: 40 patterns, 133 counties."""
+    for key in scale.fits:
+        for population in (0, 1):
+            asked = scale.length(key, population)
+            most = asked.get("most_draws", asked["draws"])
+            assert 4 * 4 * most * 40 * 133 <= TABLE_BYTES
+            assert set(asked) - {"most_draws"} == {"warmup", "draws", "thin"}
+    assert set(scale.fits) <= set(FITS)
