@@ -42,7 +42,7 @@ bench: $(VENV)/test.stamp  ## speed, as ratios measured in one run
 calibrate: $(VENV)/test.stamp  ## simulation-based calibration with 1,000 simulations
 	UNDERSTUDY_CALIBRATE=1000 $(BIN)/python -m pytest -n $(CORES) tests/statistics -k ranks
 
-mutants: $(VENV)/test.stamp  ## plant bugs in the samplers; every one must break a test
+mutants: $(VENV)/test.stamp  ## plant bugs in samplers, judging and release; every one must break a test
 	$(BIN)/python tests/mutants.py
 
 lock:  ## renew the pinned versions (the only target that asks for newer ones)

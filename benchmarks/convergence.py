@@ -19,7 +19,7 @@ from understudy.randomness import stream
 from understudy.synthesis.rank_statistics import TAIL, rank_statistics
 
 CHAINS = 4
-QUANTITIES = 400
+QUANTITIES = 64
 MEMORY = 0.5  # what a draw keeps of the one before
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     rank_statistics(chains(8, 0.0))  # compiles
     print("milliseconds a quantity; 4 chains")
     print(f"{'':24}{'ours':>8}{'arviz':>8}{'ratio':>8}")
-    for n_draws in (600, 1000, 3000):
+    for n_draws in (600, 1000, 3000, 20_000):
         for words, apart in (("together", 0.0), ("apart", 3.0)):
             values = chains(n_draws, apart)
             ours = milliseconds(partial(rank_statistics, values))

@@ -254,6 +254,15 @@ def test_more_knowledge_and_the_minimum_are_told_from_the_figures() -> None:
     assert "printed as 0.952 with gender known, and as 0.851 with gender and age known" in text
 
 
+def test_the_page_says_how_long_chains_may_become() -> None:
+    results = invented(2)
+    page = " ".join(as_markdown(page_blocks(results), "figures").split())
+    assert "judged after 2,600 sweeps and every 1,800 further ones" in page
+    assert "or give up after 18,800" in page
+    short = as_markdown(page_blocks({**results, "scale": "quick"}), "figures")
+    assert "as long as they need" not in short
+
+
 def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
     """Its figures come from a run of an hour; its headings, tables and prose are compared."""
     carried = (DOCS / "reproduction.md").read_text(encoding="utf-8")

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from understudy.reproduction.contenders import FITS, FULL, QUICK, LabelTargets, Scale
+from understudy.reproduction.contenders import (
+    FITS,
+    FULL,
+    LENGTHS,
+    QUICK,
+    FitPlan,
+    LabelTargets,
+    Scale,
+)
 from understudy.synthesis.diagnostics import MOST_CELLS, Targets
 from understudy.synthesis.fitting import TABLE_BYTES
 
@@ -22,6 +32,20 @@ def test_every_label_probability_counts_and_slower_numbers_do_not() -> None:
     assert MOST_CELLS < 1000
     assert Targets(rhat=1.02).reached({}, tables, threads=2)
     assert not targets.reached({}, tables, threads=2)
+
+
+def test_only_fits_with_a_limit_go_on(tmp_path: Path) -> None:
+    class Kept:
+        def fit(self, _: object, **asked: object) -> dict[str, object]:
+            return asked
+
+    plan = FitPlan("text", "", "DP-areal", Kept())
+    lengths = FULL.length("text", population=3)
+    asked = plan.run(None, 1, lengths, tmp_path, None)  # type: ignore[arg-type]
+    assert asked["until"] == LabelTargets(most_draws=lengths["most_draws"])
+    assert {name: asked[name] for name in LENGTHS} == {name: lengths[name] for name in LENGTHS}
+    usual = FULL.length("text", population=0)
+    assert plan.run(None, 1, usual, tmp_path, None)["until"] is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("scale", [FULL, QUICK])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import ClassVar
 
+import polars as pl
 import pytest
 
 from understudy.cli import main
@@ -59,6 +61,24 @@ def test_chains_go_on_where_that_is_asked_for_and_their_real_length_is_kept(made
         for number in (0, 1)
     ]
     assert lengths == [SHORT, {**SHORT, "draws": 10}]
+
+
+def test_the_least_effective_size_is_that_of_bulk_or_tail() -> None:
+    rows = [("classes", 1.02, 90.0, 80.0, False)]
+    rows += [(f"label_probability[{cell}]", 1.001, 900.0, 700.0 + cell, True) for cell in range(3)]
+    columns = ["quantity", "rhat", "ess_bulk", "ess_tail", "converged"]
+
+    class Judged:
+        draws: ClassVar[dict[str, dict[str, float]]] = {"posterior": {}}
+
+        def diagnostics(self, most_cells: int | None) -> pl.DataFrame:
+            assert most_cells is None
+            return pl.DataFrame(rows, schema=columns, orient="row")
+
+    found = running._convergence(Judged())
+    assert not found["converged"]
+    assert (found["labels"]["failed"], found["labels"]["least_ess"]) == (0, 700.0)
+    assert (found["rest"]["failed"], found["rest"]["least_ess"]) == (1, 80.0)
 
 
 def test_what_is_finished_is_not_done_again(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

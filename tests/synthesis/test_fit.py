@@ -108,6 +108,16 @@ def test_runs_until_targets_are_met_or_the_limit_is_reached(data: us.Microdata) 
     assert not fit.converged
 
 
+def test_a_rule_of_ones_own_decides_when_a_run_ends(data: us.Microdata) -> None:
+    class Content(us.Targets):
+        def reached(self, *_: object) -> bool:
+            return True
+
+    fit = quiet_fit(us.DPMPM(), data, seed=2, draws=50, until=Content(most_draws=130))
+    assert fit.found.label_probability.shape[1] == 50
+    assert not fit.converged  # which is another question
+
+
 def test_sets_are_spread_over_chains_and_repeatable(data: us.Microdata) -> None:
     fit = quiet_fit(us.DPMPM(), data, seed=3)
     sets = quiet_sets(fit, m=5, seed=9)

@@ -92,7 +92,7 @@ def test_arviz_finds_the_same(n_chains: int, n_draws: int) -> None:
 
 
 def test_single_precision_and_several_threads_change_nothing() -> None:
-    values = np.repeat(kinds(4, 80), 4, axis=2).astype(np.float32)
+    values = np.repeat(kinds(4, 80), 2, axis=2).astype(np.float32)
     assert values.shape[2] > 2 * BLOCK
     found = rank_statistics(values, threads=3)
     assert np.array_equal(found, rank_statistics(values.astype(np.float64)))
@@ -108,13 +108,25 @@ def test_chains_that_are_constants_of_their_own_are_infinitely_apart() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_a_number_has_not_converged(bad: float) -> None:
-    values = np.random.default_rng(1).normal(size=(4, 500, 2))
+    """One value, a tenth of them, all of them; and nobody is warned of the arithmetic."""
+    values = np.random.default_rng(1).normal(size=(4, 500, 4))
     values[2, 100, 0] = bad
+    values[:, ::10, 1] = bad
+    values[:, :, 2] = bad
     found = rank_statistics(values)
-    assert found[0].tolist() == [np.inf, 0.0, 0.0]
-    assert found[1, 0] < 1.02
+    assert found[:3].tolist() == [[np.inf, 0.0, 0.0]] * 3
+    assert found[3, 0] < 1.02
     table = diagnose({}, values.astype(np.float32), Targets(rhat=1.05), None)
-    assert table["converged"].to_list() == [False, True]
+    assert table["converged"].to_list() == [False, False, False, True]
+    assert rhat_of(values[:, :, 1]) == np.inf
+
+
+def test_very_large_values_are_no_trouble() -> None:
+    """Their median must not overflow: it would hide chains that differ in spread."""
+    values = np.random.default_rng(5).normal(size=(4, 200, 1)) * np.arange(1, 5)[:, None, None]
+    large = (values / 100 + 1.0) * 1.2e308
+    np.testing.assert_allclose(rank_statistics(large), rank_statistics(values / 100 + 1.0))
+    assert rank_statistics(large)[0, 0] > 1.1
 
 
 def test_what_is_undefined_is_said_to_be() -> None:
@@ -126,6 +138,8 @@ def test_what_is_undefined_is_said_to_be() -> None:
     assert ess_bulk(np.ones((4, 100))) is None
     few = diagnose({"a": rng.normal(size=(4, 3))}, np.ones((4, 3, 1), np.float32), Targets())
     assert few["converged"].to_list() == [False, False]
+    alone = diagnose({}, rng.normal(size=(1, 2000, 1)).astype(np.float32), Targets())
+    assert alone["converged"].to_list() == [False]
     constant = diagnose({"a": np.ones((4, 9))}, np.ones((4, 9, 1), np.float32), Targets())
     assert constant["converged"].to_list() == [True, True]
     assert constant["rhat"].null_count() == 2
@@ -137,3 +151,13 @@ def test_each_target_counts() -> None:
     assert not targets.met_by(1.01, 900.0, 900.0)
     assert not targets.met_by(1.0, 399.0, 900.0)
     assert not targets.met_by(1.0, 900.0, 399.0)
+    assert not targets.met_by(None, 900.0, 900.0)  # a single chain
+    assert targets.met_by(None, None, None)  # a constant
+
+
+def test_rhat_alone_is_the_same() -> None:
+    values = kinds(4, 90)
+    assert np.array_equal(
+        rank_statistics(values, effective=False)[:, 0], rank_statistics(values)[:, 0]
+    )
+    assert np.isnan(rank_statistics(values, effective=False)[:, 1:]).all()

@@ -129,6 +129,7 @@ def run_chains(
             return draws
         if plan.until.reached(draws.scalars, draws.label_probability, plan.threads):
             return draws
+        del draws  # as large as all that follows
         n_draws = min(n_draws + plan.draws, plan.until.most_draws)
         reporter.n_draws = n_draws
 
@@ -266,12 +267,11 @@ def _collected(chains: list[_Chain], n_segments: int) -> ChainDraws:
         )  # (chain, draw)
         for name in names
     }
-    tables = np.stack(
-        [
-            np.concatenate([segment["label_probability"] for segment in segments])
-            for segments in kept
-        ]
-    )  # (chain, draw, cell)
+    parts = [[segment["label_probability"] for segment in segments] for segments in kept]
+    shape = (len(parts), sum(len(one) for one in parts[0]), parts[0][0].shape[1])
+    tables = np.empty(shape, dtype=np.float32)  # (chain, draw, cell)
+    for table, own in zip(tables, parts, strict=True):
+        np.concatenate(own, out=table)
     snapshots = [
         [
             (int(number), _snapshot(segment, int(number)))

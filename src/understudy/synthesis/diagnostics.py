@@ -60,20 +60,21 @@ class Targets:
             )
 
     def met_by(self, rhat: float | None, bulk: float | None, tail: float | None) -> bool:
-        """Tell whether a quantity of several chains meets them.
+        """Tell whether a quantity meets them.
 
         Parameters
         ----------
         rhat, bulk, tail : float or None
-            R-hat, bulk and tail effective sample size; None for a constant, which always does.
+            R-hat, bulk and tail effective sample size. None of them is known of a constant, which
+            always meets them; R-hat alone is not of a single chain, which never does.
 
         Returns
         -------
         bool
         """
-        if rhat is None or bulk is None or tail is None:
+        if bulk is None or tail is None:
             return True
-        return rhat < self.rhat and min(bulk, tail) >= self.ess
+        return rhat is not None and rhat < self.rhat and min(bulk, tail) >= self.ess
 
     def reached(
         self,
@@ -164,7 +165,7 @@ def meets(table: pl.DataFrame) -> bool:
 
 def rhat_of(values: NDArray[np.float64]) -> float | None:
     """R-hat of one quantity (chain, draw); None where it is undefined."""
-    return _figures(values[:, :, None])[0][0]
+    return _figures(values[:, :, None], effective=False)[0][0]
 
 
 def ess_bulk(values: NDArray[np.float64]) -> float | None:
@@ -175,15 +176,18 @@ def ess_bulk(values: NDArray[np.float64]) -> float | None:
 Figures = tuple[float | None, float | None, float | None]
 
 
-def _figures(values: NDArray[np.floating], threads: int = 1) -> list[Figures]:
+def _figures(
+    values: NDArray[np.floating], threads: int = 1, effective: bool = True
+) -> list[Figures]:
     """R-hat, bulk and tail effective sample size of quantities (chain, draw, quantity)."""
     n_chains, n_draws, n_quantities = values.shape
     if n_draws < FEWEST_DRAWS:
         return [(None, None, None)] * n_quantities
-    constant = (values == values[:1, :1]).all(axis=(0, 1))  # (quantity,)
-    return [
-        (None, None, None) if same else (rhat if n_chains > 1 else None, bulk, tail)
-        for same, (rhat, bulk, tail) in zip(
-            constant, rank_statistics(values, threads).tolist(), strict=True
-        )
-    ]
+    found = rank_statistics(values, threads, effective)
+    if n_chains < 2:
+        found[:, 0] = np.nan
+    return [(_number(rhat), _number(bulk), _number(tail)) for rhat, bulk, tail in found.tolist()]
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else value

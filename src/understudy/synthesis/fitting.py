@@ -32,7 +32,7 @@ __all__ = ["Asked", "check_labels", "note", "run_fit", "warn_convergence", "warn
 
 TABLE_BYTES = 256 * 1024**2  # most bytes that the kept label probabilities take
 SNAPSHOT_BYTES = 64 * 1024**2  # about as many bytes per chain for what synthesis needs
-MOST_SNAPSHOTS = 250  # and no more of them per chain
+MOST_SNAPSHOTS = 250  # and no more of them per chain and `draws`
 FEWEST_SNAPSHOTS = 25
 LEVELS_ABOVE = 4  # frames from a warning here up to the caller of `fit`
 

@@ -1,8 +1,9 @@
 """Rank-normalized R-hat and effective sample sizes of many quantities at once, compiled.
 
 A run has thousands of label probabilities, and every one of them has to be judged. arviz-stats
-judges one at a time, in some milliseconds each; the same formulas compiled take a fraction of that
-(``benchmarks/convergence.py``). In the tests arviz-stats is the slow twin of everything here.
+judges one at a time, in some milliseconds each; the same formulas compiled take a fraction of that,
+but for chains of many thousand draws that are apart (``benchmarks/convergence.py``). In the tests
+arviz-stats is the slow twin of everything here.
 
 The formulas are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021),
 "Rank-normalization, folding, and localization", Bayesian Analysis 16, doi:10.1214/20-BA1221. Chains
@@ -23,11 +24,13 @@ __all__ = ["rank_statistics"]
 
 TAIL = (0.05, 0.95)
 OFFSET = 3 / 8  # Blom's, in normal scores
-BLOCK = 64  # quantities that a thread takes at a time
+BLOCK = 16  # quantities that a thread takes at a time
 ALIKE = 1e-15  # values that differ by less are one constant
 
 
-def rank_statistics(values: NDArray[np.floating], threads: int = 1) -> NDArray[np.float64]:
+def rank_statistics(
+    values: NDArray[np.floating], threads: int = 1, effective: bool = True
+) -> NDArray[np.float64]:
     """R-hat, bulk and tail effective sample size of every quantity.
 
     Parameters
@@ -36,25 +39,29 @@ def rank_statistics(values: NDArray[np.floating], threads: int = 1) -> NDArray[n
         Kept draws, at least four of each chain.
     threads : int
         How many blocks of quantities to work on at the same time.
+    effective : bool
+        Whether effective sample sizes are asked for; they take the most time where chains are long
+        and apart.
 
     Returns
     -------
     float64 (quantity, 3)
-        R-hat, bulk ESS, tail ESS. A quantity with values that are not finite has an infinite R-hat
-        and no effective draws.
+        R-hat, bulk ESS, tail ESS; none (nan) of a constant. A quantity with values that are
+        not finite has an infinite R-hat and no effective draws.
     """
     n_chains, n_draws, n_quantities = values.shape
     scores = _normal_scores(2 * n_chains * (n_draws // 2))
-    found = np.empty((n_quantities, 3))  # (quantity, R-hat or bulk or tail)
+    found = np.full((n_quantities, 3), np.nan)  # (quantity, R-hat or bulk or tail)
 
     def judge(first: int) -> None:
         block = np.ascontiguousarray(
             values[:, :, first : first + BLOCK].transpose(2, 0, 1), dtype=np.float64
         )  # (quantity, chain, draw)
-        edges = np.quantile(block, TAIL, axis=(1, 2))  # (edge, quantity)
-        _judge(block, edges, scores, found[first : first + BLOCK])
+        with np.errstate(invalid="ignore"):  # values that are not finite; a thread has its own
+            edges = np.quantile(block, TAIL, axis=(1, 2))  # (edge, quantity)
+        _judge(block, edges, scores, effective, found[first : first + BLOCK])
 
-    with np.errstate(invalid="ignore"), ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         list(pool.map(judge, range(0, n_quantities, BLOCK)))
     return found
 
@@ -67,21 +74,25 @@ def _normal_scores(n_values: int) -> NDArray[np.float64]:
 
 
 @compiled
-def _judge(block, edges, scores, found):  # type: ignore[no-untyped-def]
+def _judge(block, edges, scores, effective, found):  # type: ignore[no-untyped-def]
     """Judge every quantity of a block (quantity, chain, draw); edges (edge, quantity)."""
     for quantity in range(block.shape[0]):
         values = block[quantity]  # (chain, draw)
         if not np.all(np.isfinite(values)):
             found[quantity, 0], found[quantity, 1], found[quantity, 2] = np.inf, 0.0, 0.0
             continue
+        if values.max() == values.min():
+            found[quantity] = np.nan
+            continue
         halves = _halves(values)
         by_size = np.argsort(halves.ravel())  # (value,)
         ranked = _scored(halves, by_size, scores)
         found[quantity, 0] = max(_rhat(ranked), _folded_rhat(halves, by_size, scores))
-        found[quantity, 1] = _effective(ranked)
-        below = _effective(np.where(halves <= edges[0, quantity], 1.0, 0.0))
-        above = _effective(np.where(halves <= edges[1, quantity], 1.0, 0.0))
-        found[quantity, 2] = min(below, above)
+        if effective:
+            found[quantity, 1] = _effective(ranked)
+            below = _effective(np.where(halves <= edges[0, quantity], 1.0, 0.0))
+            above = _effective(np.where(halves <= edges[1, quantity], 1.0, 0.0))
+            found[quantity, 2] = min(below, above)
 
 
 @compiled
@@ -117,7 +128,7 @@ def _folded_rhat(halves, by_size, scores):  # type: ignore[no-untyped-def]
     """R-hat of the distances from the median: chains that differ in spread alone show in it."""
     values = halves.ravel()
     middle = values.size // 2  # the number of halves is even, and so is that of values
-    median = (values[by_size[middle - 1]] + values[by_size[middle]]) / 2
+    median = values[by_size[middle - 1]] / 2 + values[by_size[middle]] / 2
     folded = np.abs(halves - median)
     if folded.max() == folded.min():  # two values, equally often: there is nothing to see
         return 0.0
