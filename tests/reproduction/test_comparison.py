@@ -257,8 +257,8 @@ def test_more_knowledge_and_the_minimum_are_told_from_the_figures() -> None:
 def test_the_page_says_how_long_chains_may_become() -> None:
     results = invented(2)
     page = " ".join(as_markdown(page_blocks(results), "figures").split())
-    assert "judged after 2,600 sweeps and every 1,800 further ones" in page
-    assert "or give up after 18,800" in page
+    assert "judged after 1,200 sweeps and every 600 further ones" in page
+    assert "or give up after 12,600" in page
     short = as_markdown(page_blocks({**results, "scale": "quick"}), "figures")
     assert "as long as they need" not in short
 

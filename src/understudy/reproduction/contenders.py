@@ -153,8 +153,9 @@ class Scale:
 
 _USUAL: dict[str, int] = {}  # the models' own defaults
 _LONGER_BLOCKED = {"warmup": 8000, "thin": 30}  # twice the usual
-# As short as its label probabilities allow. Of more draws not all of them would be kept.
-_AS_LONG_AS_NEEDED = {"warmup": 800, "draws": 300, "thin": 6, "most_draws": 3000}
+# As short as its label probabilities allow. An R-hat below 1.01 in all 5,320 takes some 2,000
+# draws, which need not be far apart for most. Of more than 3,000 a chain, not all would be kept.
+_AS_LONG_AS_NEEDED = {"warmup": 600, "draws": 150, "thin": 4, "most_draws": 3000}
 _QUICK_DPMPM = {"warmup": 1000, "draws": 200, "thin": 8}
 _QUICK_AREAL = {"warmup": 150, "draws": 80, "thin": 4}
 
