@@ -45,13 +45,19 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
         if apart
         else ""
     )
+    closer = (
+        f"""
+        In {further}{" further" if apart else ""} fits, of {len(fits)} in all, some label
+        probabilities miss an R-hat of 1.01 or 400 effective draws by less.
+        """
+        if further
+        else f"In the others, of {len(fits)} fits in all, every label probability has converged."
+    )
     return [
         Text(
             f"""
-            NOT ALL CHAINS HAVE MET. {named} In {further}{" further" if apart else ""} fits, of
-            {len(fits)} in all, some label probabilities miss an R-hat of 1.01 or 400 effective
-            draws by less. The end of the page has every fit, and what chains that are apart
-            measure, each on its own.
+            NOT ALL CHAINS HAVE MET. {named} {closer} The end of the page has every fit, and what
+            chains that are apart measure, each on its own.
             """
         )
     ]

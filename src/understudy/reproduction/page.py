@@ -276,8 +276,10 @@ def _how_long(results: dict[str, Any]) -> list[Block]:
             f"""
             On the other populations the chains of the DP-areal are as long as they need to be: they
             are judged after {first:,} sweeps and every {first - warmup:,} further ones,
-            and end when all label probabilities have converged, or give up after {most:,}. The
-            blocked sampler has twice its usual sweeps, being the slower one to mix.
+            and end when all label probabilities have converged, or give up after {most:,}. Chains
+            that are looked at often pass sooner than by one look at a fixed length, so a worst
+            R-hat just below 1.01 means: at the edge. The blocked sampler has twice its usual
+            sweeps, being the slower one to mix.
             """
         )
     ]
