@@ -288,7 +288,7 @@ def _how_long(results: dict[str, Any]) -> list[Block]:
 def _judged(part: dict[str, Any]) -> tuple[str, str, str]:
     """Say whether all quantities of a part have converged, and the worst R-hat and ESS."""
     passed = f"NO: {part['failed']} of {part['quantities']}" if part["failed"] else "yes"
-    return passed, f"{part['worst_rhat']:.3f}", f"{part['least_ess']:,.0f}"
+    return passed, f"{part['worst_rhat']:.4f}", f"{part['least_ess']:,.0f}"
 
 
 def _figures(drawings: Sequence[Drawing]) -> list[Block]:
