@@ -53,6 +53,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Print a line for each length of chains, together and apart."""
     rank_statistics(chains(8, 0.0))  # compiles
+    by_arviz(chains(8, 0.0))  # imports
     print("milliseconds a quantity; 4 chains")
     print(f"{'':24}{'ours':>8}{'arviz':>8}{'ratio':>8}")
     for n_draws in (600, 1000, 3000, 20_000):
