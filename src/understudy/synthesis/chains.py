@@ -129,7 +129,7 @@ def run_chains(
             return draws
         if plan.until.reached(draws.scalars, draws.label_probability, plan.threads):
             return draws
-        del draws  # as large as all that follows
+        del draws  # before longer ones are put together: they take much memory
         n_draws = min(n_draws + plan.draws, plan.until.most_draws)
         reporter.n_draws = n_draws
 

@@ -25,6 +25,8 @@ __all__ = ["Targets", "diagnose", "ess_bulk", "meets", "rhat_of", "spread_cells"
 MOST_CELLS = 200
 FEWEST_DRAWS = 4  # of a chain: two halves of two draws
 
+Figures = tuple[float | None, float | None, float | None]  # R-hat, bulk and tail ESS
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -65,8 +67,8 @@ class Targets:
         Parameters
         ----------
         rhat, bulk, tail : float or None
-            R-hat, bulk and tail effective sample size. None of them is known of a constant, which
-            always meets them; R-hat alone is not of a single chain, which never does.
+            R-hat, bulk and tail effective sample size. A constant has none of them and always
+            meets the targets; a single chain has no R-hat and never does.
 
         Returns
         -------
@@ -130,11 +132,8 @@ def diagnose(
         for name, values in scalars.items()
         for figures in _figures(np.asarray(values)[:, :, None])
     ]
-    tables = (
-        label_probability
-        if cells.size == label_probability.shape[2]
-        else (label_probability[:, :, cells])
-    )  # (chain, draw, cell)
+    every = cells.size == label_probability.shape[2]  # then nothing needs to be copied
+    tables = label_probability if every else label_probability[:, :, cells]  # (chain, draw, cell)
     for cell, figures in zip(cells, _figures(tables, threads), strict=True):
         found.append((f"label_probability[{cell}]", *figures))
     several = label_probability.shape[0] > 1 and label_probability.shape[1] >= FEWEST_DRAWS
@@ -171,9 +170,6 @@ def rhat_of(values: NDArray[np.float64]) -> float | None:
 def ess_bulk(values: NDArray[np.float64]) -> float | None:
     """Bulk effective sample size of one quantity (chain, draw); None for a constant."""
     return _figures(values[:, :, None])[0][1]
-
-
-Figures = tuple[float | None, float | None, float | None]
 
 
 def _figures(
