@@ -42,6 +42,9 @@ def test_with_several_classes_only_the_swaps_are_missing(monkeypatch: pytest.Mon
     def swap_first(generator, class_size, concentration, log_weights):  # type: ignore[no-untyped-def]
         level_count = states[-1].level_count
         blocked.swap_neighbours(generator, class_size, level_count, concentration)
+        concentration = blocked.move_class(
+            generator, class_size, level_count, concentration, *PRIOR
+        )
         steps(generator, class_size, concentration, log_weights)
 
     ends = []

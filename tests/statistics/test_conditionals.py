@@ -274,20 +274,21 @@ def test_redistribution_multinomial() -> None:
             assert tiny.chi_square_p(Counter(seen[:, one].tolist()), exact) > FALSE_ALARM
 
 
+def log_order(order: tuple[int, ...], concentration: float) -> float:
+    """Log probability of classes of these sizes in this order: one Beta integral a stick."""
+    total = 0.0
+    for place in range(len(order) - 1):
+        behind = sum(order[place + 1 :])
+        total += log(concentration) + lgamma(1 + order[place]) + lgamma(concentration + behind)
+        total -= lgamma(1 + concentration + order[place] + behind)
+    return total
+
+
 def test_swaps_leave_the_order_of_classes_as_the_sticks_have_it() -> None:
     """All orders of three classes, from exact draws; false-alarm rate 1e-4."""
     sizes, concentration = (4, 1, 2), 0.7
-
-    def log_order(order: tuple[int, ...]) -> float:
-        total = 0.0
-        for place in range(2):
-            behind = sum(order[place + 1 :])
-            total += lgamma(1 + order[place]) + lgamma(concentration + behind)
-            total -= lgamma(1 + concentration + order[place] + behind)
-        return total
-
     orders = list(itertools.permutations(sizes))
-    weights = np.exp([log_order(order) for order in orders])
+    weights = np.exp([log_order(order, concentration) for order in orders])
     exact = {order: float(w / weights.sum()) for order, w in zip(orders, weights, strict=True)}
     generator = stream(42, "swaps")
     seen: Counter[Hashable] = Counter()
@@ -299,6 +300,61 @@ def test_swaps_leave_the_order_of_classes_as_the_sticks_have_it() -> None:
         assert np.array_equal(count, np.vstack([size, 10 * size]))
         seen[tuple(int(one) for one in size)] += 1
     assert tiny.chi_square_p(seen, exact) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("sizes", [(5, 1, 0, 2), (9, 3)])
+def test_moved_classes_leave_places_and_concentration_as_they_are_together(
+    sizes: tuple[int, ...],
+) -> None:
+    """Orders by tenths of the log concentration, from exact draws; false-alarm rate 1e-4."""
+    shape, rate = 1.4, 0.6
+    grid = np.linspace(-9.0, 5.0, 2_801)  # (point,) log concentration; mass outside below 1e-5
+    orders = sorted(set(itertools.permutations(sizes)))
+    prior = shape * grid - rate * np.exp(grid)
+    joint = np.exp(
+        [[log_order(order, float(np.exp(at))) for at in grid] + prior for order in orders]
+    )  # (order, point)
+    joint /= joint.sum()
+    edges = np.searchsorted(joint.sum(axis=0).cumsum(), np.arange(0.1, 1.0, 0.1))
+    tenth = np.searchsorted(edges, np.arange(grid.size), side="right")  # (point,)
+    exact = {
+        (order, one): float(joint[place, tenth == one].sum())
+        for place, order in enumerate(orders)
+        for one in range(10)
+    }
+    generator = stream(42, "moves", len(sizes))
+    seen: Counter[Hashable] = Counter()
+    moved = 0
+    for cell in generator.choice(joint.size, 30_000, p=joint.ravel()):
+        order, point = orders[cell // grid.size], cell % grid.size
+        size = np.array(order)
+        count = np.vstack([size, 10 * size])  # (level, class): must travel with the sizes
+        within = grid[point] + (generator.random() - 0.5) * (grid[1] - grid[0])
+        there = blocked.move_class(generator, size, count, np.exp(within), shape, rate)
+        assert np.array_equal(count, np.vstack([size, 10 * size]))
+        moved += not np.array_equal(size, order)
+        nearest = int(np.clip(np.rint((np.log(there) - grid[0]) * 200), 0, grid.size - 1))
+        seen[tuple(int(one) for one in size), int(tenth[nearest])] += 1
+    assert moved > 3_000
+    assert tiny.chi_square_p(seen, exact) > FALSE_ALARM
+
+
+def test_a_large_last_class_and_a_large_concentration_let_each_other_go() -> None:
+    """Places as they were found in a chain that swaps alone had caught for 38,000 sweeps."""
+    caught = [1012, 5, 4, 1575, 25, 0, 1037, 36, 7, 25, 1, 0, 14, 27, 9, 7, 13, 2, 19, 8, 0, 11, 0]
+    caught += [5, 0, 20, 7, 9, 40, 13, 1, 23, 3, 4, 13, 0, 0, 5, 7, 2221]
+    generator = stream(42, "caught")
+    size, concentration = np.array(caught), 29.0
+    count = size[None, :].copy()  # (level, class)
+    for _ in range(2_000):
+        blocked.swap_neighbours(generator, size, count, concentration)
+    assert size[-1] > 1_000  # swaps cannot do it while the concentration is large
+    for _ in range(200):
+        blocked.swap_neighbours(generator, size, count, concentration)
+        concentration = blocked.move_class(generator, size, count, concentration, 0.25, 0.25)
+    assert size[-1] < 100
+    assert concentration < 10
+    assert sorted(size) == sorted(caught)
 
 
 def test_one_class_is_the_exact_dirichlet_posterior() -> None:

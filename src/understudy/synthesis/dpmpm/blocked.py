@@ -13,8 +13,12 @@ the second and T behind them, the swapped order is (concentration + c + T) / (co
 times as probable, so larger classes find their way to the front (after Papaspiliopoulos and
 Roberts, 2008, who keep the sticks). The last class has no stick of its own and another ratio.
 
-The order of a sweep is part of its proof: the swaps leave sticks and level probabilities behind,
-so both are drawn anew right after.
+Swaps alone can be caught. The last class takes what is left, so a large concentration and a large
+last class hold each other: neither can go without the other. So a class also moves to a place far
+away, and the concentration changes in the same breath.
+
+The order of a sweep is part of its proof: swaps and moves leave sticks and level probabilities
+behind, so both are drawn anew right after.
 
 References
 ----------
@@ -44,6 +48,7 @@ __all__ = [
     "draw_levels",
     "draw_sticks",
     "init",
+    "move_class",
     "step",
     "swap_neighbours",
 ]
@@ -112,6 +117,68 @@ def swap_neighbours(generator, class_size, level_count, concentration):  # type:
                 level_count[level, first] = level_count[level, first + 1]
                 level_count[level, first + 1] = moved
         behind += class_size[first + 1]
+
+
+@compiled
+def _log_density_of_places(class_size, log_concentration, shape, rate):  # type: ignore[no-untyped-def]
+    """Log density of the classes' places and the log concentration, sticks integrated out.
+
+    A stick with n records, and T behind it, has concentration * B(1 + n, concentration + T). The
+    factors of neighbours cancel but for 1 / (concentration + T), and what depends on the sizes
+    alone but the last is left out: it is the same in every order.
+    """
+    concentration = np.exp(log_concentration)
+    if not 0.0 < concentration < 1e300:
+        return -np.inf
+    last = class_size[-1]
+    found = (shape + class_size.size - 1.0) * log_concentration - rate * concentration
+    found += lgamma(concentration + last) - lgamma(1.0 + last)
+    behind = last
+    for one in range(class_size.size - 2, 0, -1):
+        behind += class_size[one]
+        found -= np.log(concentration + behind)
+    return found - lgamma(1.0 + concentration + behind + class_size[0])
+
+
+@compiled
+def _move(values, old, new):  # type: ignore[no-untyped-def]
+    """Take the value at place `old` to place `new`; those between close up."""
+    moved = values[old]
+    way = 1 if new > old else -1
+    for place in range(old, new, way):
+        values[place] = values[place + way]
+    values[new] = moved
+
+
+@compiled
+def move_class(generator, class_size, level_count, concentration, shape, rate):  # type: ignore[no-untyped-def]
+    """Let the class of some record move to any place, together with the concentration.
+
+    The class is drawn by its size, which the move does not change; the place evenly; the step of
+    the log concentration from a Cauchy distribution. All that is symmetric, so the densities alone
+    decide. Returns the concentration.
+    """
+    n_classes = class_size.size
+    if n_classes == 1:
+        return concentration
+    record = np.int64(generator.random() * class_size.sum())
+    new = np.int64(generator.random() * n_classes)
+    log_here = np.log(concentration)
+    log_there = log_here + np.tan(np.pi * (generator.random() - 0.5))
+    log_uniform = np.log(1.0 - generator.random())
+    old = 0
+    while old < n_classes - 1 and record >= class_size[old]:
+        record -= class_size[old]
+        old += 1
+    here = _log_density_of_places(class_size, log_here, shape, rate)
+    _move(class_size, old, new)
+    there = _log_density_of_places(class_size, log_there, shape, rate)
+    if not log_uniform < there - here:
+        _move(class_size, new, old)
+        return concentration
+    for level in range(level_count.shape[0]):
+        _move(level_count[level], old, new)
+    return np.exp(log_there)
 
 
 @compiled
@@ -186,6 +253,7 @@ def _after_classes(generator, problem, state, shape, rate):  # type: ignore[no-u
     class_size, level_count, log_weights, probabilities, concentration, failed = state
     # 2. places of the classes, sticks integrated out
     swap_neighbours(generator, class_size, level_count, concentration)
+    concentration = move_class(generator, class_size, level_count, concentration, shape, rate)
     # 3. sticks
     draw_sticks(generator, class_size, concentration, log_weights)
     # 4. level probabilities
