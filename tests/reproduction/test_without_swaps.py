@@ -1,4 +1,4 @@
-"""A sampler without swaps: the same steps otherwise, and what it shows."""
+"""A sampler without swaps and moves: the same steps otherwise, and what it shows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_with_one_class_nothing_can_swap_and_both_sweeps_are_the_same() -> None:
 
 
 def test_with_several_classes_only_the_swaps_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Swaps that are put in between the two halves of the sweep make it the sampler's own."""
+    """Swaps and moves, put in between the halves of the sweep, make it the sampler's own."""
     problem = make_problem(load_ce_like(), 1.0)
     steps = blocked.draw_sticks
 

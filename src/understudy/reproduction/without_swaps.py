@@ -1,8 +1,8 @@
-"""How many classes a chain of the paper's length shows if classes never swap their places.
+"""How many classes a chain of the paper's length shows if classes never change their places.
 
-The paper's interval of occupied classes is far from ours. A blocked sampler without swaps does not
-find back from where it got caught, so such chains are run from few and from all classes, put
-together from the steps of our own sampler, the swaps left out.
+The paper's interval of occupied classes is far from ours. A blocked sampler without swaps and moves
+does not find back from where it got caught, so such chains are run from few and from all classes,
+put together from the steps of our own sampler, swaps and moves left out.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def sweep_without_swaps(
     state: blocked.State,
     concentration_prior: tuple[float, float],
 ) -> blocked.State:
-    """Do all that `blocked.step` does but the swaps; the state's arrays are written over."""
+    """Do all that `blocked.step` does but swaps and moves; the state's arrays are written over."""
     class_size, level_count, log_weights, probabilities, concentration, _ = state
     blocked.draw_classes(
         generator, problem, log_weights, probabilities, class_size, level_count, None, 1
@@ -86,13 +86,13 @@ def without_swaps_blocks(results: dict[str, Any]) -> list[Block]:
             population they find the same few classes from every start. A blocked sampler without
             such moves does not: a large class at the end of the sticks forces all places before it
             to stay in use. Below, some chains from each start on that population, of the paper's
-            length ({KEPT:,} sweeps after {WARMUP:,}), swaps left out. That the printed interval
-            comes from such chains is a hypothesis. What synthetic data look like hardly depends on
-            classes of a few records.
+            length ({KEPT:,} sweeps after {WARMUP:,}), in which no class changes its place. That the
+            printed interval comes from such chains is a hypothesis. What synthetic data look like
+            hardly depends on classes of a few records.
             """
         ),
         Table(
-            f"Occupied classes of {N_CLASSES} without swaps, 95 % interval (printed: {printed})",
+            f"Occupied classes of {N_CLASSES}, places kept, 95 % interval (printed: {printed})",
             ("classes at the start", *(f"chain {chain + 1}" for chain in range(CHAINS))),
             tuple(
                 (start, *(f"{ends[0]:.0f} to {ends[1]:.0f}" for ends in chains))
