@@ -259,6 +259,14 @@ MUTANTS = [
         "moved_classes",
     ),
     Mutant(
+        "blocked: the choice of a class depends on its place",
+        DPMPM + "blocked.py",
+        "and record >= class_size[old]",
+        "and record > class_size[old]",
+        CONDITIONALS,
+        "moved_classes",
+    ),
+    Mutant(
         "blocked: a class moves and the concentration stays",
         DPMPM + "blocked.py",
         "return np.exp(log_there)",
@@ -267,7 +275,7 @@ MUTANTS = [
         "moved_classes",
     ),
     Mutant(
-        "blocked: counts stay behind when a class moves",
+        "blocked: counts move the other way",
         DPMPM + "blocked.py",
         "_move(level_count[level], old, new)",
         "_move(level_count[level], new, old)",

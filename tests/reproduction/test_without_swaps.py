@@ -34,7 +34,9 @@ def test_with_one_class_nothing_can_swap_and_both_sweeps_are_the_same() -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_with_several_classes_only_the_swaps_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_several_classes_only_swaps_and_moves_are_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Swaps and moves, put in between the halves of the sweep, make it the sampler's own."""
     problem = make_problem(load_ce_like(), 1.0)
     steps = blocked.draw_sticks

@@ -78,7 +78,7 @@ def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
     -------
     dict
         ``scale``, ``seed``, and ``populations``: for each, ``levels`` and ``fits``; for the first
-        also what a sampler without swaps shows.
+        also what a sampler shows whose classes keep their places.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_run(folder, scale, seed)
@@ -147,7 +147,7 @@ def _without_swaps(folder: Path, data: Microdata, seed: int, say: Said) -> dict[
     known: dict[str, Any] | None = _read(path)
     if known is not None:
         return known
-    say("population 0: classes of a sampler without swaps", None)
+    say("population 0: a sampler whose classes keep their places", None)
     found = classes_without_swaps(data, _seed(seed, 0, "without swaps"))
     _write(path, found)
     return found

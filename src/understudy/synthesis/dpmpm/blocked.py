@@ -13,9 +13,9 @@ the second and T behind them, the swapped order is (concentration + c + T) / (co
 times as probable, so larger classes find their way to the front (after Papaspiliopoulos and
 Roberts, 2008, who keep the sticks). The last class has no stick of its own and another ratio.
 
-Swaps alone can be caught. The last class takes what is left, so a large concentration and a large
-last class hold each other: neither can go without the other. So a class also moves to a place far
-away, and the concentration changes in the same breath.
+With swaps alone a chain can be caught. The last class takes what is left, so a large concentration
+and a large last class hold each other: neither can go without the other. So a class also moves to a
+place far away, and the concentration changes in the same step.
 
 The order of a sweep is part of its proof: swaps and moves leave sticks and level probabilities
 behind, so both are drawn anew right after.
@@ -54,6 +54,7 @@ __all__ = [
 ]
 
 SMALLEST_CONCENTRATION = 1e-300
+CLASS_MOVES = 1  # classes that are offered another place in a sweep
 
 
 class State(NamedTuple):
@@ -124,8 +125,9 @@ def _log_density_of_places(class_size, log_concentration, shape, rate):  # type:
     """Log density of the classes' places and the log concentration, sticks integrated out.
 
     A stick with n records, and T behind it, has concentration * B(1 + n, concentration + T). The
-    factors of neighbours cancel but for 1 / (concentration + T), and what depends on the sizes
-    alone but the last is left out: it is the same in every order.
+    factors of neighbours cancel but for 1 / (concentration + T). The product of Gamma(1 + n) over
+    all classes is the same in every order and left out; the last class has no stick, so its
+    Gamma(1 + n) is divided out again.
     """
     concentration = np.exp(log_concentration)
     if not 0.0 < concentration < 1e300:
@@ -251,9 +253,10 @@ def draw_concentration(generator, log_last_weight, n_classes, shape, rate):  # t
 def _after_classes(generator, problem, state, shape, rate):  # type: ignore[no-untyped-def]
     """What follows the classes in a sweep; the state's arrays are written over."""
     class_size, level_count, log_weights, probabilities, concentration, failed = state
-    # 2. places of the classes, sticks integrated out
+    # 2. places of the classes, sticks integrated out; the concentration may change with them
     swap_neighbours(generator, class_size, level_count, concentration)
-    concentration = move_class(generator, class_size, level_count, concentration, shape, rate)
+    for _ in range(CLASS_MOVES):
+        concentration = move_class(generator, class_size, level_count, concentration, shape, rate)
     # 3. sticks
     draw_sticks(generator, class_size, concentration, log_weights)
     # 4. level probabilities

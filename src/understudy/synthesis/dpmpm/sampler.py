@@ -166,7 +166,12 @@ class BlockedChain(_Chain):
 
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
-        return {"sampler": "blocked", "starts": list(STARTS), "n_classes": self.n_classes}
+        return {
+            "sampler": "blocked",
+            "starts": list(STARTS),
+            "n_classes": self.n_classes,
+            "class_moves": blocked.CLASS_MOVES,
+        }
 
     def start(self, generator: np.random.Generator, chain: int) -> blocked.State:
         """Start from one class, few or many."""
