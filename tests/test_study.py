@@ -364,10 +364,27 @@ def test_an_analysis(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -
     assert one.utility.regressions[0].train == 40
 
 
+@pytest.mark.parametrize("level", ["north", "east"])
+def test_an_analysis_compares_levels_with_those_that_are_asked_for(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], level: str
+) -> None:
+    analysis = f'[[analyses]]\nformula = "age ~ county"\nreference = {{ county = "{level}" }}\n'
+    plan.write_text(plan.read_text() + analysis + 'family = "logistic"\ntrain = "all"\n')
+    (one,) = run(plan, tmp_path / "out").findings.synthesizers
+    names = {each.name for each in one.utility.regressions[0].coefficients}
+    others = {"north", "south", "east", "west"} - {level}
+    assert {f"county[{each}]" for each in others} <= names
+    assert f"county[{level}]" not in names
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
         ('[[analyses]]\nformula = "age ~ contry"\n', 'nearest: "county"'),
+        (
+            '[[analyses]]\nformula = "age ~ county"\nreference = { county = "nowhere" }\n',
+            "a reference level",
+        ),
         ('[[intruders]]\nknown = ["county"]\n', "is synthesized"),
         (
             '[[synthesizers]]\nmodel = "dpmpm"\nname = "few"\nchains = 1\ndraws = 4\n',

@@ -253,6 +253,7 @@ unused_levels = "error"
 # formula = {formula}
 # family = "ordered-logit"              # or "logistic", "linear"
 # train = "auto"                        # records to fit on: 5,000 (of fewer: 4/5), a number, "all"
+# reference = "largest"                 # levels that others are compared with; left out: the first
 
 # The data's own risk levels Min and Max: how often all labels are drawn anew for each.
 [levels]

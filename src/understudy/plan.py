@@ -181,6 +181,7 @@ class AnalysisPlan(Settings):
     formula: str
     family: Literal["ordered-logit", "logistic", "linear"] = "ordered-logit"
     train: Train = "auto"
+    reference: Literal["largest"] | dict[str, str] | None = None
 
 
 class LevelsPlan(Settings):

@@ -197,10 +197,12 @@ def _prepared(plan: StudyPlan, home: Path, progress: Tell | None) -> _Work:
             with mistakes.noted(f"intruders[{number}].known"):
                 data.known([known])
     for number, analysis in enumerate(plan.analyses, 1):
-        from understudy.utility.design import read_formula
+        from understudy.utility.design import make_design, read_formula
 
         with mistakes.noted(f"analyses[{number}].formula"):
-            read_formula(analysis.formula, data)
+            formula = read_formula(analysis.formula, data)
+            with mistakes.noted(f"analyses[{number}].reference"):
+                make_design(data, formula, analysis.reference)
     synthesizers = {}
     for name, chosen in plan.chosen_synthesizers(patterns=bool(data.kept)).items():
         with mistakes.noted(f"synthesizer {name}"):
@@ -345,7 +347,9 @@ class _Work:
     def measure_utility(self, name: str) -> None:
         """Stage utility: what an analyst keeps with one synthesizer's sets."""
         analyses = [
-            (one.formula, one.family, None if one.train == "all" else one.train)
+            collecting.Analysis(
+                one.formula, one.family, None if one.train == "all" else one.train, one.reference
+            )
             for one in self.plan.analyses
         ]
         self._stage(

@@ -9,6 +9,7 @@ from typing import Any
 import understudy as us
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.report.collecting import (
+    Analysis,
     convergence_findings,
     data_findings,
     intruder_findings,
@@ -97,7 +98,7 @@ def made_synthesizer(
         utility=utility_findings(
             data,
             sets,
-            analyses=[(formula, "ordered-logit", 5000)],
+            analyses=[Analysis(formula, "ordered-logit", 5000)],
             rule="partial",
             seed=5,
             repeats=SETS,
@@ -215,8 +216,10 @@ def tables(ratio: float = 1.2) -> Tables:
     )
 
 
-def regression(overlap: float | None = 0.8, floor: float | None = 0.85) -> Regression:
-    """Make an analysis with this overlap."""
+def regression(
+    overlap: float | None = 0.8, floor: float | None = 0.85, n_in_common: int = 10
+) -> Regression:
+    """Make an analysis with this overlap, of ten coefficients."""
     return Regression(
         formula="sex ~ town",
         family="logistic",
@@ -229,6 +232,8 @@ def regression(overlap: float | None = 0.8, floor: float | None = 0.85) -> Regre
         distance=None,
         distance_floor=None,
         overlap_in_common=overlap,
+        n_in_common=n_in_common,
+        n_coefficients=10,
     )
 
 

@@ -150,10 +150,10 @@ def test_many_patterns_and_labels_stay_small(
     assert found.n_patterns == 40
     assert min(one.records for one in found.patterns) >= 225
     assert found.pattern_sizes[3] == 3  # the smallest are still counted
+    analysis = collecting.Analysis("income ~ county", "linear", None)
     utility = collecting.utility_findings(
-        data, sets, analyses=[("income ~ county", "linear", None)], rule="partial", seed=1,
-        repeats=2,
-    )  # fmt: skip
+        data, sets, analyses=[analysis], rule="partial", seed=1, repeats=2
+    )
     assert len(utility.within.distance) == 12
     panels = [one for one in utility.within.shares if one is not None]
     assert 3 <= len(panels) <= 5

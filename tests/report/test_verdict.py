@@ -147,6 +147,20 @@ def test_overlap_relative_to_perfect_sets(
     assert of(judge(making.findings([one])), "interval overlap").outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("overlap", "compared", "outcome"),
+    [(0.8, 10, "pass"), (0.8, 5, "pass"), (0.8, 4, "review"), (0.4, 4, "fail")],
+)
+def test_an_overlap_of_few_coefficients_does_not_pass(
+    overlap: float, compared: int, outcome: str
+) -> None:
+    one = making.synthesizer(regressions=(making.regression(overlap, 0.85, compared),))
+    reason = of(judge(making.findings([one])), "interval overlap")
+    assert reason.outcome == outcome
+    assert (f"over the {compared} of 10 coefficients" in reason.words) == (compared < 10)
+    assert ('reference = "largest"' in reason.words) == (compared < 5)
+
+
 def test_no_analysis_gives_no_reason_about_one() -> None:
     verdict = judge(making.findings([making.synthesizer(regressions=())]))
     assert verdict.outcome == "pass"

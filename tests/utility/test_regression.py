@@ -329,7 +329,7 @@ def test_overlaps_are_compared_where_both_have_one() -> None:
     sets = SyntheticSets(data, codes)
     found = us.regression_utility(data, sets, "income ~ town", repeats=6, seed=1)
     both = found.coefficients.drop_nulls(["overlap", "overlap_floor"])
-    assert both.height == found.coefficients.height - 1
+    assert both.height == found.coefficients.height - 1 == found.n_in_common
     assert found.overlap_floor is not None
     assert found.overlap_floor.mean == pytest.approx(both["overlap_floor"].mean())
     assert found.overlap_in_common == pytest.approx(both["overlap"].mean())

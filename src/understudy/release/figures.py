@@ -214,6 +214,7 @@ def _regression(found: Regression) -> Regression:
             "mean_overlap": two(overlap(found)),
             "overlap_floor": two(found.overlap_floor),
             "overlap_in_common": None,
+            "n_in_common": None,
             "predictions_original": None,
             "predictions_synthetic": None,
             "distance": None,

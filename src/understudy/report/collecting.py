@@ -8,8 +8,8 @@ all of them are written beside, so that the page can say what is missing. Every 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -38,6 +38,7 @@ from understudy.report.looking_at_utility import (
 )
 
 __all__ = [
+    "Analysis",
     "convergence_findings",
     "data_findings",
     "intruder_findings",
@@ -201,11 +202,20 @@ def _columns(frame: pl.DataFrame) -> dict[str, Spread]:
     }
 
 
+class Analysis(NamedTuple):
+    """A regression that analysts will run; see `understudy.regression_utility`."""
+
+    formula: str
+    family: str
+    train: Train = "auto"
+    reference: Mapping[str, str] | str | None = None
+
+
 def utility_findings(
     data: Microdata,
     sets: SyntheticSets,
     *,
-    analyses: Sequence[tuple[str, str, Train]],
+    analyses: Sequence[Analysis],
     rule: str,
     seed: int,
     repeats: int = 20,
@@ -218,8 +228,8 @@ def utility_findings(
         The confidential data.
     sets : SyntheticSets
         Row by row beside the data.
-    analyses : sequence of (formula, family, train)
-        Regressions; see `understudy.regression_utility`.
+    analyses : sequence of Analysis
+        Regressions.
     rule : {"partial", "full"}
         How estimates are combined.
     seed : int
@@ -230,8 +240,7 @@ def utility_findings(
     return UtilityFindings(
         tables=table_findings(data, sets, seed),
         regressions=tuple(
-            regression_findings(data, sets, formula, family, train, rule, seed, repeats)
-            for formula, family, train in analyses
+            regression_findings(data, sets, *analysis, rule, seed, repeats) for analysis in analyses
         ),
         within=within_findings(data, sets, listed_patterns(data), seed),
     )

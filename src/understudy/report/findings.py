@@ -212,6 +212,7 @@ class Regression(_Finding):
     distance: Spread | None
     distance_floor: float | None
     overlap_in_common: float | None = None  # over the coefficients that `overlap_floor` is over
+    n_in_common: int | None = None  # how many those are
     n_coefficients: int = 0  # of all, of which `coefficients` may be a part
     n_failed: int = 0  # coefficients with a note: separated, absent, ...
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -154,6 +155,7 @@ def regression_findings(
     formula: str,
     family: str,
     train: int | Literal["auto"] | None,
+    reference: Mapping[str, str] | str | None,
     rule: str,
     seed: int,
     repeats: int = 20,
@@ -161,7 +163,9 @@ def regression_findings(
     """Fit one regression to the original and every set, and keep what can be looked at."""
     from understudy.utility.regression import regression_utility
 
-    found = regression_utility(data, sets, formula, family, train, seed, rule=rule, repeats=repeats)
+    found = regression_utility(
+        data, sets, formula, family, train, seed, reference=reference, rule=rule, repeats=repeats
+    )
     coefficients = [_coefficient(row) for row in found.coefficients.iter_rows(named=True)]
     original, synthetic = _predictions(found.predictions)
     values = found.distance
@@ -185,6 +189,7 @@ def regression_findings(
         ),
         distance_floor=found.noise_floor.mean if found.noise_floor else None,
         overlap_in_common=found.overlap_in_common,
+        n_in_common=found.n_in_common,
         n_coefficients=len(coefficients),
         n_failed=sum(one.note is not None for one in coefficients),
     )

@@ -19,6 +19,7 @@ from understudy.report.findings import (
     IdentificationFindings,
     IntruderFindings,
     Level,
+    Regression,
     Spread,
     SynthesizerFindings,
 )
@@ -41,6 +42,10 @@ __all__ = [
 Outcome = Literal["pass", "review", "fail"]
 NOT_CONVERGED = "convergence"
 ERRORS = 2.0  # standard errors that chance is allowed before a measure fails
+SO_FEW = (
+    " So few of them cannot speak for the analysis: have its levels compared with ones that many "
+    'records have (reference = "largest" in the plan).'
+)
 
 
 class Reason(BaseModel):
@@ -446,17 +451,32 @@ class _Speaker:
                     "intervals need at least two sets in which the model can be fitted."
                 )
             else:
-                outcome = "pass" if share >= passing else "review"
+                few = 2 * _compared(one) < one.n_coefficients
+                outcome = "pass" if share >= passing and not few else "review"
                 if share < self.limits.overlap_review:
                     outcome = "fail"
-                over = "" if one.overlap_in_common is None else " (where perfect sets have one too)"
                 words = (
                     f"Intervals of {quoted_list([one.formula])} overlap the original's by "
-                    f"{percent(own)} on average{over}, {percent(share)} of what perfect sets reach "
-                    f"({percent(one.overlap_floor)}); from {percent(passing)} on it passes."
+                    f"{percent(own)} on average{_over(one)}, {percent(share)} of what perfect sets "
+                    f"reach ({percent(one.overlap_floor)}); from {percent(passing)} on it passes."
+                    f"{SO_FEW if few else ''}"
                 )
             reasons.append(self.reason("interval overlap", outcome, words, share, passing))
         return reasons
+
+
+def _compared(one: Regression) -> int:
+    """Count the coefficients that both the sets and perfect sets have an interval for."""
+    return one.n_coefficients if one.n_in_common is None else one.n_in_common
+
+
+def _over(one: Regression) -> str:
+    if _compared(one) == one.n_coefficients:
+        return ""
+    return (
+        f", over the {_compared(one):,} of {one.n_coefficients:,} coefficients that perfect sets "
+        "have an interval for too"
+    )
 
 
 def _place(place: float) -> str:

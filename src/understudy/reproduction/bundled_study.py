@@ -21,7 +21,7 @@ SHOWN = {  # contender, with its name, title and kind in the report
     "collapsed kept": ("dpmpm", "DPMPM", "dpmpm"),
     "text": ("areal", "DP-areal", "areal"),
 }
-FORMULA = ("income ~ county + age + gender", "ordered-logit", 5000)
+ANALYSIS = collecting.Analysis("income ~ county + age + gender", "ordered-logit", 5000)
 
 
 def found_synthesizer(
@@ -38,7 +38,7 @@ def found_synthesizer(
         fully_synthetic=False,
         convergence=convergence(fit, sets),
         utility=collecting.utility_findings(
-            data, sets, analyses=[FORMULA], rule="partial", seed=seed
+            data, sets, analyses=[ANALYSIS], rule="partial", seed=seed
         ),
         risk=collecting.risk_findings(data, sets, KNOWN, lattice=True),
         notes=(),

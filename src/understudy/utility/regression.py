@@ -70,6 +70,8 @@ class RegressionUtility:
     overlap_in_common : float or None
         Mean interval overlap of the sets over the same coefficients: what stands beside
         `overlap_floor`.
+    n_in_common : int
+        How many coefficients those are.
     per_set : frame
         Estimates set by set, with ``status``: a set in which a coefficient is separated, absent
         or aliased says so here.
@@ -85,6 +87,7 @@ class RegressionUtility:
     noise_floor: Spread | None
     overlap_floor: Spread | None
     overlap_in_common: float | None
+    n_in_common: int
     per_set: pl.DataFrame
     train: int
     _sets: int = field(repr=False)
@@ -106,6 +109,7 @@ class RegressionUtility:
             ["with both intervals", str(known.height)],
             ["mean interval overlap", figure(self.mean_overlap, 3)],
             ["  where perfect sets have one too", figure(self.overlap_in_common, 3)],
+            ["  so many coefficients", str(self.n_in_common)],
             ["  of perfect sets there", _with_error(self.overlap_floor)],
             ["significance", told or "-"],
             ["with a note (separated, absent, ...)", str(failed)],
@@ -214,6 +218,7 @@ def regression_utility(
         noise_floor=_distances(original, perfect[:repeats]),
         overlap_floor=spread_of(by_chance[:, common].mean(axis=1)) if known else None,
         overlap_in_common=float(own[common].mean()) if known else None,
+        n_in_common=common.size if known else 0,
         per_set=per_set_frame(model.design.columns, [one.estimates for one in studied]),
         train=int(chosen.size),
         _sets=len(sets),

@@ -284,6 +284,7 @@ def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
             Column("where perfect sets have one too"),
             Column("Perfect sets"),
             Column("Coefficients"),
+            Column("that both have"),
             Column("Not estimable"),
         ],
         [
@@ -293,6 +294,7 @@ def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
                 percent_cell(found.overlap_in_common),
                 percent_cell(found.overlap_floor),
                 number_cell(found.n_coefficients or len(found.coefficients)),
+                number_cell(found.n_in_common),
                 number_cell(found.n_failed),
             ]
             for one, found in fitted
