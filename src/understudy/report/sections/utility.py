@@ -299,7 +299,8 @@ def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
             ]
             for one, found in fitted
         ],
-        note="Not estimable: separated or absent in the original or in some sets; the table of "
+        note="That both have: an interval in the sets and in perfect sets; over these the sets are "
+        "set beside perfect ones. Not estimable: separated or absent in the original or in some sets; the table of "
         "coefficients says why.",
     )
 
