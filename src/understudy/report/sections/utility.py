@@ -299,9 +299,9 @@ def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
             ]
             for one, found in fitted
         ],
-        note="That both have: an interval in the sets and in perfect sets; over these the sets are "
-        "set beside perfect ones. Not estimable: separated or absent in the original or in some sets; the table of "
-        "coefficients says why.",
+        note="That both have: an interval in the sets and in perfect sets; over these they are "
+        "compared. Not estimable: separated or absent in the original or in some sets; the table "
+        "of coefficients says why.",
     )
 
 
