@@ -183,6 +183,12 @@ class AnalysisPlan(Settings):
     train: Train = "auto"
     reference: Literal["largest"] | dict[str, str] | None = None
 
+    @property
+    def asked(self) -> tuple[str, str, Any, Any]:
+        """Formula, family, records to fit on (None: all of them) and reference levels."""
+        train = None if self.train == "all" else self.train
+        return self.formula, self.family, train, self.reference
+
 
 class LevelsPlan(Settings):
     """How the data's own Min and Max levels are drawn."""

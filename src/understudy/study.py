@@ -346,19 +346,13 @@ class _Work:
 
     def measure_utility(self, name: str) -> None:
         """Stage utility: what an analyst keeps with one synthesizer's sets."""
-        analyses = [
-            collecting.Analysis(
-                one.formula, one.family, None if one.train == "all" else one.train, one.reference
-            )
-            for one in self.plan.analyses
-        ]
         self._stage(
             f"{name}-utility",
             self._sets_digest(name),
             lambda: collecting.utility_findings(
                 self.data,
                 self._sets(name),
-                analyses=analyses,
+                analyses=[collecting.Analysis(*one.asked) for one in self.plan.analyses],
                 rule="partial" if self.data.kept else "full",
                 seed=self._seed("utility", name),
             ),
