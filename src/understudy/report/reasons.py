@@ -43,8 +43,9 @@ Outcome = Literal["pass", "review", "fail"]
 NOT_CONVERGED = "convergence"
 ERRORS = 2.0  # standard errors that chance is allowed before a measure fails
 SO_FEW = (
-    " So few of them cannot speak for the analysis: have its levels compared with ones that many "
-    'records have (reference = "largest" in the plan).'
+    " So few of them cannot speak for the analysis: in the plan, have its levels compared with "
+    'ones that many records have (reference = "largest"), or fit it to more records '
+    '(train = "all").'
 )
 
 

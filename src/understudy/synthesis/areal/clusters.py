@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 
 from understudy.compiling import compiled
 from understudy.synthesis.areal.slices import slice_draw
-from understudy.synthesis.dpmpm.blocked import draw_sticks, swap_neighbours
+from understudy.synthesis.dpmpm.blocked import (
+    draw_sticks,
+    log_prior_of_places,
+    swap_neighbours,
+)
 
 __all__ = [
     "draw_concentration",
@@ -76,21 +80,15 @@ def swapped_order(
 @compiled
 def log_prior_of_sizes(sizes, concentration, by_sticks):  # type: ignore[no-untyped-def]
     """Log probability of the cells' clusters given the concentration, weights integrated out."""
+    if by_sticks:
+        return log_prior_of_places(sizes, concentration)
     n_clusters = sizes.size
     total = 0.0
-    behind = sizes.sum()
-    if by_sticks:
-        for one in range(n_clusters - 1):
-            total += np.log(concentration) + lgamma(1.0 + sizes[one])
-            total -= lgamma(1.0 + concentration + behind)
-            behind -= sizes[one]
-            total += lgamma(concentration + behind)
-        return total
     share = concentration / n_clusters
     for one in range(n_clusters):
         if sizes[one] > 0:
             total += lgamma(share + sizes[one]) - lgamma(share)
-    return total + lgamma(concentration) - lgamma(concentration + behind)
+    return total + lgamma(concentration) - lgamma(concentration + sizes.sum())
 
 
 def draw_concentration(

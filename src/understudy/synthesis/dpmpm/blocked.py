@@ -48,6 +48,7 @@ __all__ = [
     "draw_levels",
     "draw_sticks",
     "init",
+    "log_prior_of_places",
     "move_class",
     "step",
     "swap_neighbours",
@@ -121,25 +122,30 @@ def swap_neighbours(generator, class_size, level_count, concentration):  # type:
 
 
 @compiled
-def _log_density_of_places(class_size, log_concentration, shape, rate):  # type: ignore[no-untyped-def]
-    """Log density of the classes' places and the log concentration, sticks integrated out.
+def log_prior_of_places(class_size, concentration):  # type: ignore[no-untyped-def]
+    """Log probability of classes in these places given the concentration, sticks integrated out.
 
-    A stick with n records, and T behind it, has concentration * B(1 + n, concentration + T). The
-    factors of neighbours cancel but for 1 / (concentration + T). The product of Gamma(1 + n) over
-    all classes is the same in every order and left out; the last class has no stick, so its
-    Gamma(1 + n) is divided out again.
+    A stick with n records, and T behind it, has concentration * B(1 + n, concentration + T); the
+    last class takes what is left.
     """
+    total = 0.0
+    behind = class_size.sum()
+    for one in range(class_size.size - 1):
+        total += np.log(concentration) + lgamma(1.0 + class_size[one])
+        total -= lgamma(1.0 + concentration + behind)
+        behind -= class_size[one]
+        total += lgamma(concentration + behind)
+    return total
+
+
+@compiled
+def _log_density_of_places(class_size, log_concentration, shape, rate):  # type: ignore[no-untyped-def]
+    """Log density of the classes' places and the log concentration."""
     concentration = np.exp(log_concentration)
     if not 0.0 < concentration < 1e300:
         return -np.inf
-    last = class_size[-1]
-    found = (shape + class_size.size - 1.0) * log_concentration - rate * concentration
-    found += lgamma(concentration + last) - lgamma(1.0 + last)
-    behind = last
-    for one in range(class_size.size - 2, 0, -1):
-        behind += class_size[one]
-        found -= np.log(concentration + behind)
-    return found - lgamma(1.0 + concentration + behind + class_size[0])
+    prior = shape * log_concentration - rate * concentration
+    return log_prior_of_places(class_size, concentration) + prior
 
 
 @compiled
