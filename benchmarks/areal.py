@@ -23,7 +23,7 @@ from understudy.synthesis.areal.poisson_lognormal import new_pieces
 from understudy.synthesis.areal.problem import Problem, make_problem, problem_of_counts
 from understudy.synthesis.areal.state import init
 from understudy.synthesis.diagnostics import ess_bulk
-from understudy.synthesis.label_cells import KeptCells
+from understudy.synthesis.kept_probabilities import KeptCells
 
 SWEEPS = 40
 SERIES = 3

@@ -20,7 +20,7 @@ import numpy as np
 import understudy as us
 from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
-from understudy.reproduction.running import population
+from understudy.reproduction.run import population
 from understudy.synthesis.dpmpm import (
     blocked,
     class_counts,

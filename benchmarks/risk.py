@@ -25,7 +25,7 @@ from tests.naive import risk as naive  # noqa: E402
 import understudy as us  # noqa: E402
 from understudy.microdata.coding import regroup  # noqa: E402
 from understudy.microdata.label_table import empirical_labels  # noqa: E402
-from understudy.microdata.schema import Variable  # noqa: E402
+from understudy.microdata.variable import Variable  # noqa: E402
 from understudy.randomness import stream  # noqa: E402
 
 SETS = 20

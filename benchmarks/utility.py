@@ -22,11 +22,11 @@ from understudy.microdata.coding import regroup
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
-from understudy.utility.design import make_design, read_formula
-from understudy.utility.noise import perfect_codes
-from understudy.utility.ordered_logit import fit_ordered_logit
+from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.propensity import propensity_utility
-from understudy.utility.regression import regression_utility
+from understudy.utility.regression.design import make_design, read_formula
+from understudy.utility.regression.ordered_logit import fit_ordered_logit
+from understudy.utility.regression.regression_utility import regression_utility
 from understudy.utility.tables import table_utility
 from understudy.utility.within_pattern import within_pattern_utility
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.report.making import made_study
+from tests.findings_factory import made_study
 from understudy.cli import main
-from understudy.report.findings import Findings
+from understudy.findings.schema import Findings
 
 settings.register_profile(
     "understudy",

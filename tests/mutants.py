@@ -25,9 +25,9 @@ SPLIT_MERGE = "tests/statistics/test_split_merge.py"
 JOINT = "tests/statistics/test_joint.py"
 FIT = "tests/synthesis/test_fit.py"
 SAVED = "tests/synthesis/test_checkpoints.py"
-REFUSALS = "tests/release/test_refusals.py"
-PUBLIC = "tests/release/test_public_folder.py"
-CANARIES = "tests/release/test_canaries.py"
+REFUSALS = "tests/publishing/test_refusals.py"
+PUBLIC = "tests/publishing/test_public_folder.py"
+CANARIES = "tests/publishing/test_canaries.py"
 AREAL = "synthesis/areal/"
 AREAL_CONDITIONALS = "tests/statistics/test_areal_conditionals.py"
 AREAL_JOINT = "tests/statistics/test_areal_joint.py"
@@ -404,7 +404,7 @@ MUTANTS = [
     ),
     Mutant(
         "checkpoints: digests not compared",
-        "saving.py",
+        "storage.py",
         "return content if digest_of(content) == digest else None",
         "return content if digest_of(content) else None",
         SAVED,
@@ -412,7 +412,7 @@ MUTANTS = [
     ),
     Mutant(
         "fit: all sets from the first chain",
-        "synthesis/fitted.py",
+        "synthesis/sampled_fit.py",
         "chain = number % self.plan.chains",
         "chain = 0",
         FIT,
@@ -428,7 +428,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: rows in the order of the records",
-        "release/files.py",
+        "publishing/files.py",
         "codes[one.name][rows])",
         "codes[one.name])",
         CANARIES,
@@ -436,7 +436,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: files are not compared with the findings",
-        "release/evidence.py",
+        "publishing/evidence.py",
         "if digest_of(content) != known:",
         "if not known:",
         REFUSALS,
@@ -444,7 +444,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: an edited verdict counts",
-        "release/evidence.py",
+        "publishing/evidence.py",
         "    if written != found:",
         "    if not found:",
         REFUSALS,
@@ -452,7 +452,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: small counts are shown",
-        "release/summary.py",
+        "publishing/rounding.py",
         "if value < LIMIT:",
         "if value < 0:",
         PUBLIC,
@@ -460,7 +460,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: shares from the exact count",
-        "release/summary.py",
+        "publishing/rounding.py",
         "100 * shown / n_records",
         "100 * value / n_records",
         PUBLIC,
@@ -468,7 +468,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: whatever was built is published",
-        "release/manifest.py",
+        "publishing/manifest.py",
         "if not ALLOWED.fullmatch(name) or path.is_symlink():",
         "if path.is_symlink():",
         PUBLIC,
@@ -476,7 +476,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: remarks stay in pictures",
-        "release/files.py",
+        "publishing/files.py",
         "if kind in PNG_PARTS:",
         "if kind:",
         PUBLIC,
@@ -484,7 +484,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: any folder is replaced",
-        "release/target.py",
+        "publishing/target.py",
         "    if not earlier:",
         "    if earlier is None:",
         PUBLIC,
@@ -492,7 +492,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: labels of unpublished levels leave",
-        "release/variables.py",
+        "publishing/variables.py",
         "for level, text in labels.items() if level in renamed}",
         "for level, text in labels.items() if renamed.setdefault(level, level)}",
         PUBLIC,

@@ -22,7 +22,7 @@ import understudy as us
 from tests.conftest import Answer, Command
 from tests.studies import BOOK, PLAN, plain_page, write_study
 from understudy.errors import UnderstudyError
-from understudy.report import page
+from understudy.pages import report as page
 
 TOKEN = "Quagga7319"  # noqa: S105
 FOLDER = f"folder-{TOKEN}"
@@ -155,7 +155,7 @@ def test_studies_that_fail_or_are_interrupted(
     def fail(*_: Any, **__: Any) -> None:
         raise kind(TOKEN)
 
-    monkeypatch.setattr(f"understudy.report.collecting.{stage}", fail)
+    monkeypatch.setattr(f"understudy.findings.collecting.{stage}", fail)
     answer: Answer = command("run", plan, "--out", tmp_path / "out")
     assert answer.code == (70 if kind is KeyError else 4)
     check(tmp_path, tmp_path / "out", answer.out, answer.err)

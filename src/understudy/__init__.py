@@ -20,33 +20,31 @@ Names are loaded when they are first used, so that importing the package takes n
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from understudy.microdata.bundled import load_ce_like
     from understudy.microdata.reading import read_microdata
-    from understudy.microdata.synthetic import read_synthetic
+    from understudy.microdata.synthetic_files import read_synthetic
     from understudy.microdata.table import Microdata, SyntheticSets
-    from understudy.release.gate import release
+    from understudy.publishing.gate import release
     from understudy.risk.attribute import attribute_risk
+    from understudy.risk.attribution import attribution_risk
+    from understudy.risk.baselines import inherent_risk
+    from understudy.risk.by_knowledge import risk_lattice
     from understudy.risk.expected import expected_risk, posterior_risk
     from understudy.risk.identification import identification_risk
-    from understudy.risk.lattice import risk_lattice
-    from understudy.risk.levels import inherent_risk
-    from understudy.risk.without_rows import attribution_risk
-    from understudy.study import Study
+    from understudy.study.run import Study
     from understudy.synthesis.areal import DPAreal
+    from understudy.synthesis.baselines import Perfect, Uniform
     from understudy.synthesis.diagnostics import Targets
     from understudy.synthesis.dpmpm import DPMPM
-    from understudy.synthesis.reference_levels import Perfect, Uniform
     from understudy.utility.analysis import analysis_utility
     from understudy.utility.combining import combine_estimates
     from understudy.utility.counts import combine_counts, count_utility
     from understudy.utility.propensity import propensity_utility
-    from understudy.utility.regression import regression_utility
+    from understudy.utility.regression.regression_utility import regression_utility
     from understudy.utility.tables import table_utility
     from understudy.utility.within_pattern import within_pattern_utility
 
@@ -86,28 +84,28 @@ _HOME = {
     "DPAreal": "understudy.synthesis.areal",
     "DPMPM": "understudy.synthesis.dpmpm",
     "Microdata": "understudy.microdata.table",
-    "Perfect": "understudy.synthesis.reference_levels",
-    "Study": "understudy.study",
+    "Perfect": "understudy.synthesis.baselines",
+    "Study": "understudy.study.run",
     "SyntheticSets": "understudy.microdata.table",
     "Targets": "understudy.synthesis.diagnostics",
-    "Uniform": "understudy.synthesis.reference_levels",
+    "Uniform": "understudy.synthesis.baselines",
     "analysis_utility": "understudy.utility.analysis",
     "attribute_risk": "understudy.risk.attribute",
-    "attribution_risk": "understudy.risk.without_rows",
+    "attribution_risk": "understudy.risk.attribution",
     "combine_counts": "understudy.utility.counts",
     "combine_estimates": "understudy.utility.combining",
     "count_utility": "understudy.utility.counts",
     "expected_risk": "understudy.risk.expected",
     "identification_risk": "understudy.risk.identification",
-    "inherent_risk": "understudy.risk.levels",
+    "inherent_risk": "understudy.risk.baselines",
     "load_ce_like": "understudy.microdata.bundled",
     "posterior_risk": "understudy.risk.expected",
     "propensity_utility": "understudy.utility.propensity",
     "read_microdata": "understudy.microdata.reading",
-    "read_synthetic": "understudy.microdata.synthetic",
-    "regression_utility": "understudy.utility.regression",
-    "release": "understudy.release.gate",
-    "risk_lattice": "understudy.risk.lattice",
+    "read_synthetic": "understudy.microdata.synthetic_files",
+    "regression_utility": "understudy.utility.regression.regression_utility",
+    "release": "understudy.publishing.gate",
+    "risk_lattice": "understudy.risk.by_knowledge",
     "table_utility": "understudy.utility.tables",
     "within_pattern_utility": "understudy.utility.within_pattern",
 }
@@ -123,19 +121,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names."""
     return [*__all__, "__version__"]
-
-
-class _Package(ModuleType):
-    """The package, in which a public name is not hidden by a folder of the same name.
-
-    Importing ``understudy.release.gate`` would make the folder ``release`` an attribute of the
-    package, in place of the public function.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute, unless it is a folder with a public name."""
-        if not (name in _HOME and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

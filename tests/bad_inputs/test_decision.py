@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tests import findings_factory as making
 from tests.bad_inputs.cases import covers
-from tests.report import making
-from understudy.report.page import page
-from understudy.report.verdict import Thresholds, judge
+from understudy.pages.report import page
+from understudy.verdict.verdict import Thresholds, judge
 
 
 @covers(72)

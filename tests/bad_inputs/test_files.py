@@ -14,7 +14,7 @@ import pytest
 from tests.bad_inputs.cases import SECRET, accepted, covers, refused
 from tests.conftest import Command, MakeFile
 from understudy.errors import FileError, FormatError, LevelError, OutputError, SettingError
-from understudy.microdata import delimited, files
+from understudy.microdata import csv_reader, source_file
 
 GOOD = f"gender,county\nf,{SECRET}\nm,south\nf,south\n"
 
@@ -175,7 +175,7 @@ def test_line_break_in_a_label(make_file: MakeFile, tmp_path: Path) -> None:
 
 @covers(16)
 def test_bomb(command: Command, make_file: MakeFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "HARMLESS_SIZE", 1 << 22)
+    monkeypatch.setattr(csv_reader, "HARMLESS_SIZE", 1 << 22)
     bomb = make_file(gzip.compress(b"a,county\n" + b"1,x\n" * (1 << 22)), "bomb.csv.gz")
     refused(command, FormatError, "unpacks to at most", bomb)
     with zipfile.ZipFile(packed := BytesIO(), "w") as archive:
@@ -229,13 +229,13 @@ def test_file_changes_while_it_is_read(
     command: Command, make_file: MakeFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = make_file(GOOD)
-    scan = delimited._scan
+    scan = csv_reader._scan
 
     def meanwhile(*arguments: object) -> None:
         scan(*arguments)  # type: ignore[arg-type]
         path.write_text(GOOD + "f,north\n")
 
-    monkeypatch.setattr(delimited, "_scan", meanwhile)
+    monkeypatch.setattr(csv_reader, "_scan", meanwhile)
     refused(None, FileError, "changed or replaced meanwhile", path)
 
     def gone(*arguments: object) -> None:
@@ -243,7 +243,7 @@ def test_file_changes_while_it_is_read(
         path.unlink()
 
     path.write_text(GOOD)
-    monkeypatch.setattr(delimited, "_scan", gone)
+    monkeypatch.setattr(csv_reader, "_scan", gone)
     assert command("check", path, "--synthesize", "county").code == 2
 
 
@@ -262,4 +262,4 @@ def test_kind_is_found_without_an_ending(make_file: MakeFile, tmp_path: Path) ->
     bare = tmp_path / "table"
     pl.DataFrame({"gender": ["f", "m"], "county": ["x", "y"]}).write_parquet(bare)
     assert accepted(bare).n_records == 2
-    assert files.open_source(bare).kind == "parquet"
+    assert source_file.open_source(bare).kind == "parquet"

@@ -10,8 +10,8 @@ import pytest
 from tests.bad_inputs.cases import SECRET, accepted, covers, refused, warned
 from tests.conftest import Command, MakeFile
 from understudy.errors import ColumnError, FormatError, InputError, LevelError
-from understudy.microdata import warning_signs
-from understudy.microdata.synthetic import read_synthetic
+from understudy.microdata import plausibility
+from understudy.microdata.synthetic_files import read_synthetic
 
 GOOD = "a,county\n1,x\n2,y\n1,y\n2,x\n"
 
@@ -66,8 +66,8 @@ def test_very_many_labels(
     rows = "".join(f"{number % 7},c{number // 2}\n" for number in range(200_000))
     path = make_file("a,county\n" + rows)
     data = accepted(path)
-    assert warning_signs.table_bytes(data) == 7 * 100_000 * 8
-    monkeypatch.setattr(warning_signs, "LARGEST_TABLE", 4_000_000)
+    assert plausibility.table_bytes(data) == 7 * 100_000 * 8
+    monkeypatch.setattr(plausibility, "LARGEST_TABLE", 4_000_000)
     text = refused(command, InputError, "7 patterns and 100,000 labels", path)
     assert "fewer or coarser" in text
 

@@ -9,8 +9,8 @@ from tests.bad_inputs.cases import SECRET, accepted, covers, refused
 from tests.conftest import Command, MakeFile
 from understudy import load_ce_like
 from understudy.errors import SettingError
-from understudy.plan import read_plan
 from understudy.randomness import LARGEST_SEED, check_seed
+from understudy.study.plan import read_plan
 
 GOOD = "a,county\n1,x\n2,y\n1,y\n2,x\n"
 

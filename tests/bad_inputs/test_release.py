@@ -9,9 +9,9 @@ import pytest
 import understudy as us
 from tests.bad_inputs.cases import SECRET, covers
 from tests.conftest import Command
-from tests.release.fake_study import APPROVAL, Study
+from tests.publishing.fake_study import APPROVAL, Study
 from understudy.errors import LevelError, OutputError
-from understudy.release.manifest import is_whole_release
+from understudy.publishing.manifest import is_whole_release
 
 
 def with_level(tmp_path: Path, level: str) -> Study:

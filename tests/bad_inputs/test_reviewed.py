@@ -232,7 +232,7 @@ def test_whole_numbers_stored_as_others(tmp_path: Path) -> None:
 
 def test_missing_values_do_not_slow_the_count() -> None:
     """Rows that differ beside a missing value start their search in different places."""
-    from understudy.microdata.kernels import _row_slot
+    from understudy.microdata.scanning import _row_slot
 
     codes = np.array([[n, -1] for n in range(1000)], dtype=np.int32)
     assert len({int(_row_slot(codes, row, 1 << 20)) for row in range(1000)}) > 990
@@ -376,10 +376,10 @@ def test_labels_beyond_counting() -> None:
 
 
 def _many(frame: pl.DataFrame) -> Any:
-    from understudy.microdata import warning_signs
+    from understudy.microdata import plausibility
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(warning_signs, "LARGEST_TABLE", 10**40)
+        patch.setattr(plausibility, "LARGEST_TABLE", 10**40)
         return accepted(frame, synthesize=frame.columns)  # type: ignore[arg-type]
 
 

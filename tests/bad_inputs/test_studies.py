@@ -24,9 +24,9 @@ from tests.bad_inputs.cases import covers
 from tests.conftest import Command
 from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
 from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, OutputError
-from understudy.report import page
-from understudy.report.verdict import Thresholds
-from understudy.stages import check_place
+from understudy.pages import report as page
+from understudy.study.folder import check_study_folder
+from understudy.verdict.verdict import Thresholds
 
 RISING = {"smallest pattern", "interval overlap"}  # of these, more is better
 ANALYSIS = '[[analyses]]\nformula = "age ~ gender"\nfamily = "logistic"\ntrain = "all"\n'
@@ -139,7 +139,7 @@ def test_place_that_may_not_be_written(
     def refuse(*_: object, **__: object) -> int:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr("understudy.saving.os.open", refuse)
+    monkeypatch.setattr("understudy.storage.os.open", refuse)
     answer = command("run", plan, "--out", tmp_path / "out")
     monkeypatch.undo()
     assert answer.code == 2
@@ -295,7 +295,7 @@ def test_folder_names_that_not_every_system_can_use(
     assert answer.code == 2
     assert "name" in answer.err
     with pytest.raises(OutputError, match="file name"):
-        check_place(tmp_path / name, resume=True)
+        check_study_folder(tmp_path / name, resume=True)
 
 
 @covers(95)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from tests.browser.test_report import PHONE, SERIOUS
-from tests.release.fake_study import APPROVAL, Study
+from tests.publishing.fake_study import APPROVAL, Study
 
 import understudy as us
 

@@ -15,8 +15,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from understudy.cli.demo import demo_plan
-from understudy.report.findings import Findings
-from understudy.study import Study
+from understudy.findings.schema import Findings
+from understudy.study.run import Study
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -15,7 +15,7 @@ from tests.conftest import Command, MakeFile
 from understudy import cli, load_ce_like
 from understudy.errors import ExitCode
 from understudy.microdata.codebook import codebook_from
-from understudy.plan import read_plan
+from understudy.study.plan import read_plan
 
 
 @pytest.fixture

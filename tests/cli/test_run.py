@@ -19,12 +19,12 @@ import pytest
 from tests.conftest import Command
 from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
 from understudy.cli.demo import demo_plan
+from understudy.cli.interrupts import stoppable
 from understudy.cli.output import in_time, study_progress
-from understudy.cli.stopping import stoppable
 from understudy.errors import ExitCode
-from understudy.progress import StudyProgress
-from understudy.report import page
-from understudy.study import Study
+from understudy.pages import report as page
+from understudy.study.progress import StudyProgress
+from understudy.study.run import Study
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ def test_exit_codes_come_from_the_verdict(
     outcome: str,
     code: int,
 ) -> None:
-    import understudy.study
-    from understudy.report.verdict import judge
+    import understudy.study.run
+    from understudy.verdict.verdict import judge
 
     def changed(findings: Any, thresholds: Any) -> Any:
         """Let the chains have converged, and everything come out as asked."""
@@ -123,7 +123,7 @@ def test_exit_codes_come_from_the_verdict(
         }
         return verdict.model_copy(update=update)
 
-    monkeypatch.setattr(understudy.study, "judge", changed)
+    monkeypatch.setattr(understudy.study.run, "judge", changed)
     answer = command("run", plan, "--out", tmp_path / "out")
     assert answer.code == code
     assert ("Recommended: dpmpm" in answer.out) == (outcome != "fail")
@@ -172,7 +172,7 @@ def test_stopping_leaves_signals_as_they_were() -> None:
 
 ENDING = """
 import atexit, os, signal, sys, time
-from understudy.cli.stopping import stoppable
+from understudy.cli.interrupts import stoppable
 def again():
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(0.2)

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.faults.harness import Ended, Fault, Nursery, faults_at_every_call
-from tests.release.fake_study import APPROVAL, Study
-from understudy.release.manifest import is_whole_release
-from understudy.report.findings import Findings
+from tests.publishing.fake_study import APPROVAL, Study
+from understudy.findings.schema import Findings
+from understudy.publishing.manifest import is_whole_release
 
 KILLS = 12
 
 
 def warm() -> None:
     """Import what is needed, and draw one grey pixel in place of the plots."""
-    from tests.release.conftest import picture
-    from understudy.release import gate  # noqa: F401
-    from understudy.report import figures
+    from tests.publishing.conftest import picture
+    from understudy.pages import plots as figures
+    from understudy.publishing import gate  # noqa: F401
 
     def quick(findings: Findings, name: str) -> dict[str, bytes]:
         assert name == findings.synthesizers[0].name
@@ -31,7 +31,7 @@ def warm() -> None:
 
 def job(study: str, to: str, form: str, overwrite: bool) -> bool:
     """Release a study."""
-    from understudy.release.gate import release
+    from understudy.publishing.gate import release
 
     folder = release(study, to, APPROVAL, format=form, overwrite=overwrite)  # type: ignore[arg-type]
     return is_whole_release(folder)

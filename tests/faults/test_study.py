@@ -23,11 +23,12 @@ import understudy as us
 from tests.faults.harness import Ended, Nursery, faults_at_every_call
 from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
 from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, UnderstudyWarning
-from understudy.plan import read_plan
-from understudy.progress import StudyProgress
+from understudy.findings import collecting
+from understudy.findings.schema import IntruderFindings, RiskFindings, UtilityFindings
+from understudy.pages import report as page
 from understudy.randomness import stream
-from understudy.report import collecting, page
-from understudy.report.findings import IntruderFindings, RiskFindings, UtilityFindings
+from understudy.study.plan import read_plan
+from understudy.study.progress import StudyProgress
 from understudy.synthesis import chains
 
 KILLS = 50
@@ -50,9 +51,9 @@ MEASURES: dict[str, tuple[str, type[BaseModel]]] = {
     "risk_findings": ("dpmpm-risk", RiskFindings),
 }
 LOADED = (
-    "matplotlib.figure", "scipy.optimize", "scipy.stats", "understudy.study",
-    "understudy.risk.identification", "understudy.risk.attribute", "understudy.risk.levels",
-    "understudy.risk.lattice", "understudy.utility.tables", "understudy.utility.propensity",
+    "matplotlib.figure", "scipy.optimize", "scipy.stats", "understudy.study.run",
+    "understudy.risk.identification", "understudy.risk.attribute", "understudy.risk.baselines",
+    "understudy.risk.by_knowledge", "understudy.utility.tables", "understudy.utility.propensity",
     "understudy.utility.within_pattern",
 )  # fmt: skip
 

@@ -20,11 +20,11 @@ from understudy.reproduction.blocks import (
     as_markdown,
     folded,
 )
-from understudy.reproduction.comparison import Beside, compare_all, mean_of, prediction_interval
-from understudy.reproduction.contenders import CONTENDERS, FITS
+from understudy.reproduction.compare import Beside, compare_all, mean_of, prediction_interval
+from understudy.reproduction.configurations import CONFIGURATIONS, FITS
 from understudy.reproduction.intervals import interval_figures
-from understudy.reproduction.page import page_blocks
 from understudy.reproduction.published import PUBLISHED
+from understudy.reproduction.reproduction_page import page_blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
 VARIES = (
@@ -69,7 +69,7 @@ def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[st
                     "shuffled": values(number),
                     "regression": rows,
                 }
-                for one in CONTENDERS.values()
+                for one in CONFIGURATIONS.values()
                 if one.fit == key
             },
         }

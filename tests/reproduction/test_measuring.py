@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.reproduction.comparison import mean_of
+from understudy.reproduction.compare import mean_of
 from understudy.reproduction.measuring import (
     KNOWN,
     measure_levels,
@@ -16,7 +16,7 @@ from understudy.reproduction.measuring import (
     measure_sets,
     measure_shuffled,
 )
-from understudy.reproduction.running import population
+from understudy.reproduction.run import population
 
 
 @pytest.fixture(scope="module")

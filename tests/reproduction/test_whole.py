@@ -11,8 +11,10 @@ import pytest
 
 from understudy.cli import main
 from understudy.errors import CheckpointError
-from understudy.reproduction import contenders, running, writing
-from understudy.reproduction.contenders import Scale
+from understudy.reproduction import configurations as contenders
+from understudy.reproduction import run as running
+from understudy.reproduction import write as writing
+from understudy.reproduction.configurations import Scale
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning"),

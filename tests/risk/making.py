@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import settings
 
 from understudy.microdata.coding import regroup
-from understudy.microdata.schema import Variable
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.microdata.variable import Variable
 
 # Fixed examples: a test cannot fail by chance from run to run.
 EXAMPLES = settings(deadline=None, derandomize=True, max_examples=150)

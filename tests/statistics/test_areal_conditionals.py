@@ -24,7 +24,7 @@ from understudy.randomness import stream
 from understudy.synthesis.areal import clusters, covariance, effects, hamiltonian
 from understudy.synthesis.areal import poisson_lognormal as counts
 from understudy.synthesis.areal.problem import problem_of_counts
-from understudy.synthesis.areal.slices import slice_draw
+from understudy.synthesis.areal.slice_sampling import slice_draw
 from understudy.synthesis.areal.state import Priors, State, effect_precision
 
 FALSE_ALARM = 1e-4

@@ -25,7 +25,7 @@ from understudy.synthesis.areal.poisson_lognormal import Pieces, draw_table, mar
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors, State, init
-from understudy.synthesis.label_cells import KeptCells
+from understudy.synthesis.kept_probabilities import KeptCells
 
 DRAWS = 1_500
 N_LABELS = 4

@@ -11,7 +11,7 @@ from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
 import understudy as us
 from understudy.errors import SettingError
-from understudy.microdata.schema import Variable
+from understudy.microdata.variable import Variable
 
 SYNTHESIZERS: list[Any] = [
     us.DPMPM(),

@@ -67,7 +67,7 @@ def test_too_many_cells_leave_a_documented_sample(
     data: us.Microdata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = quiet_fit(us.DPMPM(), data, seed=1)
-    monkeypatch.setattr("understudy.synthesis.fitting.TABLE_BYTES", 4 * 2 * 60 * 10)
+    monkeypatch.setattr("understudy.synthesis.run_fit.TABLE_BYTES", 4 * 2 * 60 * 10)
     fit = quiet_fit(us.DPMPM(), data, seed=1)
     table = fit.draws["posterior"]["label_probability"]
     assert table.dims == ("chain", "draw", "cell")
@@ -384,7 +384,7 @@ def test_all_variables_synthesized_is_marked_fully_synthetic() -> None:
 def test_a_constant_kept_variable_changes_nothing(data: us.Microdata) -> None:
     from dataclasses import replace
 
-    from understudy.microdata.schema import Variable
+    from understudy.microdata.variable import Variable
 
     constant = Variable("country", "kept", ("here",))
     wider = replace(

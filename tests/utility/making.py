@@ -12,7 +12,7 @@ from understudy.errors import DataWarning
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
-from understudy.utility.noise import perfect_codes
+from understudy.utility.noise_floors import perfect_codes
 
 
 def data_from(columns: Mapping[str, Sequence[str]], synthesize: Sequence[str]) -> Microdata:

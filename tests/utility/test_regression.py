@@ -17,18 +17,18 @@ import understudy as us
 from understudy.errors import InputError, SettingError
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
-from understudy.utility.arrow import BORDER, Arrow
-from understudy.utility.design import Indicators, make_design, read_formula
-from understudy.utility.fitting import Fit, independent_columns
-from understudy.utility.linear import fit_linear
-from understudy.utility.logistic import event_probability, fit_logistic
-from understudy.utility.noise import perfect_codes
-from understudy.utility.ordered_logit import (
+from understudy.utility.noise_floors import perfect_codes
+from understudy.utility.regression.arrow_matrix import BORDER, Arrow
+from understudy.utility.regression.design import Indicators, make_design, read_formula
+from understudy.utility.regression.linear import fit_linear
+from understudy.utility.regression.logistic import event_probability, fit_logistic
+from understudy.utility.regression.newton import Fit, independent_columns
+from understudy.utility.regression.ordered_logit import (
     _Likelihood,
     category_probabilities,
     fit_ordered_logit,
 )
-from understudy.utility.regression import _usual_train, wasserstein
+from understudy.utility.regression.regression_utility import _usual_train, wasserstein
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

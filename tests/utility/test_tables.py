@@ -25,7 +25,7 @@ from understudy.randomness import stream
 from understudy.utility import marginals
 from understudy.utility.marginals import count_sets, tabulate
 from understudy.utility.measures import table_measures
-from understudy.utility.noise import (
+from understudy.utility.noise_floors import (
     expected_deviation,
     perfect_codes,
     perfect_counts,

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from understudy.cli.levels import level_rows, risk_levels, void_scales
+from understudy.cli.baseline_rows import level_rows, risk_levels, void_scales
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import in_bytes, paragraph, reading_progress, say, say_json, table
 from understudy.errors import ExitCode, quoted
-from understudy.microdata.inspecting import (
+from understudy.microdata.screening import (
     SMALL_PATTERN,
     ColumnFinding,
     Inspection,

@@ -12,7 +12,7 @@ from understudy.cli.run import run_study
 from understudy.errors import ExitCode
 
 if TYPE_CHECKING:
-    from understudy.plan import StudyPlan
+    from understudy.study.plan import StudyPlan
 
 __all__ = ["demo", "demo_plan"]
 
@@ -69,7 +69,7 @@ def demo(
     as_json
         Print JSON.
     """
-    from understudy.study import Study
+    from understudy.study.run import Study
 
     say_aside(paragraph(ABOUT))
     return run_study(Study(demo_plan(seed)), out, as_json=as_json)
@@ -79,6 +79,6 @@ def demo_plan(seed: int | None = None) -> StudyPlan:
     """Give the plan of the demonstration."""
     import tomllib
 
-    from understudy.plan import plan_from
+    from understudy.study.plan import plan_from
 
     return plan_from(tomllib.loads(DEMO)).with_seed(seed)

@@ -9,19 +9,19 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from understudy.cli.levels import LARGEST_TABLE
+from understudy.cli.baseline_rows import LARGEST_TABLE
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
+from understudy.microdata.plausibility import table_bytes
 from understudy.microdata.reading import read_microdata
-from understudy.microdata.synthetic import read_synthetic
+from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.microdata.warning_signs import table_bytes
 from understudy.risk.attribute import AttributeRisk, attribute_risk
+from understudy.risk.baselines import InherentRisk, Level, inherent_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
-from understudy.risk.levels import InherentRisk, Level, inherent_risk
 from understudy.risk.spread import Spread, figure
-from understudy.utility.regression import RegressionUtility, regression_utility
+from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
 from understudy.utility.tables import TableUtility, table_utility
 from understudy.utility.within_pattern import WithinPatternUtility, within_pattern_utility
 

@@ -12,10 +12,10 @@ from cyclopts import Parameter
 from understudy.cli.options import Names
 from understudy.cli.output import paragraph, reading_progress, say
 from understudy.errors import ExitCode, quoted
-from understudy.first_plan import plan_text
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
-from understudy.microdata.inspecting import Inspection, inspect_source
+from understudy.microdata.screening import Inspection, inspect_source
 from understudy.microdata.writing import check_target, new_file
+from understudy.study.plan_template import plan_text
 
 __all__ = ["init"]
 

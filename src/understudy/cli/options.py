@@ -35,7 +35,7 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        Arguments of `understudy.microdata.inspecting.inspect_source`.
+        Arguments of `understudy.microdata.screening.inspect_source`.
     """
     if not file.lower().endswith(".toml"):
         return {"source": file, **given}
@@ -45,6 +45,6 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
             came="both",
             do="write the options into the plan",
         )
-    from understudy.plan import read_plan
+    from understudy.study.plan import read_plan
 
     return read_plan(file).data.reading_options(Path(file).parent)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from understudy.microdata.delimited import Progress
+from understudy.microdata.csv_reader import Progress
 
 if TYPE_CHECKING:
-    from understudy.progress import StudyProgress, Tell
+    from understudy.study.progress import StudyProgress, Tell
 
 __all__ = [
     "drop_output",

@@ -9,9 +9,9 @@ from cyclopts import Parameter
 
 from understudy.cli.output import paragraph, say, say_json
 from understudy.errors import ExitCode
-from understudy.release.gate import TITLE
-from understudy.release.gate import release as make_release
-from understudy.release.manifest import read_manifest
+from understudy.publishing.gate import TITLE
+from understudy.publishing.gate import release as make_release
+from understudy.publishing.manifest import read_manifest
 
 __all__ = ["release"]
 

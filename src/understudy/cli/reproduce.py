@@ -12,7 +12,7 @@ from understudy.cli.output import paragraph, say, say_json, table
 from understudy.errors import ExitCode
 
 if TYPE_CHECKING:
-    from understudy.reproduction.running import Said
+    from understudy.reproduction.run import Said
 
 __all__ = ["reproduce"]
 
@@ -40,8 +40,8 @@ def reproduce(
     json
         Print the cells as JSON.
     """
-    from understudy.reproduction.contenders import FULL, QUICK
-    from understudy.reproduction.writing import write_all
+    from understudy.reproduction.configurations import FULL, QUICK
+    from understudy.reproduction.write import write_all
 
     with _said() as said:
         made = write_all(out, QUICK if quick else FULL, seed, said)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from understudy.cli.interrupts import stoppable
 from understudy.cli.output import (
     drop_output,
     paragraph,
@@ -16,12 +17,11 @@ from understudy.cli.output import (
     study_progress,
     table,
 )
-from understudy.cli.stopping import stoppable
 from understudy.errors import ExitCode
 
 if TYPE_CHECKING:
-    from understudy.report.verdict import SynthesizerVerdict, Verdict
-    from understudy.study import Study
+    from understudy.study.run import Study
+    from understudy.verdict.verdict import SynthesizerVerdict, Verdict
 
 __all__ = ["run", "run_study"]
 
@@ -73,8 +73,8 @@ def run(
     as_json
         Print JSON.
     """
-    from understudy.plan import read_plan
-    from understudy.study import Study
+    from understudy.study.plan import read_plan
+    from understudy.study.run import Study
 
     asked = read_plan(plan).with_seed(seed)
     return run_study(Study(asked, home=plan.parent), out, as_json=as_json)

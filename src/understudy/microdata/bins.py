@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from understudy.errors import ColumnError, SettingError, nearest, quoted
-from understudy.microdata.schema import MISSING
+from understudy.microdata.variable import MISSING
 from understudy.settings import Settings
 
 __all__ = ["Bins", "apply_bins", "bins_from"]

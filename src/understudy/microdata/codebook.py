@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from understudy.errors import SettingError, nearest, quoted
-from understudy.microdata.schema import MISSING
+from understudy.microdata.variable import MISSING
 from understudy.settings import Settings, read_settings, settings_from, toml_key, toml_text
 
 __all__ = ["Codebook", "VariableBook", "codebook_from", "codebook_text"]

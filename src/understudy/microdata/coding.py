@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.microdata import kernels
+from understudy.microdata import scanning as kernels
 
 __all__ = ["CodedColumn", "CodedTable", "CombinationStore", "Kind", "LevelStore", "regroup"]
 

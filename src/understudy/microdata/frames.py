@@ -19,8 +19,8 @@ import polars as pl
 
 from understudy.errors import ColumnError, FormatError, InputError, quoted
 from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStore, Kind
-from understudy.microdata.files import SourceFile
 from understudy.microdata.roles import check_names
+from understudy.microdata.source_file import SourceFile
 
 __all__ = [
     "LABELS_KEY",

@@ -17,7 +17,7 @@ from understudy.microdata.bins import Bins, apply_bins
 from understudy.microdata.codebook import VariableBook
 from understudy.microdata.coding import CodedColumn
 from understudy.microdata.roles import folded
-from understudy.microdata.schema import LONGEST_LEVEL, MISSING
+from understudy.microdata.variable import LONGEST_LEVEL, MISSING
 
 __all__ = [
     "Settled",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError, SettingError, nearest, quoted, quoted_list
 from understudy.microdata.coding import regroup
-from understudy.microdata.schema import Variable
+from understudy.microdata.variable import Variable
 
 __all__ = ["Backend", "Cells", "Microdata", "SyntheticSets"]
 

@@ -25,10 +25,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, OutputError, quoted, quoted_list
-from understudy.microdata.delimited import check_delimiter, check_encoding
+from understudy.microdata.csv_reader import check_delimiter, check_encoding
 from understudy.microdata.frames import LABELS_KEY
-from understudy.microdata.schema import Variable
 from understudy.microdata.table import Microdata, enum_column
+from understudy.microdata.variable import Variable
 
 __all__ = [
     "WRITERS",

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from understudy.report.by_chain import RARE, ByChain, by_chain, chance_in_words
+from understudy.findings.by_chain import RARE, ByChain, by_chain, chance_in_words
 from understudy.reproduction.blocks import Block, Table, Text
-from understudy.reproduction.contenders import CONTENDERS, FITS
+from understudy.reproduction.configurations import CONFIGURATIONS, FITS
 from understudy.reproduction.published import IN_SHORT
 
 __all__ = ["APART", "apart_blocks", "is_apart", "warning_blocks"]
@@ -129,7 +129,7 @@ def is_apart(fit: dict[str, Any]) -> bool:
 
 def _compared(results: dict[str, Any], key: str, measure: str) -> list[tuple[bool, ByChain]]:
     """Tell for every population whether the fit's chains are apart, and compare its chains."""
-    usual = next(one.key for one in CONTENDERS.values() if one.fit == key)
+    usual = next(one.key for one in CONFIGURATIONS.values() if one.fit == key)
     found = []
     for one in results["populations"]:
         fit = one["fits"][key]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from understudy.reproduction.blocks import Block, Heading, Table, Text
 from understudy.reproduction.chains_apart import APART, is_apart
-from understudy.reproduction.contenders import AREAL, CONTENDERS, Contender
+from understudy.reproduction.configurations import AREAL, CONFIGURATIONS, Configuration
 from understudy.reproduction.intervals import QUANTITIES, figures_of, printed_figures
-from understudy.reproduction.places import place_inside
+from understudy.reproduction.positions_table import place_inside
 from understudy.reproduction.published import IN_SHORT, printed_cell
 
 __all__ = ["conclusion_blocks", "in_short"]
@@ -32,7 +32,7 @@ SIGNS = ("same", "opposite", "open")
 def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
     """Set the two synthesizers against each other, with every class draw."""
     fits = results["populations"][0]["fits"]
-    others = [one for one in CONTENDERS.values() if one.column == "DPMPM" and one.fit in fits]
+    others = [one for one in CONFIGURATIONS.values() if one.column == "DPMPM" and one.fit in fits]
     if not others or AREAL not in fits:
         return []
     measures = (*IN_SHORT.values(), *QUANTITIES)
@@ -91,7 +91,7 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
 def in_short(results: dict[str, Any]) -> list[Block]:
     """Say what is found before it is shown: what contradicts, risk by class draw, tables."""
     fits = results["populations"][0]["fits"]
-    others = [one for one in CONTENDERS.values() if one.fit == "collapsed" and one.fit in fits]
+    others = [one for one in CONFIGURATIONS.values() if one.fit == "collapsed" and one.fit in fits]
     if not others or AREAL not in fits:
         return []
     places = list(IN_SHORT)
@@ -124,7 +124,7 @@ def in_short(results: dict[str, Any]) -> list[Block]:
 
 def _rows(
     results: dict[str, Any],
-    dpmpm: Contender,
+    dpmpm: Configuration,
     gap: NDArray[np.float64],
     printed: NDArray[np.float64],
     measures: tuple[str, ...],
@@ -152,9 +152,9 @@ def _higher(gap: NDArray[np.float64]) -> str:
     return f"{(gap > 0).sum()} of {gap.size}"
 
 
-def _differences(results: dict[str, Any], dpmpm: Contender) -> NDArray[np.float64]:
+def _differences(results: dict[str, Any], dpmpm: Configuration) -> NDArray[np.float64]:
     """DP-areal minus DPMPM: measures that are always defined, then figures of regressions."""
-    areal = CONTENDERS[AREAL]
+    areal = CONFIGURATIONS[AREAL]
     rows = [
         [
             np.mean(_sets(one, areal)[measure]) - np.mean(_sets(one, dpmpm)[measure])
@@ -166,7 +166,7 @@ def _differences(results: dict[str, Any], dpmpm: Contender) -> NDArray[np.float6
     return np.vstack([np.array(rows), (mine - theirs).T])  # (measure, population)
 
 
-def _sets(population: dict[str, Any], one: Contender) -> dict[str, list[float]]:
+def _sets(population: dict[str, Any], one: Configuration) -> dict[str, list[float]]:
     found: dict[str, list[float]] = population["fits"][one.fit]["contenders"][one.key]["values"]
     return found
 

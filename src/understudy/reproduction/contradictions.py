@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.reproduction.blocks import Block, Heading, Table, Text
-from understudy.reproduction.comparison import Beside, mean_of, title_of
-from understudy.reproduction.contenders import AREAL, CONTENDERS
-from understudy.reproduction.places import place_inside
+from understudy.reproduction.compare import Beside, mean_of, title_of
+from understudy.reproduction.configurations import AREAL, CONFIGURATIONS
+from understudy.reproduction.positions_table import place_inside
 from understudy.reproduction.published import printed_cell
 
 __all__ = ["contradiction_blocks"]
@@ -100,7 +100,7 @@ def _alignment(bundled: dict[str, Any]) -> list[Block]:
                 (
                     title_of(key),
                     words,
-                    printed_cell(measure, CONTENDERS[key].column),
+                    printed_cell(measure, CONFIGURATIONS[key].column),
                     f"{mean_of(found['values'][measure]):.2f}",
                     f"{mean_of(found['shuffled'][measure]):.2f}",
                 )

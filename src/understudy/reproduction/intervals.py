@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from understudy.reproduction.blocks import Block, Heading, Table, Text
-from understudy.reproduction.bundled_study import SHOWN
-from understudy.reproduction.comparison import FIGURES_BESIDE, figures_beside
-from understudy.reproduction.contenders import CONTENDERS, Contender
+from understudy.reproduction.bundled_report import SHOWN
+from understudy.reproduction.compare import FIGURES_BESIDE, figures_beside
+from understudy.reproduction.configurations import CONFIGURATIONS, Configuration
 from understudy.reproduction.published import COUNTIES, INTERVALS
 from understudy.utility.combining import interval_overlap
 
@@ -73,7 +73,7 @@ def _rows(results: dict[str, Any]) -> list[tuple[str, ...]]:
         for column in ("DPMPM", "DP-areal"):
             own = [
                 one
-                for one in CONTENDERS.values()
+                for one in CONFIGURATIONS.values()
                 if (one.column, one.fit in present) == (column, True)
             ]
             if not own:
@@ -91,7 +91,7 @@ def printed_figures(column: str) -> tuple[float, float, float]:
     return interval_figures(list(zip(INTERVALS["original"], INTERVALS[column], strict=True)))
 
 
-def figures_of(results: dict[str, Any], own: Contender) -> list[tuple[float | None, ...]]:
+def figures_of(results: dict[str, Any], own: Configuration) -> list[tuple[float | None, ...]]:
     """Work the three figures out for every population; None where there is no interval."""
     found: list[tuple[float | None, ...]] = []
     for one in results["populations"]:
@@ -106,7 +106,7 @@ def figures_of(results: dict[str, Any], own: Contender) -> list[tuple[float | No
 
 def figures_inside(results: dict[str, Any], contender: str) -> str:
     """Count which of the printed figures are compatible with a contender."""
-    own = CONTENDERS.get(contender)
+    own = CONFIGURATIONS.get(contender)
     if own is None:  # shuffled rows are not regressed
         return ""
     found = figures_of(results, own)
@@ -128,7 +128,7 @@ def _pair(row: dict[str, Any]) -> tuple[Interval, Interval]:
 def _ours(results: dict[str, Any]) -> list[Block]:
     """Set our own five intervals on the bundled population."""
     fits = results["populations"][0]["fits"]
-    shown = [CONTENDERS[key] for key in SHOWN if CONTENDERS[key].fit in fits]
+    shown = [CONFIGURATIONS[key] for key in SHOWN if CONFIGURATIONS[key].fit in fits]
     tables = [fits[one.fit]["contenders"][one.key]["regression"] for one in shown]
     if not tables:
         return []

@@ -13,9 +13,9 @@ from understudy.errors import DataWarning
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
 from understudy.risk.attribute import attribute_risk
+from understudy.risk.baselines import inherent_risk
 from understudy.risk.identification import identification_risk
-from understudy.risk.levels import inherent_risk
-from understudy.utility.regression import regression_utility
+from understudy.utility.regression.regression_utility import regression_utility
 from understudy.utility.tables import table_utility
 
 __all__ = [

@@ -49,14 +49,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, InputError, SettingError, quoted
-from understudy.microdata.synthetic import as_sets
+from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.risk import kernels
+from understudy.risk import match_kernels as kernels
 from understudy.risk.doors import check_data
 from understudy.risk.matching import Labels, Targets, find_targets
 from understudy.risk.spread import figure
 
-__all__ = ["Alignment", "IfUnaligned", "aligned_sets", "guard", "judge_alignment"]
+__all__ = ["Alignment", "IfUnaligned", "aligned_sets", "check_alignment", "judge_alignment"]
 
 IfUnaligned = Literal["warn", "error"]
 CLEAR = 6.0
@@ -319,7 +319,7 @@ def _other_of_pattern(patterns: Targets, everywhere: Targets) -> float:
     return informed + float(share.sum()) / max(1, int(everywhere.sizes.sum()) - 1)
 
 
-def guard(labels: Labels, if_unaligned: IfUnaligned) -> Alignment:
+def check_alignment(labels: Labels, if_unaligned: IfUnaligned) -> Alignment:
     """Judge the alignment, and warn or stop where rows look paired at random."""
     if if_unaligned not in ("warn", "error"):
         raise SettingError(

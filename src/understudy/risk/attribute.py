@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, guard
+from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.identification import pattern_frame
 from understudy.risk.joint import JointAttribute, vote_right
 from understudy.risk.matching import Labels, Targets, find_targets, labels_of
@@ -161,7 +161,7 @@ def attribute_risk(
     """
     sets = aligned_sets(data, synthetic)
     labels = labels_of(sets)
-    alignment = guard(labels, if_unaligned)
+    alignment = check_alignment(labels, if_unaligned)
     true = labels.of_record
     patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
     right = np.zeros(true.size, dtype=np.int64)  # (record,), sets with the true label

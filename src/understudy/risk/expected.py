@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.label_table import LabelTable
 from understudy.microdata.table import Microdata
-from understudy.risk import kernels
+from understudy.risk import match_kernels as kernels
 from understudy.risk.doors import check_data, check_number, check_table, listed_tables
 from understudy.risk.matching import Targets, find_targets, true_labels
 from understudy.risk.spread import Spread, figure, spread_of, text_table

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.table import Microdata, SyntheticSets, enum_column
-from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, guard
+from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.joint import JointIdentification, joint_identification
 from understudy.risk.matching import (
     CountIn,
@@ -251,7 +251,7 @@ def identification_risk(
     sets = aligned_sets(data, synthetic)
     names = data.known(known)
     labels = labels_of(sets)
-    alignment = guard(labels, if_unaligned)
+    alignment = check_alignment(labels, if_unaligned)
     targets = find_targets(data, names, labels.of_combination, labels.size)
     found = match_sets(targets, labels, count_in)
     per_set = _per_set(found.matches, data.n_records)

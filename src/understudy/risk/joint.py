@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.risk import kernels
+from understudy.risk import match_kernels as kernels
 from understudy.risk.matching import Labels, MatchCounts, PerRecord, Targets, count_matches
 from understudy.risk.spread import figure, text_table
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.microdata.label_table import combined_labels
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.risk import kernels
+from understudy.risk import match_kernels as kernels
 
 __all__ = [
     "CountIn",

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import CheckpointError, CheckpointWarning, quoted
-from understudy.saving import (
+from understudy.storage import (
     LOCK,
     Lock,
     differences,

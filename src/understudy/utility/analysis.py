@@ -11,12 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, SettingError
-from understudy.microdata.synthetic import as_sets
+from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.utility.checks import check_data, check_level, check_rule, check_texts
-from understudy.utility.comparison import Estimates, compare, per_set_frame
-from understudy.utility.fitting import ESTIMATED, UNFITTED
 from understudy.utility.printing import figure, text_table
+from understudy.utility.regression.estimates import Estimates, compare, per_set_frame
+from understudy.utility.regression.newton import ESTIMATED, UNFITTED
 
 __all__ = ["AnalysisUtility", "analysis_utility"]
 

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, SettingError
-from understudy.microdata.synthetic import as_sets
+from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.utility.checks import (
     as_numbers,

@@ -19,17 +19,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import SettingError
-from understudy.microdata.synthetic import as_sets
+from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.utility.arrow import BORDER, Arrow
 from understudy.utility.checks import check_data, check_repeats, check_variables
-from understudy.utility.design import Design, Formula, Indicators, make_design
-from understudy.utility.fitting import independent_columns, newton
-from understudy.utility.logistic import BinaryLikelihood
 from understudy.utility.marginals import TableCounts, count_sets, tabulate
-from understudy.utility.noise import perfect_counts
+from understudy.utility.noise_floors import perfect_counts
 from understudy.utility.printing import Spread, figure, spread_of, text_table
+from understudy.utility.regression.arrow_matrix import BORDER, Arrow
+from understudy.utility.regression.design import Design, Formula, Indicators, make_design
+from understudy.utility.regression.logistic import BinaryLikelihood
+from understudy.utility.regression.newton import independent_columns, newton
 
 __all__ = ["PropensityUtility", "propensity_utility"]
 

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import SettingError
-from understudy.microdata.synthetic import as_sets
+from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.utility.checks import as_whole, check_data, check_repeats
@@ -30,7 +30,7 @@ from understudy.utility.marginals import (
     tabulate,
 )
 from understudy.utility.measures import Measures, table_measures
-from understudy.utility.noise import expected_cell_deviation, perfect_counts
+from understudy.utility.noise_floors import expected_cell_deviation, perfect_counts
 from understudy.utility.printing import Spread, figure, spread_of, text_table
 
 __all__ = ["TableUtility", "table_utility"]

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.microdata.synthetic import as_sets
+from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.utility.checks import check_data, check_repeats
@@ -27,7 +27,7 @@ from understudy.utility.marginals import (
     level_columns,
     tabulate,
 )
-from understudy.utility.noise import expected_deviation, perfect_counts
+from understudy.utility.noise_floors import expected_deviation, perfect_counts
 from understudy.utility.printing import figure, text_table
 
 __all__ = ["WithinPatternUtility", "within_pattern_utility"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.synthesis.areal.slices import slice_draw
+from understudy.synthesis.areal.slice_sampling import slice_draw
 from understudy.synthesis.dpmpm.blocked import (
     draw_sticks,
     log_prior_of_places,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from understudy.microdata.label_table import LabelTable
 from understudy.synthesis.checkpoints import Arrays
-from understudy.synthesis.fitted import SampledFit
+from understudy.synthesis.sampled_fit import SampledFit
 
 if TYPE_CHECKING:
     from understudy.synthesis.areal.model import DPAreal

@@ -16,15 +16,15 @@ from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.diagnostics import Targets
-from understudy.synthesis.fitting import (
-    Asked,
+from understudy.synthesis.kept_probabilities import choose_cells
+from understudy.synthesis.run_fit import (
+    FitOptions,
     check_labels,
     note,
     run_fit,
     warn_convergence,
     warn_of_chains,
 )
-from understudy.synthesis.label_cells import choose_cells
 from understudy.synthesis.setting_checks import (
     check_one_of,
     check_positive,
@@ -158,7 +158,7 @@ class DPAreal:
         ConvergenceWarning
             When quantities have not converged, or the number of clusters is in the way.
         """
-        asked = Asked(chains, warmup, draws, thin, seed, threads, checkpoint, until, progress)
+        asked = FitOptions(chains, warmup, draws, thin, seed, threads, checkpoint, until, progress)
         check_labels(data)
         problem = make_problem(data)
         self._note(problem)

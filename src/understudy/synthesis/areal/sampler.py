@@ -35,7 +35,7 @@ from understudy.synthesis.areal.poisson_lognormal import (
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.state import Priors, State, effect_precision, init
 from understudy.synthesis.contract import Observation
-from understudy.synthesis.label_cells import KeptCells
+from understudy.synthesis.kept_probabilities import KeptCells
 
 __all__ = ["ArealChain", "by_centre", "by_clusters", "by_exchange", "by_log_rates", "step"]
 

@@ -12,7 +12,7 @@ from understudy.microdata.label_table import LabelTable
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.dpmpm.labels import draw_labels, label_table
 from understudy.synthesis.dpmpm.parameters import Parameters
-from understudy.synthesis.fitted import SampledFit
+from understudy.synthesis.sampled_fit import SampledFit
 
 if TYPE_CHECKING:
     from understudy.synthesis.dpmpm.model import DPMPM

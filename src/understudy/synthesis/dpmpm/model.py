@@ -16,8 +16,8 @@ from understudy.synthesis.dpmpm.fit import DPMPMFit
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
 from understudy.synthesis.dpmpm.problem import LevelPrior, Problem, make_problem
 from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, crowded, label_cells
-from understudy.synthesis.fitting import (
-    Asked,
+from understudy.synthesis.run_fit import (
+    FitOptions,
     check_labels,
     note,
     run_fit,
@@ -143,7 +143,7 @@ class DPMPM:
         ConvergenceWarning
             When quantities have not converged, or the truncation is in the way.
         """
-        asked = Asked(chains, warmup, draws, thin, seed, threads, checkpoint, until, progress)
+        asked = FitOptions(chains, warmup, draws, thin, seed, threads, checkpoint, until, progress)
         settings = self.settled(data)
         settings._check_data(data)
         problem = make_problem(data, self.level_prior)

@@ -25,7 +25,7 @@ from understudy.synthesis.dpmpm.parameters import (
 from understudy.synthesis.dpmpm.problem import Problem
 from understudy.synthesis.dpmpm.redistribution import redistribute
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
-from understudy.synthesis.label_cells import KeptCells, choose_cells
+from understudy.synthesis.kept_probabilities import KeptCells, choose_cells
 
 __all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "crowded", "label_cells"]
 

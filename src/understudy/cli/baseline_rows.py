@@ -1,0 +1,65 @@
+"""The data's own Min and Max levels, as several commands show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from understudy.cli.options import Names
+from understudy.errors import quoted_list
+from understudy.microdata.label_table import empirical_labels, uniform_labels
+from understudy.microdata.plausibility import table_bytes
+from understudy.microdata.table import Microdata
+from understudy.risk.expected import expected_risk
+
+__all__ = ["level_rows", "risk_levels", "void_scales"]
+
+LARGEST_TABLE = 1 << 30
+ROUNDING = 1e-9
+
+
+def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, float]]:
+    """Compute the exact Min and Max levels of the data.
+
+    Parameters
+    ----------
+    data : Microdata
+        With something to synthesize.
+    known : sequence of str
+        Kept variables that an intruder knows; all of them when left out.
+
+    Returns
+    -------
+    dict of str to (float, float)
+        By measure; empty where nothing is kept or the table of labels would be too large.
+    """
+    if not data.kept or table_bytes(data) > LARGEST_TABLE:
+        return {}
+    names = data.known(known or data.kept)
+    low, high = (
+        expected_risk(data, labels(data), names) for labels in (uniform_labels, empirical_labels)
+    )
+    return {
+        "records whose synthetic label is the true one": (
+            low.attribute_matches,
+            high.attribute_matches,
+        ),
+        f"expected match risk, {quoted_list(names)} known": (
+            low.expected_match_risk,
+            high.expected_match_risk,
+        ),
+    }
+
+
+def void_scales(levels: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Say of which measures Min is not below Max, so that no place between them can be told."""
+    return [
+        f"Min is not below Max for the {name}: a place between them says nothing, and the figure "
+        "is only compared with Max."
+        for name, (low, high) in levels.items()
+        if high <= low * (1 + ROUNDING)
+    ]
+
+
+def level_rows(levels: Mapping[str, tuple[float, float]]) -> list[tuple[str, str, str]]:
+    """Write levels as rows of a table."""
+    return [(name, f"{low:,.2f}", f"{high:,.2f}") for name, (low, high) in levels.items()]

@@ -1,0 +1,161 @@
+"""What is kept of a fit's chains: the diagnostics, thinned traces and ranks of all draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.findings.schema import WORST_CELL, Convergence, Histogram, QuantityRow, Trace
+
+__all__ = ["convergence_findings"]
+
+MOST_POINTS = 250  # of a trace
+MOST_TRACES = 8
+RANK_BINS = 20
+LARGEST_RHAT = 1000.0  # chains that are constants, each its own, have an infinite one
+CELL = "label_probability["
+
+
+def convergence_findings(
+    *,
+    diagnostics: pl.DataFrame,
+    scalars: Mapping[str, NDArray[np.float64]],
+    converged: bool,
+    warmup: int,
+    thin: int,
+    autocorrelation_time: float,
+    spacing: float,
+    rhat_target: float,
+    ess_target: float,
+    set_chains: Sequence[int] = (),
+) -> Convergence:
+    """Keep what shows whether a fit has converged.
+
+    Parameters
+    ----------
+    diagnostics : polars.DataFrame
+        Columns quantity, rhat, ess_bulk, ess_tail, converged; label probabilities are named
+        ``label_probability[NUMBER]``.
+    scalars : mapping of str to float (chain, draw)
+        Quantities about the whole posterior.
+    converged : bool
+        Whether the fit counts as converged.
+    warmup, thin : int
+        Sweeps before the first kept draw, and sweeps per kept draw.
+    autocorrelation_time, spacing : float
+        Kept draws that make an independent one, and between neighbouring sets of a chain.
+    rhat_target, ess_target : float
+        What the quantities had to meet.
+    set_chains : sequence of int (set,)
+        The chain that each set comes from.
+    """
+    rows = [_row(one) for one in diagnostics.iter_rows(named=True)]
+    cells = [one for one in rows if one.quantity.startswith(CELL)]
+    named = [one for one in rows if not one.quantity.startswith(CELL)]
+    first = next(iter(scalars.values()), np.empty((0, 0)))
+    return Convergence(
+        converged=converged,
+        chains=int(first.shape[0]),
+        draws=int(first.shape[1]),
+        warmup_sweeps=warmup,
+        sweeps_per_draw=thin,
+        quantities=(*named, *_worst(cells)),
+        n_cells=len(cells),
+        n_cells_failed=sum(not one.converged for one in cells),
+        cell_rhats=_rhat_histogram([one.rhat for one in cells]),
+        traces=tuple(
+            _trace(name, np.asarray(values, dtype=np.float64))
+            for name, values in list(scalars.items())[:MOST_TRACES]
+            if values.size
+        ),
+        autocorrelation_time=_finite(autocorrelation_time),
+        spacing=_finite(spacing),
+        rhat_target=rhat_target,
+        ess_target=ess_target,
+        worst_rhat=max((one.rhat for one in rows if one.rhat is not None), default=None),
+        least_ess=min(
+            (size for one in rows for size in (one.ess_bulk, one.ess_tail) if size is not None),
+            default=None,
+        ),
+        set_chains=tuple(set_chains),
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _row(row: Mapping[str, object]) -> QuantityRow:
+    rhat = row["rhat"]
+    return QuantityRow(
+        quantity=str(row["quantity"]),
+        rhat=min(float(rhat), LARGEST_RHAT) if isinstance(rhat, float) else None,
+        ess_bulk=_number(row["ess_bulk"]),
+        ess_tail=_number(row["ess_tail"]),
+        converged=bool(row["converged"]),
+    )
+
+
+def _number(value: object) -> float | None:
+    return _finite(value) if isinstance(value, float) else None
+
+
+def _worst(cells: list[QuantityRow]) -> list[QuantityRow]:
+    """Find the worst label probability: one that misses a target, of these that with least ESS."""
+    if not cells:
+        return []
+    worst = min(cells, key=lambda one: (one.converged, _least_ess(one), -(one.rhat or 0.0)))
+    name = f"{WORST_CELL} {len(cells):,}"
+    return [worst.model_copy(update={"quantity": name})]
+
+
+def _least_ess(one: QuantityRow) -> float:
+    """Effective sample size, bulk or tail; without limit where it is undefined."""
+    return min(
+        (size for size in (one.ess_bulk, one.ess_tail) if size is not None), default=math.inf
+    )
+
+
+def _rhat_histogram(rhats: list[float | None]) -> Histogram | None:
+    """Count R-hats in steps of two thousandths, up to a quarter of a unit above 1."""
+    values = np.array([one for one in rhats if one is not None])
+    if not values.size:
+        return None
+    edges = np.round(0.99 + 0.002 * np.arange(131), 4)  # 0.99 to 1.25
+    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), bins=edges)
+    last = int(np.flatnonzero(counts)[-1]) + 1
+    return Histogram(edges=tuple(edges[: last + 1].tolist()), counts=tuple(counts[:last].tolist()))
+
+
+def _trace(name: str, values: NDArray[np.float64]) -> Trace:
+    chains, draws = values.shape
+    places = np.unique(np.linspace(0, draws - 1, min(draws, MOST_POINTS)).round().astype(int))
+    return Trace(
+        quantity=name,
+        draws=tuple((places + 1).tolist()),
+        values=tuple(tuple(_rounded(values[chain, places])) for chain in range(chains)),
+        ranks=_ranks(values),
+    )
+
+
+def _rounded(values: NDArray[np.float64]) -> list[float]:
+    """Round to what a plot can show: six digits."""
+    return [float(f"{value:.6g}") for value in values.tolist()]
+
+
+def _ranks(values: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
+    """Count, chain by chain, the ranks of all draws in bins; ties are spread over their ranks."""
+    flat = values.reshape(-1)
+    _, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    edges = np.linspace(0, flat.size, RANK_BINS + 1)  # in ranks
+    reached = np.clip(edges[None, :], (ends - counts)[:, None], ends[:, None])
+    shares = np.diff(reached, axis=1) / counts[:, None]  # (distinct value, bin)
+    chain = np.repeat(np.arange(values.shape[0]), values.shape[1])  # (draw of any chain,)
+    per_chain = np.zeros((values.shape[0], counts.size))  # (chain, distinct value)
+    np.add.at(per_chain, (chain, inverse.reshape(-1)), 1.0)
+    return tuple(tuple(np.round(row, 3).tolist()) for row in per_chain @ shares)

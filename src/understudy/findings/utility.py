@@ -1,0 +1,315 @@
+"""What is kept of the utility measures: sums, histograms, the most telling coefficients and panels.
+
+Where there is more than a reader can look at, the larger deviations, the larger patterns and the
+more frequent labels are kept.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.findings.schema import (
+    Coefficient,
+    Histogram,
+    PatternShares,
+    Regression,
+    Spread,
+    TableRow,
+    Tables,
+    WithinPattern,
+)
+from understudy.microdata.label_table import combined_labels
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.randomness import stream
+
+__all__ = ["regression_findings", "table_findings", "within_findings"]
+
+MOST_TABLES = 60
+MOST_COEFFICIENTS = 200
+MOST_VALUES = 401  # of a histogram of whole numbers; more are put into intervals
+PREDICTION_BINS = 60
+FLOOR_SETS = 5  # perfect sets whose signed deviations are shown
+LARGEST_PANELS = 48  # panels of the largest patterns
+FARTHEST_PANELS = 16  # and of those farthest above their floor
+MOST_LABELS = 200  # of a panel
+FAR = 3.0  # standard deviations above the floor that chance hardly reaches
+DIGITS = 5  # of shares: what a plot can show
+MOST_PROPENSITY_CELLS = 2000  # levels of the largest table that a propensity model is tried with
+
+
+def table_findings(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
+    """Compare tables, with the noise floor and the signed deviations of perfect sets."""
+    from understudy.utility.tables import table_utility
+
+    found = table_utility(data, sets, seed=seed)
+    orders = tuple(found.deviation)
+    perfect = table_utility(data, _perfect_sets(data, seed), orders, repeats=1, seed=seed)
+    uniform = table_utility(data, _uniform_set(data, seed), orders, repeats=1, seed=seed)
+    per_set = {
+        order: found.per_set.filter(pl.col("order") == order)["deviation"].to_list()
+        for order in orders
+    }
+    return Tables(
+        orders=orders,
+        deviation=tuple(
+            Spread(
+                mean=found.spread[order].mean,
+                minimum=found.spread[order].minimum,
+                maximum=found.spread[order].maximum,
+                standard_error=found.spread[order].standard_error,
+                values=tuple(per_set[order]),
+            )
+            for order in orders
+        ),
+        noise_floor=tuple(found.noise_floor[order] for order in orders),
+        tables=_table_rows(found.tables),
+        signed=tuple(_signed(found.signed, order) for order in orders),
+        signed_floor=tuple(_signed(perfect.signed, order) for order in orders),
+        propensity_ratio=_propensity(data, sets, seed),
+        minimum=tuple(uniform.deviation[order] for order in orders),
+    )
+
+
+def _perfect_sets(data: Microdata, seed: int) -> SyntheticSets:
+    from understudy.utility.noise_floors import perfect_codes
+
+    codes = [
+        perfect_codes(stream(seed, "report", "perfect", number), data)
+        for number in range(FLOOR_SETS)
+    ]
+    return SyntheticSets(data, np.stack(codes))
+
+
+def _uniform_set(data: Microdata, seed: int) -> SyntheticSets:
+    """One set of the level Min: every label drawn from all labels alike."""
+    generator = stream(seed, "report", "uniform")
+    codes = [
+        generator.integers(0, data.variable(name).n_levels, data.n_records, dtype=np.int32)
+        for name in data.synthesized
+    ]
+    return SyntheticSets(data, np.stack(codes, axis=-1)[None])
+
+
+def _table_rows(tables: pl.DataFrame) -> tuple[TableRow, ...]:
+    """The tables with the largest deviations for their floor, in the order they were made."""
+    ratio = pl.col("deviation") / pl.col("noise_floor").clip(lower_bound=1e-9)
+    kept = (
+        tables.with_row_index("place")
+        .sort(ratio, "place", descending=[True, False])
+        .head(MOST_TABLES)
+        .sort("place")
+    )
+    return tuple(
+        TableRow(
+            order=row["order"],
+            table=row["table"],
+            cells=row["cells"],
+            deviation=row["deviation"],
+            noise_floor=row["noise_floor"],
+        )
+        for row in kept.iter_rows(named=True)
+    )
+
+
+def _signed(signed: pl.DataFrame, order: int) -> Histogram:
+    """Count signed deviations of one order: each value, or intervals where they reach far."""
+    values = signed.filter(pl.col("order") == order)["deviation"].to_numpy()
+    if not values.size:
+        return Histogram(edges=(), counts=())
+    low, high = int(values.min()), int(values.max())
+    width = -(-(high - low + 1) // MOST_VALUES)  # whole numbers in an interval
+    n_bins = -(-(high - low + 1) // width)
+    counts = np.bincount((values - low) // width, minlength=n_bins)
+    edges = [low - 0.5 + width * place for place in range(n_bins + 1)]
+    return Histogram(edges=tuple(edges), counts=tuple(counts.tolist()))
+
+
+def _propensity(data: Microdata, sets: SyntheticSets, seed: int) -> float | None:
+    """Ratio of the propensity score's error to a perfect set's; None where it is too large."""
+    sizes = [one.n_levels for one in data.variables]
+    pairs = [a * b for i, a in enumerate(sizes) for b in sizes[i + 1 :]]
+    if sum(sizes) + sum(pairs) > MOST_PROPENSITY_CELLS:
+        return None
+    from understudy.utility.propensity import propensity_utility
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ratio = propensity_utility(data, sets, seed=seed).ratio_to_perfect
+    except InputError:
+        return None
+    return float(ratio) if math.isfinite(ratio) else None
+
+
+def regression_findings(
+    data: Microdata,
+    sets: SyntheticSets,
+    formula: str,
+    family: str,
+    train: int | Literal["auto"] | None,
+    reference: Mapping[str, str] | str | None,
+    rule: str,
+    seed: int,
+    repeats: int = 20,
+) -> Regression:
+    """Fit one regression to the original and every set, and keep what can be looked at."""
+    from understudy.utility.regression.regression_utility import regression_utility
+
+    found = regression_utility(
+        data, sets, formula, family, train, seed, reference=reference, rule=rule, repeats=repeats
+    )
+    coefficients = [_coefficient(row) for row in found.coefficients.iter_rows(named=True)]
+    original, synthetic = _predictions(found.predictions)
+    values = found.distance
+    return Regression(
+        formula=formula,
+        family=family,
+        train=found.train,
+        coefficients=tuple(_telling(coefficients)),
+        mean_overlap=found.mean_overlap,
+        overlap_floor=found.overlap_floor.mean if found.overlap_floor else None,
+        predictions_original=original,
+        predictions_synthetic=synthetic,
+        distance=None
+        if values is None or not math.isfinite(values.mean)
+        else Spread(
+            mean=values.mean,
+            minimum=values.minimum,
+            maximum=values.maximum,
+            standard_error=values.standard_error,
+            values=(),
+        ),
+        distance_floor=found.noise_floor.mean if found.noise_floor else None,
+        overlap_in_common=found.overlap_in_common,
+        n_in_common=found.n_in_common,
+        n_coefficients=len(coefficients),
+        n_failed=sum(one.note is not None for one in coefficients),
+    )
+
+
+def _coefficient(row: dict[str, object]) -> Coefficient:
+    def number(name: str) -> float | None:
+        value = row[name]
+        return value if isinstance(value, float) and math.isfinite(value) else None
+
+    return Coefficient(
+        name=str(row["coefficient"]),
+        original=number("original"),
+        original_lower=number("original_lower"),
+        original_upper=number("original_upper"),
+        combined=number("combined"),
+        combined_lower=number("combined_lower"),
+        combined_upper=number("combined_upper"),
+        overlap=number("overlap"),
+        overlap_floor=number("overlap_floor"),
+        note=None if row["note"] is None else str(row["note"]),
+    )
+
+
+def _telling(coefficients: list[Coefficient]) -> list[Coefficient]:
+    """Keep those that overlap least, in their own order, where there are too many."""
+    if len(coefficients) <= MOST_COEFFICIENTS:
+        return coefficients
+    rank = sorted(
+        range(len(coefficients)),
+        key=lambda place: (_overlap(coefficients[place]), place),
+    )
+    return [coefficients[place] for place in sorted(rank[:MOST_COEFFICIENTS])]
+
+
+def _overlap(one: Coefficient) -> float:
+    return math.inf if one.overlap is None else one.overlap
+
+
+def _predictions(predictions: pl.DataFrame) -> tuple[Histogram | None, Histogram | None]:
+    """Histograms of predictions on common edges: of the original, and of all sets together."""
+    known = predictions.filter(pl.col("prediction").is_finite())
+    original = known.filter(pl.col("source") == "original")["prediction"].to_numpy()
+    synthetic = known.filter(pl.col("source") != "original")["prediction"].to_numpy()
+    if not original.size or not synthetic.size:
+        return None, None
+    both = np.concatenate([original, synthetic])
+    low, high = float(both.min()), float(both.max())
+    edges = np.linspace(low, high if high > low else low + 1.0, PREDICTION_BINS + 1)
+    rounded = tuple(float(f"{edge:.8g}") for edge in edges.tolist())
+    first, second = (
+        Histogram(edges=rounded, counts=tuple(np.histogram(values, edges)[0].tolist()))
+        for values in (original, synthetic)
+    )
+    return first, second
+
+
+def within_findings(
+    data: Microdata, sets: SyntheticSets, listed: NDArray[np.int64], seed: int
+) -> WithinPattern:
+    """Compare distributions of labels within patterns; `listed` are those that are reported."""
+    from understudy.utility.within_pattern import within_pattern_utility
+
+    found = within_pattern_utility(data, sets, seed=seed)
+    sizes = data.patterns.sizes
+    above = found.spreads_above[listed]
+    largest = np.argsort(-sizes[listed], kind="stable")[:LARGEST_PANELS]
+    farthest = np.argsort(-above, kind="stable")[:FARTHEST_PANELS]
+    panels = set(largest.tolist()) | set(farthest.tolist())
+    shares = _label_shares(data, sets, [int(listed[place]) for place in sorted(panels)])
+    weights = sizes / sizes.sum()
+    return WithinPattern(
+        distance=tuple(found.distance[listed].tolist()),
+        noise_floor=tuple(found.noise_floor[listed].tolist()),
+        spreads_above=tuple(value if math.isfinite(value) else None for value in above.tolist()),
+        shares=tuple(shares.get(pattern) for pattern in listed.tolist()),
+        mean_distance=float(weights @ found.distance),
+        mean_floor=float(weights @ found.noise_floor),
+        n_far=int((found.spreads_above > FAR).sum()),
+    )
+
+
+def _label_shares(
+    data: Microdata, sets: SyntheticSets, patterns: list[int]
+) -> dict[int, PatternShares]:
+    """Shares of labels in some patterns: in the original, and over the sets."""
+    of_record = data.patterns.of_combination[data.of_record]  # (record,)
+    order = np.argsort(of_record, kind="stable")
+    starts = np.searchsorted(of_record[order], np.arange(len(data.patterns) + 1))
+    places = [data.names.index(name) for name in data.synthesized]
+    true = combined_labels(data, data.combinations[:, places])[data.of_record]  # (record,)
+    found = {}
+    for pattern in patterns:
+        rows = order[starts[pattern] : starts[pattern + 1]]
+        made = combined_labels(data, sets.codes[:, rows, :])  # (set, record of the pattern)
+        found[pattern] = _shares(true[rows], made)
+    return found
+
+
+def _shares(true: NDArray[np.int64], made: NDArray[np.int64]) -> PatternShares:
+    labels = np.unique(np.concatenate([true, made.reshape(-1)]))
+    size = true.size
+
+    def share(values: NDArray[np.int64]) -> NDArray[np.float64]:
+        counts = np.bincount(np.searchsorted(labels, values), minlength=labels.size)
+        return np.asarray(counts / size)
+
+    original = share(true)  # (label,)
+    per_set = np.stack([share(row) for row in made])  # (set, label)
+    mean = per_set.mean(axis=0)
+    kept = np.sort(np.argsort(-np.maximum(original, mean), kind="stable")[:MOST_LABELS])
+
+    def numbers(values: NDArray[np.float64]) -> tuple[float, ...]:
+        return tuple(np.round(values[kept], DIGITS).tolist())
+
+    return PatternShares(
+        labels=tuple(labels[kept].tolist()),
+        original=numbers(original),
+        synthetic=numbers(mean),
+        lowest=numbers(per_set.min(axis=0)),
+        highest=numbers(per_set.max(axis=0)),
+        n_others=int(labels.size - kept.size),
+    )

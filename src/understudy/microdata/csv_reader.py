@@ -1,0 +1,439 @@
+"""Text tables: one pass from the bytes of a CSV file to coded combinations.
+
+A category is the text that stands in the file, so nothing is converted: ``01001`` keeps its zero
+and ``NA`` is a county. Only distinct levels are ever turned into Python text. The format is read
+strictly (a record with a field too few is an error with its line number, not a silent gap), and no
+message shows what stands in the file. `kernels.scan_records` does the work.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+
+from understudy.errors import FormatError, SettingError, quoted
+from understudy.microdata import scanning as kernels
+from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStore, LevelStore
+from understudy.microdata.source_file import SourceFile
+from understudy.microdata.variable import LONGEST_LEVEL
+
+__all__ = ["Header", "Progress", "check_encoding", "read_delimited", "read_header"]
+
+Progress = Callable[[int, int], None]
+
+BLOCK = 1 << 20
+SAMPLE = 1 << 20
+SAMPLE_ROWS = 200
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+MOST_EXPANSION = 300
+HARMLESS_SIZE = 1 << 28
+BYTE_ORDER_MARKS = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
+_DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\s*")
+_NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first record of a text table and how the table is written."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    encoding: str
+    n_bytes: int  # of the header record, in UTF-8
+    n_lines: int  # that the header record spans
+
+
+def check_encoding(encoding: str | None) -> str | None:
+    """Refuse an encoding that Python does not know or that is not one of text."""
+    if encoding is None:
+        return None
+    try:
+        codec = codecs.lookup(encoding)
+    except (LookupError, ValueError, TypeError):
+        codec = None
+    if codec is None or not getattr(codec, "_is_text_encoding", True):
+        raise SettingError(
+            expected="the name of a text encoding, such as utf-8, latin-1, cp1252 or utf-16",
+            came=f"{quoted(encoding)}",
+            do="leave the encoding out for UTF-8, or ask whoever exported the file",
+        )
+    return codec.name
+
+
+def check_delimiter(delimiter: str | None) -> str | None:
+    """Refuse a delimiter that cannot separate fields."""
+    fits = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if delimiter is not None and (not fits or delimiter.isalnum() or delimiter in '"\r\n\0'):
+        raise SettingError(
+            expected="a delimiter that is one ASCII character, neither a letter nor a digit",
+            came=quoted(delimiter),
+            do="give , ; | or a tab, or leave the delimiter out to have it found",
+        )
+    return delimiter
+
+
+def read_header(source: SourceFile, encoding: str | None, delimiter: str | None) -> Header:
+    """Find the names of the columns, and the delimiter where none is given.
+
+    Parameters
+    ----------
+    source : SourceFile
+        A file of kind ``"csv"``.
+    encoding : str, optional
+        UTF-8 when left out.
+    delimiter : str, optional
+        One ASCII character; found from the file when left out.
+
+    Returns
+    -------
+    Header
+    """
+    encoding = check_encoding(encoding) or "utf-8"
+    given = check_delimiter(delimiter)
+    sample, whole = _sample(source, encoding)
+    found = given or _find_delimiter(sample, whole)
+    names, header_text = _first_record(sample, found, whole, source)
+    if _looks_like_a_record(names, sample[len(header_text) :], found):
+        raise FormatError(
+            expected=f"a header with column names as the first line of {quoted(source.path.name)}",
+            came="a first line that looks like a record (it holds a date, nothing but numbers, or "
+            "mostly values that stand below it too)",
+            do="put a line with column names first; if these are the names, change them",
+        )
+    return Header(
+        names=names,
+        delimiter=found,
+        encoding=encoding,
+        n_bytes=len(header_text.encode("utf-8")),
+        n_lines=len(io.StringIO(header_text, newline="").readlines()),
+    )
+
+
+def read_delimited(
+    source: SourceFile, header: Header, columns: Sequence[str], progress: Progress | None = None
+) -> CodedTable:
+    """Read the named columns of a text table.
+
+    Parameters
+    ----------
+    source, header
+        From `open_source` and `read_header`.
+    columns : sequence of str
+        Which columns to code, each once.
+    progress : callable, optional
+        Called with bytes read and bytes in all.
+
+    Returns
+    -------
+    CodedTable
+        Its columns are those named, in the order of `columns`.
+    """
+    column_of_field = np.full(len(header.names), -1, dtype=np.int32)  # (field,)
+    for column, name in enumerate(columns):
+        column_of_field[header.names.index(name)] = column
+    levels = LevelStore(len(columns))
+    levels.counters[kernels.LINE] = header.n_lines + 1
+    combinations = CombinationStore(len(columns))
+    with _open_utf8(source, header.encoding, progress) as blocks:
+        _scan(blocks, header, column_of_field, levels, combinations, source)
+    source.check_unchanged()
+    return combinations.table(
+        [CodedColumn(name, texts) for name, texts in zip(columns, levels.texts(), strict=True)]
+    )
+
+
+def _scan(
+    blocks: Iterator[bytes],
+    header: Header,
+    column_of_field: np.ndarray[tuple[int], np.dtype[np.int32]],
+    levels: LevelStore,
+    combinations: CombinationStore,
+    source: SourceFile,
+) -> None:
+    """Feed blocks to the kernel, carrying over the record that a block cuts in two."""
+    counters = levels.counters
+    size = 2 * BLOCK
+    block = np.zeros(size, dtype=np.uint8)  # (byte,)
+    scratch = np.zeros(size, dtype=np.uint8)  # (byte,)
+    shortest = max(1, len(header.names))  # bytes of the shortest possible record
+    codes = np.zeros((size // shortest + 1, combinations.n_columns), dtype=np.int32)
+    filled, to_skip, last = 0, header.n_bytes, False
+    while not last:
+        piece = next(blocks, None)
+        last = piece is None
+        if piece is not None:
+            skipped = min(to_skip, len(piece))
+            to_skip -= skipped
+            fresh = np.frombuffer(piece, dtype=np.uint8)[skipped:]
+            if filled + fresh.size > size:
+                raise _scan_error(kernels.TOO_LONG, counters, header, source)
+            block[filled : filled + fresh.size] = fresh
+            filled += fresh.size
+        levels.reserve(filled + 1, filled)
+        counters[kernels.CONSUMED] = counters[kernels.FOUND_RECORDS] = 0
+        status = kernels.scan_records(
+            block, filled, last, ord(header.delimiter), column_of_field, LONGEST_LEVEL, scratch,
+            codes, levels.levels, counters,
+        )  # fmt: skip
+        if status != kernels.FINE:
+            raise _scan_error(status, counters, header, source)
+        combinations.add(codes, int(counters[kernels.FOUND_RECORDS]))
+        consumed = int(counters[kernels.CONSUMED])
+        block[: filled - consumed] = block[consumed:filled].copy()
+        filled -= consumed
+
+
+def _scan_error(
+    status: int,
+    counters: np.ndarray[tuple[int], np.dtype[np.int64]],
+    header: Header,
+    source: SourceFile,
+) -> FormatError:
+    line = int(counters[kernels.ERROR_LINE])
+    fields = int(counters[kernels.ERROR_FIELDS])
+    name = quoted(source.path.name)
+    if status == kernels.RAGGED:
+        came = "a blank line" if fields == 0 else f"{fields} field{'s' * (fields != 1)}"
+        return FormatError(
+            expected=f"{len(header.names)} fields in every record of {name}, as in its header",
+            came=f"{came} at line {line}",
+            do="mend that line; a field that holds the delimiter needs quotation marks around it",
+        )
+    if status == kernels.NUL_BYTE:
+        return FormatError(
+            expected=f"text in {name}",
+            came=f"a NUL byte in the record at line {line}",
+            do="export the file again; if it is UTF-16, say so with the option encoding (utf-16)",
+        )
+    if status == kernels.BAD_QUOTE:
+        return FormatError(
+            expected="a delimiter or a line end after a closing quotation mark",
+            came=f"something else in the record at line {line} of {name}",
+            do="double every quotation mark inside a quoted field",
+        )
+    if status == kernels.OPEN_QUOTE:
+        return FormatError(
+            expected=f"a closing quotation mark for every opening one in {name}",
+            came=f"one that is still open at the end of the file, in the record at line {line}",
+            do="close it, or check whether the file was cut off",
+        )
+    return FormatError(
+        expected=f"fields of at most {LONGEST_LEVEL:,} bytes and records of at most {BLOCK:,}",
+        came=f"a longer one in the record at line {line} of {name}",
+        do="leave columns of free text out (they are no categories), or shorten the field",
+    )
+
+
+def _find_delimiter(sample: str, whole: bool) -> str:
+    """Take the delimiter that cuts the most sample records into as many fields as the first."""
+    best, best_score = ",", (0.0, 1)
+    for delimiter in DELIMITERS:
+        rows = _rows(sample, delimiter)
+        rows = [row for row in (rows if whole else rows[:-1] or rows) if row]
+        width = len(rows[0]) if rows else 0
+        if width < 2:
+            continue
+        alike = sum(len(row) == width for row in rows) / len(rows)
+        if (alike, width) > best_score:
+            best, best_score = delimiter, (alike, width)
+    return best
+
+
+def _rows(text: str, delimiter: str) -> list[list[str]]:
+    """Read the first records of a text the slow way, as far as they can be read."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error), _long_fields():
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rows.extend(itertools.islice(reader, SAMPLE_ROWS))
+    return rows
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let Python's csv module take fields as long as the sample."""
+    before = csv.field_size_limit(2 * SAMPLE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _looks_like_a_record(names: Sequence[str], rest: str, delimiter: str) -> bool:
+    if any(map(_DATE.fullmatch, names)) or all(map(_NUMBER.fullmatch, names)):
+        return True
+    below = [row for row in _rows(rest, delimiter) if len(row) == len(names)]
+    again = [any(row[place] == name for row in below) for place, name in enumerate(names) if name]
+    return 2 * sum(again) > len(names)
+
+
+def _first_record(
+    sample: str, delimiter: str, whole: bool, source: SourceFile
+) -> tuple[tuple[str, ...], str]:
+    """Cut the header record off the sample: its names and its text, line end included."""
+    taken: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in io.StringIO(sample, newline=""):
+            taken.append(line)
+            yield line
+
+    names: list[str] | None = None
+    with suppress(csv.Error, StopIteration), _long_fields():
+        names = next(csv.reader(lines(), delimiter=delimiter, strict=True))
+    text = "".join(taken)
+    came = ""
+    if not names or not text.strip():
+        came = "an empty first line" if names == [] else "quotation marks that do not match"
+    elif text == sample and not whole:
+        came = f"a first line of more than {SAMPLE:,} bytes, or an open quotation mark in it"
+    elif text.lower().startswith("sep="):
+        came = "a line that tells a spreadsheet program the delimiter (sep=)"
+    if came or names is None:
+        raise FormatError(
+            expected=f"a header with column names as the first line of {quoted(source.path.name)}",
+            came=came,
+            do="check that the file is a table of text whose first line names the columns",
+        )
+    return tuple(names), text
+
+
+def _sample(source: SourceFile, encoding: str) -> tuple[str, bool]:
+    """Decode the start of the file; also say whether that is all of it."""
+    pieces, size = [], 0
+    with _open_utf8(source, encoding, None) as blocks:
+        for piece in blocks:
+            pieces.append(piece)
+            size += len(piece)
+            if size > SAMPLE:
+                break
+    text = b"".join(pieces)
+    if not text:
+        raise FormatError(
+            expected=f"a header with column names in {quoted(source.path.name)}",
+            came="nothing after the byte order mark",
+            do="export the file again with a header line",
+        )
+    whole = size <= SAMPLE
+    if not whole:
+        text = text[:SAMPLE]
+    sample = text.decode("utf-8", errors="ignore")
+    if "\x00" in sample:
+        raise FormatError(
+            expected=f"text in {quoted(source.path.name)}",
+            came=f"a NUL byte in line {sample[: sample.index(chr(0))].count(chr(10)) + 1}",
+            do="export the file again; if it is UTF-16, say so with the option encoding (utf-16)",
+        )
+    return sample, whole
+
+
+@contextmanager
+def _open_utf8(
+    source: SourceFile, encoding: str, progress: Progress | None
+) -> Iterator[Iterator[bytes]]:
+    """Open a text file as blocks of valid UTF-8 without a byte order mark."""
+    with source.path.open("rb") as raw:
+        stream: IO[bytes] = raw if not source.gzipped else gzip.GzipFile(fileobj=raw)  # type: ignore[assignment]
+        yield _utf8_blocks(raw, stream, source, encoding, progress)
+
+
+def _utf8_blocks(
+    raw: IO[bytes], stream: IO[bytes], source: SourceFile, encoding: str, progress: Progress | None
+) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    plain = encoding in {"utf-8", "utf-8-sig"}
+    done = 0
+    for block in _raw_blocks(raw, stream, source):
+        if done == 0 and encoding == "utf-8":
+            _check_mark(block, source)
+        pending = len(decoder.getstate()[0])
+        text = _decode(decoder, block, source, encoding, done - pending)
+        piece = block if plain else _as_utf8(text, source, encoding)
+        if done == 0:
+            mark = codecs.BOM_UTF8
+            piece = piece[len(mark) :] if piece.startswith(mark) else piece
+        done += len(block)
+        if progress is not None:
+            progress(raw.tell(), source.n_bytes)
+        # UTF-8 may be longer than what it came from; the scanner takes a block at a time.
+        for start in range(0, len(piece), BLOCK):
+            yield piece[start : start + BLOCK]
+    _decode(decoder, b"", source, encoding, done - len(decoder.getstate()[0]), final=True)
+
+
+def _check_mark(block: bytes, source: SourceFile) -> None:
+    for name, marks in BYTE_ORDER_MARKS.items():
+        if block.startswith(marks):
+            raise _undecodable(source, f"a byte order mark of {name.upper()}", name)
+
+
+def _as_utf8(text: str, source: SourceFile, encoding: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _undecodable(source, "characters that are none", "utf-8", encoding) from None
+
+
+def _raw_blocks(raw: IO[bytes], stream: IO[bytes], source: SourceFile) -> Iterator[bytes]:
+    done = 0
+    while True:
+        try:
+            block = stream.read(BLOCK)
+        except (OSError, EOFError, zlib.error):
+            raise FormatError(
+                expected=f"a file {quoted(source.path.name)} that can be read to its end",
+                came="a damaged or cut off file"
+                + (" (packed with gzip)" if source.gzipped else ""),
+                do="copy or export the file again",
+            ) from None
+        if not block:
+            return
+        done += len(block)
+        if done > HARMLESS_SIZE and done > MOST_EXPANSION * raw.tell():
+            raise FormatError(
+                expected=f"a packed table that unpacks to at most {MOST_EXPANSION} times its size",
+                came=f"that {quoted(source.path.name)} grows beyond that",
+                do="unpack the file yourself and look whether it is what you think it is",
+            )
+        yield block
+
+
+def _decode(
+    decoder: codecs.IncrementalDecoder,
+    block: bytes,
+    source: SourceFile,
+    encoding: str,
+    offset: int,
+    *,
+    final: bool = False,
+) -> str:
+    try:
+        return decoder.decode(block, final)
+    except UnicodeDecodeError as problem:
+        at = offset + problem.start
+    except UnicodeError:
+        raise _undecodable(source, "bytes that do not fit it", "utf-8", encoding) from None
+    raise _undecodable(source, f"a byte that does not fit at offset {at:,}", "latin-1", encoding)
+
+
+def _undecodable(
+    source: SourceFile, came: str, instead: str, encoding: str = "utf-8"
+) -> FormatError:
+    return FormatError(
+        expected=f"text in the encoding {encoding} in {quoted(source.path.name)}",
+        came=came,
+        do=f"name the encoding with the option encoding (--encoding), for instance {instead}",
+    )

@@ -1,0 +1,378 @@
+"""A first look at a file: what is in it, what stands in the way, and what to do about it.
+
+`understudy check` shows this. Where `read_microdata` stops at the first column that cannot be used,
+an inspection sets such columns aside, says why, and goes on with the others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted
+from understudy.microdata.bins import Bins, bins_from
+from understudy.microdata.codebook import Codebook, check_columns, codebook_from
+from understudy.microdata.coding import CodedColumn, CodedTable
+from understudy.microdata.csv_reader import Progress
+from understudy.microdata.levels import (
+    UnusedLevels,
+    check_codebook,
+    check_values,
+    missing_levels,
+    near_duplicates,
+)
+from understudy.microdata.plausibility import FEWEST_FOR_IDS, look_at_whole, table_bytes
+from understudy.microdata.reading import Missing, OpenTable, build_microdata, open_table
+from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
+from understudy.microdata.structural_zeros import check_impossible
+from understudy.microdata.table import Cells, Microdata
+
+__all__ = ["ColumnFinding", "Inspection", "inspect_source", "memory_estimates"]
+
+SMALL_PATTERN = 5
+MANY_LEVELS = 1000
+_WEIGHT_NAME = re.compile(
+    r"(^|_)(final|finl|person|house)?_?(weight|wgt|wt|wgts|wts)\d*(_|$)", re.I
+)
+
+
+@dataclass(frozen=True, repr=False)
+class ColumnFinding:
+    """What was found out about one column.
+
+    Attributes
+    ----------
+    name, part, stored : str
+        Its name, the part it plays, and how the source stores it.
+    n_levels, n_missing, n_near_duplicates : int
+        Levels; records without a value; levels that differ from another only in case, spaces or
+        composed characters.
+    problem : str
+        Why it cannot be used as it is, empty if it can.
+    remarks : tuple of str
+        What else is worth knowing.
+    """
+
+    name: str
+    part: str
+    stored: str
+    n_levels: int
+    n_missing: int
+    n_near_duplicates: int
+    problem: str
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Inspection:
+    """What is in a file.
+
+    Attributes
+    ----------
+    n_records : int
+        Records in the file.
+    columns : tuple of ColumnFinding
+        The columns that are synthesized or kept.
+    ignored : tuple of str
+        Columns that were left out as asked.
+    data : Microdata or None
+        The data over all columns that can be used, missing as a level unless such records are to
+        be dropped; None if no column can be used.
+    problems : tuple of str
+        Why `understudy.read_microdata` would refuse the data as they are asked for, and what to do;
+        empty if it would not.
+    advice : tuple of str
+        What else is worth doing, in plain words.
+    """
+
+    n_records: int
+    columns: tuple[ColumnFinding, ...]
+    ignored: tuple[str, ...]
+    data: Microdata | None
+    problems: tuple[str, ...]
+    advice: tuple[str, ...]
+
+
+def inspect_source(
+    source: Any,
+    synthesize: Sequence[str] | str = (),
+    keep: Sequence[str] | str | None = None,
+    bins: Mapping[str, Any] | None = None,
+    codebook: Codebook | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    missing: Missing = "error",
+    *,
+    ignore: Sequence[str] | str | None = None,
+    na: Sequence[str] = (),
+    unused_levels: UnusedLevels = "error",
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    catalog: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Inspection:
+    """Look at a file or a frame before anything is done with it.
+
+    Parameters
+    ----------
+    source, synthesize, keep, bins, codebook, missing, ignore, na, unused_levels, encoding, \
+    delimiter, catalog, progress
+        As for `understudy.read_microdata`; `synthesize` may be left out for a look at the columns.
+
+    Returns
+    -------
+    Inspection
+    """
+    groups, book = bins_from(bins), codebook_from(codebook)
+    table = open_table(source, encoding, delimiter, catalog, progress)
+    check_names(table.names)
+    check_columns(book, table.names)
+    roles = assign_roles(table.names, synthesize, keep, ignore, may_be_none=True)
+    coded, refused = _read_what_can_be(table, roles)
+    if not coded.columns:
+        raise InputError(
+            expected="a column of categories",
+            came="; ".join(f"{quoted(name)}: {why}" for name, why in refused.items())
+            or "no column",
+            do="mend at least the column that is to be synthesized",
+        )
+    if coded.of_record.size == 0:
+        raise InputError(
+            expected="at least one record", came="none", do="check how the data were exported"
+        )
+    findings = [
+        _finding(column, counts, roles, groups.get(column.name), book, na, coded.of_record.size)
+        for column, counts in zip(coded.columns, coded.level_counts(), strict=True)
+    ]
+    findings += [_refused(name, reason, roles) for name, reason in refused.items()]
+    findings.sort(key=lambda finding: table.names.index(finding.name))
+    data, refusals, noted = _data(coded, findings, roles, table, groups, book, na, missing)
+    problems = [
+        *(f"{quoted(one.name)}: {one.problem}" for one in findings if one.problem),
+        *_missing_problem(findings, missing),
+        *_unused_problem(coded, book, unused_levels),
+        *refusals,
+    ]
+    advice = _advice(findings, data, noted, codebook is not None)
+    return Inspection(
+        coded.of_record.size, tuple(findings), roles.ignored, data, tuple(problems), tuple(advice)
+    )
+
+
+def memory_estimates(data: Microdata, chains: int = 4, kept_draws: int = 1000) -> dict[str, int]:
+    """Estimate the bytes that each synthesizer needs at its default settings.
+
+    Parameters
+    ----------
+    data : Microdata
+        The data.
+    chains, kept_draws : int
+        Chains, and draws of label probabilities kept of each, as 4-byte numbers.
+
+    Returns
+    -------
+    dict of str to int
+        DPMPM: weights of 40 classes per combination, level probabilities per class and the class
+        of every record; DP-areal: count, rate and cluster of every cell (pattern, label) and the
+        weights of 50 clusters per distinct cell; both: the kept draws. And 20 synthetic sets.
+    """
+    cells = table_bytes(data) // 8
+    draws = chains * kept_draws * cells * 4
+    levels = sum(variable.n_levels for variable in data.variables)
+    dpmpm = chains * (8 * 40 * (data.n_combinations + levels) + 4 * data.n_records)
+    areal = chains * (8 * 3 * cells + 8 * 50 * min(cells, data.n_combinations + len(data.patterns)))
+    width = sum(
+        np.min_scalar_type(data.variable(name).n_levels).itemsize for name in data.synthesized
+    )
+    return {
+        "DPMPM": dpmpm + draws,
+        "DP-areal": areal + draws,
+        "20 synthetic sets": 20 * data.n_records * width,
+    }
+
+
+def _read_what_can_be(table: OpenTable, roles: Roles) -> tuple[CodedTable, dict[str, str]]:
+    """Read the used columns, setting aside those that hold no categories at all."""
+    refused: dict[str, str] = {}
+    while True:
+        try:
+            return table.read([name for name in roles.used if name not in refused]), refused
+        except ColumnError as problem:
+            if problem.column is None:
+                raise
+            refused[problem.column] = problem.advice
+
+
+def _part(name: str, roles: Roles) -> str:
+    return "synthesized" if name in roles.synthesized else "kept"
+
+
+def _refused(name: str, reason: str, roles: Roles) -> ColumnFinding:
+    return ColumnFinding(name, _part(name, roles), "other", 0, 0, 0, reason, ())
+
+
+def _finding(
+    column: CodedColumn,
+    counts: NDArray[np.int64],
+    roles: Roles,
+    bins: Bins | None,
+    book: Codebook,
+    na: Sequence[str],
+    n_records: int,
+) -> ColumnFinding:
+    gone = missing_levels(column, book.of(column.name), na)
+    n_missing = int(counts[gone].sum())
+    observed = [
+        level
+        for level, absent, number in zip(column.levels, gone, counts, strict=True)
+        if level is not None and number and not absent
+    ]
+    part = _part(column.name, roles)
+    problem = "" if bins else _problem(column, observed, counts, book, part, n_records)
+    remarks = _remarks(column, observed, part, problem, binned=bins is not None)
+    return ColumnFinding(
+        column.name,
+        part,
+        column.kind,
+        bins.n_groups if bins else len(observed),
+        n_missing,
+        0 if bins else near_duplicates(observed),
+        problem,
+        tuple(remarks),
+    )
+
+
+def _problem(
+    column: CodedColumn,
+    observed: Sequence[str],
+    counts: NDArray[np.int64],
+    book: Codebook,
+    part: str,
+    n_records: int,
+) -> str:
+    try:
+        check_values(column, observed, counts, book.of(column.name))
+    except (ColumnError, LevelError) as problem:
+        return problem.advice
+    if part == "kept" and len(observed) == n_records >= FEWEST_FOR_IDS:
+        return "every record has its own value, as in an identifier: ignore it, or bin its numbers"
+    try:
+        check_codebook(column.name, observed, book.of(column.name))
+    except LevelError as problem:
+        return problem.advice
+    return ""
+
+
+def _remarks(
+    column: CodedColumn, observed: Sequence[str], part: str, problem: str, *, binned: bool
+) -> list[str]:
+    remarks = []
+    if _WEIGHT_NAME.search(column.name):
+        remarks.append("looks like survey weights, which the models do not use: ignore it")
+    if column.kind == "text" and "" in observed:
+        remarks.append('empty text is a level here: if it means missing, say so (na, --na "")')
+    numbers = column.kind == "integer" or all(level.isdecimal() for level in observed)
+    if part == "kept" and numbers and len(observed) > 20 and not binned and not problem:
+        remarks.append("many whole numbers: if it is a quantity, such as an age, bin it")
+    elif part == "kept" and len(observed) > MANY_LEVELS and not binned and not problem:
+        remarks.append("very many levels for a kept variable: group them, or ignore it")
+    if column.labels:
+        remarks.append(f"{len(column.labels)} value labels come with the file")
+    return remarks
+
+
+def _missing_problem(findings: Sequence[ColumnFinding], missing: Missing) -> list[str]:
+    absent = [one for one in findings if one.n_missing]
+    if not absent or missing != "error":
+        return []
+    shares = ", ".join(f"{quoted(one.name)} ({one.n_missing:,})" for one in absent)
+    return [f'missing values in {shares}: choose missing = "level" or "drop"']
+
+
+def _unused_problem(coded: CodedTable, book: Codebook, unused: UnusedLevels) -> list[str]:
+    problems = []
+    for column, counts in zip(coded.columns, coded.level_counts(), strict=True):
+        if column.declared is None or book.of(column.name).levels is not None or unused != "error":
+            continue
+        seen = {level for level, n in zip(column.levels, counts.tolist(), strict=True) if n}
+        idle = sum(level not in seen for level in column.declared)
+        if idle:
+            problems.append(
+                f"{quoted(column.name)}: {idle:,} declared levels that no record has: choose "
+                'unused_levels = "keep" or "drop", or declare the levels in a codebook'
+            )
+    return problems
+
+
+def _data(
+    coded: CodedTable,
+    findings: Sequence[ColumnFinding],
+    roles: Roles,
+    table: OpenTable,
+    bins: Mapping[str, Bins],
+    book: Codebook,
+    na: Sequence[str],
+    missing: Missing,
+) -> tuple[Microdata | None, list[str], list[str]]:
+    """Put the usable columns together; also what reading them would refuse or warn of."""
+    usable = [finding.name for finding in findings if not finding.problem]
+    if not usable:
+        return None, [], []
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", DataWarning)
+        warn_of_similar_names(table.names)
+        refusals = []
+        try:
+            data = build_microdata(
+                coded.select(usable),
+                roles,
+                table,
+                bins=bins,
+                codebook=book,
+                na=na,
+                unused="keep",
+                missing="drop" if missing == "drop" else "level",
+            )
+        except InputError as problem:
+            return None, [problem.advice], []
+        if data.synthesized and set(roles.synthesized) <= set(usable):
+            try:
+                check_impossible(data)
+                look_at_whole(data)
+            except InputError as problem:
+                refusals.append(problem.advice)
+    noted = [str(one.message) for one in said if issubclass(one.category, DataWarning)]
+    return data, refusals, noted
+
+
+def _advice(
+    findings: Sequence[ColumnFinding], data: Microdata | None, noted: Sequence[str], has_book: bool
+) -> list[str]:
+    advice = []
+    for finding in findings:
+        advice += [f"{quoted(finding.name)}: {remark}." for remark in finding.remarks]
+    advice += [f"{text[0].upper()}{text[1:]}." for text in noted]
+    if data is not None and data.synthesized:
+        advice += _pattern_advice(data.patterns)
+    if not has_book:
+        advice.append(
+            "No codebook was given: the levels are those found in the data, and a list of levels "
+            "taken from the data must be reviewed before a release. understudy init writes a draft."
+        )
+    return advice
+
+
+def _pattern_advice(patterns: Cells) -> list[str]:
+    small = patterns.sizes < SMALL_PATTERN
+    if not small.any():
+        return []
+    return [
+        f"{int(small.sum()):,} of {len(patterns):,} patterns have fewer than {SMALL_PATTERN} "
+        f"records ({int(patterns.sizes[small].sum()):,} records in all): consider coarser groups "
+        "of the kept variables."
+    ]

@@ -1,0 +1,217 @@
+"""How every drawing is made: the same size, the same few marks, colours that the page decides.
+
+A drawing is matplotlib's SVG with real text, cut down to what a page needs: colours become CSS
+variables, so that light, dark and print each have theirs; ids carry the drawing's own name; a title
+and a description are put in for readers who cannot see it. No dates, no random ids: the same
+findings give the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+from understudy.findings.schema import Findings, SynthesizerFindings
+from understudy.summaries import short, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "ALONE",
+    "LIGHT",
+    "WIDTH",
+    "SeriesStyle",
+    "drawing",
+    "name_series",
+    "quiet",
+    "series_styles",
+    "svg_of",
+]
+
+# Stand-ins for the page's colours, and what they are on white paper.
+LIGHT = {
+    "ink": "#1c1c1c",
+    "soft": "#595959",
+    "rule": "#d5d3cd",
+    "paper": "#fefefe",
+    "original": "#6a6a6a",
+    "dpmpm": "#b04a00",
+    "areal": "#005fa3",
+    "max": "#14703f",
+    "min": "#7a3a9a",
+}
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
+WIDTH, HEIGHT = 3.6, 2.35  # inches, of a drawing among others
+ALONE = 4.7  # inches, of a drawing that stands alone
+SIZE = 8  # points of text
+LETTER, WIDE = 4.5, 6.3  # points that a letter takes, and a capital
+SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "understudy",
+    "text.parse_math": False,
+    "text.usetex": False,
+    "axes.formatter.use_mathtext": False,
+    "axes.unicode_minus": True,
+    "font.family": "DejaVu Sans",
+    "font.size": SIZE,
+    "axes.titlesize": SIZE,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 15,
+    "axes.labelsize": SIZE,
+    "axes.labelcolor": LIGHT["soft"],
+    "axes.edgecolor": LIGHT["soft"],
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "text.color": LIGHT["ink"],
+    "xtick.color": LIGHT["soft"],
+    "ytick.color": LIGHT["soft"],
+    "xtick.labelsize": SIZE - 0.5,
+    "ytick.labelsize": SIZE - 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.3,
+    "path.simplify": True,
+}
+
+
+@dataclass(frozen=True)
+class SeriesStyle:
+    """How one synthesizer is drawn: its colour by kind, its dashes by place among its kind."""
+
+    name: str
+    title: str
+    variable: str  # of the page's style
+    colour: str
+    dashes: Any
+    marker: str
+
+
+def series_styles(findings: Findings) -> list[SeriesStyle]:
+    """Give every synthesizer its colour and dashes, in the order of the findings."""
+    kinds: dict[str, int] = {}
+    found = []
+    for one in findings.synthesizers:
+        place = kinds.get(one.kind, 0)
+        kinds[one.kind] = place + 1
+        found.append(_look(one, place))
+    return found
+
+
+def _look(one: SynthesizerFindings, place: int) -> SeriesStyle:
+    variable = one.kind if one.kind in ("dpmpm", "areal") else "ink"
+    first = {"dpmpm": 0, "areal": 1}.get(one.kind, 2)
+    return SeriesStyle(
+        name=one.name,
+        title=short(one.title),
+        variable=variable,
+        colour=LIGHT[variable],
+        dashes=DASHES[(first + 2 * place) % len(DASHES)],
+        marker="osD^vP"[(first + 2 * place) % 6],
+    )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Apply the settings and none of the user's own; letters that the font lacks are no warning."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        warnings.filterwarnings("ignore", message="Glyph")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+        yield
+
+
+@contextmanager
+def drawing(
+    width: float = WIDTH, height: float = HEIGHT, rows: int = 1, columns: int = 1, **options: Any
+) -> Iterator[tuple[Figure, Sequence[Axes]]]:
+    """Open a figure with one or more axes, in the quiet style."""
+    from matplotlib.figure import Figure as New
+
+    with quiet():
+        figure = New(figsize=(width, height), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, **options)
+        yield figure, list(axes.reshape(-1))
+
+
+def name_series(axes: Axes, names: Sequence[tuple[str, str]], above: float = 1.0) -> None:
+    """Name what is drawn in one line above the axes, every name in its own colour."""
+    at = 0.0
+    for words, colour in names:
+        axes.annotate(words, (0, above), xycoords="axes fraction", xytext=(at, 2),
+                      textcoords="offset points", color=colour, va="bottom")  # fmt: skip
+        at += sum(WIDE if one.isupper() else LETTER for one in words) + 2 * LETTER
+
+
+def svg_of(figure: Figure, name: str, title: str, description: str) -> str:
+    """Write a figure as an SVG element for the page.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The drawing, made inside `drawing`.
+    name : str
+        Word of letters, digits and dashes that no other drawing of the page has.
+    title, description : str
+        For readers who cannot see it.
+    """
+    target = io.StringIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(target, format="svg", metadata=nothing)
+    text = target.getvalue()
+    text = text[text.index("<svg") :].strip()
+    for part in (
+        r"<metadata>.*?</metadata>",
+        r"<!--.*?-->",
+        r"<defs>\s*<style.*?</style>\s*</defs>",
+    ):
+        text = re.sub(part, "", text, flags=re.DOTALL)
+    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text))
+    text = re.sub(r"<[^>]*>", lambda tag: _cleaned(tag.group(0), name, used), text)
+    text = re.sub(r">\s*\n\s*<", "><", text)
+    return _opening(text, name, title, description) + text[text.index(">") + 1 :]
+
+
+def _opening(text: str, name: str, title: str, description: str) -> str:
+    box = text[text.index('viewBox="') + len('viewBox="') :].split('"', 1)[0]
+    width, height = (float(side) for side in box.split()[2:])
+    return (
+        f'<svg width="{width:.0f}pt" height="{height:.0f}pt" viewBox="{box}" '
+        f'role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{escape(shown(title))}</title>'
+        f'<desc id="{name}-desc">{escape(shown(description))}</desc>'
+    )
+
+
+def _cleaned(tag: str, name: str, used: set[str]) -> str:
+    """Clean one tag; texts between tags are never touched."""
+
+    def own(found: re.Match[str]) -> str:
+        return f' id="{name}-{found.group(1)}"' if found.group(1) in used else ""
+
+    tag = re.sub(r' id="([^"]*)"', own, tag)
+    tag = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", tag)
+    tag = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{name}-\1"', tag)
+    tag = re.sub(r"-?\d+\.\d{3,}", lambda one: f"{float(one.group(0)):.2f}", tag)
+    tag = re.sub(r' transform="rotate\(-?0 [^"]*"', "", tag)
+    for variable, colour in LIGHT.items():
+        tag = tag.replace(colour, f"var(--{variable})")
+    tag = re.sub(r"font-family: [^;\"]*", "font-family: var(--sans)", tag)
+    return re.sub(r"\s*\n\s*", " ", tag)

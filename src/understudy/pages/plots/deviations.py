@@ -1,0 +1,165 @@
+"""Drawings of table deviations: signed deviations of cells, and sums against the noise floor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.findings.schema import Findings, Histogram
+from understudy.pages.plots.canvas import ALONE, LIGHT, SeriesStyle, drawing, name_series, svg_of
+from understudy.summaries import figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["density", "deviation_svg", "draw_deviations", "moments", "signed_svg"]
+
+HUNDRED = 100.0
+REACH = 0.995  # share of the cells that the axis has to show
+MOST_BINS = 41
+
+
+def deviation_svg(findings: Findings, looks: list[SeriesStyle], name: str) -> str:
+    """Draw the sums of deviations by order, each with the noise floor across it."""
+    with drawing(width=ALONE, height=0.85 + 0.28 * _n_bars(findings)) as (canvas, (axes,)):
+        said = draw_deviations(axes, findings, looks)
+        return svg_of(canvas, name, "Table deviations against the noise floor", said)
+
+
+def _n_bars(findings: Findings) -> int:
+    return sum(len(one.utility.tables.orders) for one in findings.synthesizers)
+
+
+def draw_deviations(
+    axes: Axes, findings: Findings, looks: list[SeriesStyle], digits: int = 3
+) -> str:
+    """Draw bars into axes, to so many digits; return what they show, in words."""
+    orders = sorted({order for one in findings.synthesizers for order in one.utility.tables.orders})
+    place, ticks, said, most = 0.0, [], [], 0.0
+    for order in orders:
+        first = place
+        for one, look in zip(findings.synthesizers, looks, strict=True):
+            tables = one.utility.tables
+            if order not in tables.orders:
+                continue
+            at = tables.orders.index(order)
+            mean = (tables.deviation[at].mean or 0.0) / HUNDRED
+            floor = tables.noise_floor[at] / HUNDRED
+            axes.barh(place, mean, height=0.72, color=look.colour, linewidth=0)
+            axes.plot(
+                [floor, floor], [place - 0.46, place + 0.46], color=LIGHT["max"], linewidth=2.2
+            )
+            label = f"{look.title} {figure(mean, digits=digits)}"
+            axes.annotate(label, (max(mean, floor), place), xytext=(5, 0),
+                          textcoords="offset points", va="center")  # fmt: skip
+            said.append(
+                f"{look.title}, {order}-way: {figure(mean, digits=digits)} against "
+                f"a floor of {figure(floor, digits=digits)}"
+            )
+            most = max(most, mean, floor)
+            place += 1
+        ticks.append(((first + place - 1) / 2, f"{order}-way"))
+        place += 0.5
+    axes.set_yticks([at for at, _ in ticks], [words for _, words in ticks])
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.invert_yaxis()
+    axes.set_xlim(0, most * 1.45 or 1.0)
+    axes.set_xlabel("sum of absolute deviations, hundreds")
+    axes.set_title("Deviation of tables")
+    name_series(axes, [("noise floor: a perfect synthesizer", LIGHT["max"])])
+    return "; ".join(said) + "."
+
+
+def signed_svg(findings: Findings, looks: list[SeriesStyle], order: int, name: str) -> str:
+    """Draw the densities of signed deviations of one order: every synthesizer and perfect sets."""
+    series = []
+    for one, look in zip(findings.synthesizers, looks, strict=True):
+        tables = one.utility.tables
+        if order in tables.orders:
+            at = tables.orders.index(order)
+            series.append((look, tables.signed[at]))
+            floor = tables.signed_floor[at]
+    reach = max(_reach(histogram) for _, histogram in [*series, (None, floor)])
+    said = []
+    with drawing() as (canvas, (axes,)):
+        centres, shares, _ = density(floor, reach)
+        axes.fill_between(centres, shares, color=LIGHT["max"], alpha=0.22, linewidth=0)
+        axes.plot(centres, shares, color=LIGHT["max"], linewidth=0.9)
+        names = [("perfect", LIGHT["max"])]
+        for look, histogram in series:
+            centres, shares, spread = density(histogram, reach)
+            axes.plot(centres, shares, color=look.colour, linestyle=look.dashes)
+            names.append((look.title, look.colour))
+            said.append(f"{look.title}: standard deviation {figure(spread)}")
+        _, _, spread = density(floor, reach)
+        said.append(f"perfect sets: {figure(spread)}")
+        axes.axvline(0, color=LIGHT["soft"], linewidth=0.6)
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(-reach, reach)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        axes.set_title(f"{order}-way tables")
+        axes.set_xlabel("synthetic minus original count of a cell")
+        name_series(axes, names)
+        return svg_of(
+            canvas,
+            name,
+            f"Signed deviations of {order}-way tables",
+            "Densities around zero; " + "; ".join(said) + ".",
+        )
+
+
+def _reach(histogram: Histogram) -> float:
+    """Half of the axis that shows nearly all cells."""
+    edges = np.asarray(histogram.edges)
+    counts = np.asarray(histogram.counts, dtype=float)
+    if not counts.size or not counts.sum():
+        return 1.5
+    centres = np.abs((edges[:-1] + edges[1:]) / 2)
+    order = np.argsort(centres)
+    inside = np.cumsum(counts[order]) / counts.sum()
+    return float(max(1.5, centres[order][np.searchsorted(inside, REACH)] + 0.5))
+
+
+def density(
+    histogram: Histogram, reach: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Turn counts of whole numbers into a density with few enough points to look at.
+
+    Returns
+    -------
+    centres, shares : float64 (bin,)
+        Middles of bins and density there.
+    spread : float
+        Standard deviation of all values.
+    """
+    edges = np.asarray(histogram.edges, dtype=float)
+    counts = np.asarray(histogram.counts, dtype=float)
+    if not counts.size or not counts.sum():
+        return np.zeros(1), np.zeros(1), 0.0
+    middle = (edges[:-1] + edges[1:]) / 2
+    total = counts.sum()
+    _, spread, _ = moments(histogram)
+    own = float(edges[1] - edges[0])
+    width = own * max(1, round(2 * reach / own / MOST_BINS))
+    half = int(np.ceil(reach / width)) + 1
+    bins = (np.arange(-half, half + 2) - 0.5) * width
+    shares, _ = np.histogram(middle, bins, weights=counts)
+    return (bins[:-1] + bins[1:]) / 2, shares / total / width, spread
+
+
+def moments(histogram: Histogram) -> tuple[float, float, float]:
+    """Mean and standard deviation of the values, and the share of those that are zero."""
+    edges = np.asarray(histogram.edges, dtype=float)
+    counts = np.asarray(histogram.counts, dtype=float)
+    total = counts.sum()
+    if not counts.size or not total:
+        return 0.0, 0.0, 1.0
+    middle = (edges[:-1] + edges[1:]) / 2
+    mean = float(counts @ middle / total)
+    spread = float(np.sqrt(counts @ (middle - mean) ** 2 / total))
+    zero = (edges[:-1] < 0) & (edges[1:] > 0)
+    return mean, spread, float(counts[zero].sum() / total)

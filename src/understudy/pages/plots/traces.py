@@ -1,0 +1,124 @@
+"""Drawings of chains: traces, ranks of draws, and R-hat of all label probabilities."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from understudy.findings.schema import Convergence, Trace
+from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, svg_of
+from understudy.summaries import figure, rhat_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["rhat_svg", "trace_svg"]
+
+SHADES = (1.0, 0.72, 0.5, 0.34)
+BAND = 2.0  # standard deviations of a bin's count around its expectation
+
+
+def trace_svg(trace: Trace, look: SeriesStyle, name: str) -> str:
+    """Draw one quantity along all chains, and the ranks of its draws below."""
+    words = trace.quantity.replace("_", " ")
+    with drawing(height=2.75, rows=2, gridspec_kw={"height_ratios": [1.5, 1]}) as (canvas, axes):
+        above, below = axes
+        for chain, values in enumerate(trace.values):
+            above.plot(
+                trace.draws,
+                values,
+                color=look.colour,
+                alpha=SHADES[chain % len(SHADES)],
+                linewidth=0.6,
+            )
+        above.set_title(words, pad=6)
+        above.set_xlabel("kept draw", labelpad=1)
+        above.margins(x=0.01)
+        _ranks(below, trace, look)
+        return svg_of(
+            canvas,
+            name,
+            f"Trace and ranks of {words}",
+            f"{len(trace.values)} chains of {words}, from {figure(_least(trace))} to "
+            f"{figure(_most(trace))}. Rank counts by chain lie between {_fewest(trace):,.0f} and "
+            f"{_largest(trace):,.0f}; {_expected(trace):,.0f} are expected.",
+        )
+
+
+def _ranks(axes: Axes, trace: Trace, look: SeriesStyle) -> None:
+    bins = len(trace.ranks[0])
+    expected = _expected(trace)
+    spread = BAND * math.sqrt(expected * (1 - 1 / bins))
+    axes.axhspan(expected - spread, expected + spread, color=LIGHT["rule"], alpha=0.6, linewidth=0)
+    axes.axhline(expected, color=LIGHT["soft"], linewidth=0.8, linestyle="--")
+    edges = [place / bins for place in range(bins + 1)]
+    for chain, counts in enumerate(trace.ranks):
+        axes.stairs(
+            counts,
+            edges,
+            color=look.colour,
+            alpha=SHADES[chain % len(SHADES)],
+            linewidth=0.9,
+            baseline=None,
+        )
+    axes.set_ylim(0, max(1.5 * expected, 1.08 * _largest(trace)))
+    axes.set_xlim(0, 1)
+    axes.set_xticks([0, 0.5, 1], ["lowest", "rank of the draw among all chains", "highest"])
+    axes.get_xticklabels()[0].set_horizontalalignment("left")
+    axes.get_xticklabels()[2].set_horizontalalignment("right")
+    axes.set_ylabel("draws")
+
+
+def _expected(trace: Trace) -> float:
+    return sum(trace.ranks[0]) / len(trace.ranks[0])
+
+
+def _least(trace: Trace) -> float:
+    return min(min(values) for values in trace.values)
+
+
+def _most(trace: Trace) -> float:
+    return max(max(values) for values in trace.values)
+
+
+def _fewest(trace: Trace) -> float:
+    return min(min(counts) for counts in trace.ranks)
+
+
+def _largest(trace: Trace) -> float:
+    return max(max(counts) for counts in trace.ranks)
+
+
+def rhat_svg(found: Convergence, look: SeriesStyle, name: str) -> str | None:
+    """Draw the R-hats of all label probabilities that were judged."""
+    rhats = found.cell_rhats
+    if rhats is None:
+        return None
+    below = sum(
+        count
+        for edge, count in zip(rhats.edges[1:], rhats.counts, strict=True)
+        if edge <= found.rhat_target + 1e-9
+    )
+    with drawing(height=2.75) as (canvas, (axes,)):
+        axes.stairs(rhats.counts, rhats.edges, fill=True, color=look.colour, alpha=0.8)
+        axes.axvline(found.rhat_target, color=LIGHT["ink"], linewidth=0.8, linestyle="--")
+        axes.text(
+            found.rhat_target,
+            0.98,
+            f" target {figure(found.rhat_target)}",
+            transform=axes.get_xaxis_transform(),
+            va="top",
+        )
+        axes.set_xlim(0.995, max(rhats.edges[-1], found.rhat_target + 0.01))
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"R-hat of {found.n_cells:,} label probabilities", pad=6)
+        axes.set_xlabel("R-hat")
+        axes.set_ylabel("label probabilities")
+        return svg_of(
+            canvas,
+            name,
+            "R-hat of the label probabilities",
+            f"{below:,.0f} of {sum(rhats.counts):,.0f} label probabilities lie below the target of "
+            f"{figure(found.rhat_target)}; the worst of everything judged is "
+            f"{rhat_figure(found.worst_rhat)}.",
+        )

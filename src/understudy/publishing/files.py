@@ -1,0 +1,238 @@
+"""The m data files: one allowed column after the other, rows in an order that nobody can repeat.
+
+A set comes in as the bytes that were hashed and goes out as codes of published levels, so that a
+file can hold nothing but published levels in published columns. Statistical programs' files carry
+the time at which they were written; it is overwritten with the same moment for all.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import (
+    DataWarning,
+    FileError,
+    OutputError,
+    ReleaseRefused,
+    SettingError,
+    nearest,
+    quoted,
+    quoted_list,
+)
+from understudy.microdata.variable import MISSING, Variable
+from understudy.microdata.writing import WRITERS
+from understudy.publishing.evidence import CodebookRecord
+from understudy.randomness import unrepeatable_order
+
+__all__ = ["Format", "bare_png", "check_format", "data_file", "set_codes", "write_set"]
+
+Format = Literal["csv", "parquet", "stata", "spss"]
+ENDINGS: dict[str, str] = {"csv": ".csv", "parquet": ".parquet", "stata": ".dta", "spss": ".sav"}
+Codes = dict[str, NDArray[np.int32]]  # by variable: (record,)
+
+
+def check_format(given: object) -> Format:
+    """Check the format of the data files."""
+    if given not in get_args(Format):
+        raise SettingError(
+            expected=f"a format among {', '.join(ENDINGS)}",
+            came=f"{quoted(given)}{nearest(str(given), ENDINGS)}",
+            do="choose one of them; csv is what everybody can read",
+        )
+    return given  # type: ignore[return-value]
+
+
+def data_file(number: int, m: int, form: Format) -> str:
+    """Name the file of a set, the first being number 1."""
+    return f"synthetic-{number:0{max(2, len(str(m)))}d}{ENDINGS[form]}"
+
+
+def set_codes(content: bytes, number: int, record: CodebookRecord, n_records: int | None) -> Codes:
+    """Turn the bytes of a set into codes of the codebook's levels, or refuse what is not in it.
+
+    Parameters
+    ----------
+    content : bytes
+        A Parquet file.
+    number : int
+        Of the set, for messages.
+    record : CodebookRecord
+        Which columns and levels there may be, and which combinations cannot be.
+    n_records : int or None
+        How many rows there must be; None where rows are not records.
+
+    Returns
+    -------
+    dict
+        By variable, codes (record,); the last level's code where a value is missing.
+    """
+    try:
+        frame = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, OSError):
+        raise _unlike(number, "a file that cannot be read as a table") from None
+    names = [one.name for one in record.variables]
+    if sorted(frame.columns) != sorted(names):
+        extra = quoted_list(sorted(set(frame.columns) ^ set(names)))
+        raise _unlike(number, f"other columns than the codebook's ({extra})")
+    if frame.height == 0 or n_records not in {None, frame.height}:
+        raise _unlike(number, f"{frame.height:,} rows")
+    codes = {one.name: _codes(frame[one.name], one.levels, number) for one in record.variables}
+    _check_possible(codes, record, number)
+    return codes
+
+
+def _codes(column: pl.Series, levels: Sequence[str], number: int) -> NDArray[np.int32]:
+    has_missing = bool(levels) and levels[-1] == MISSING
+    present = list(levels[:-1] if has_missing else levels)
+    if column.dtype != pl.Enum(present):
+        raise _unlike(number, f"levels of {quoted(column.name)} that are not the codebook's")
+    places = column.to_physical()
+    if has_missing:
+        places = places.cast(pl.UInt32).fill_null(len(present))
+    if places.null_count():
+        raise _unlike(number, f"missing values of {quoted(column.name)}")
+    return places.to_numpy().astype(np.int32)
+
+
+def _unlike(number: int, came: str) -> FileError:
+    return FileError(
+        expected=f"synthetic set {number} with the codebook's columns and levels, a row per record",
+        came=came,
+        do="run the study again, then release it",
+    )
+
+
+def _check_possible(codes: Codes, record: CodebookRecord, number: int) -> None:
+    """Refuse a set in which a record has a combination that cannot be."""
+    places = {
+        one.name: {level: place for place, level in enumerate(one.levels)}
+        for one in record.variables
+    }
+    for rule in record.impossible:
+        if not set(rule) <= set(codes):
+            continue
+        hit = np.logical_and.reduce(
+            [
+                np.isin(codes[name], [places[name].get(level, -1) for level in levels])
+                for name, levels in rule.items()
+            ]
+        )
+        if hit.any():
+            raise ReleaseRefused(
+                expected="synthetic records without combinations that the codebook calls "
+                "impossible",
+                came=f"{int(hit.sum()):,} in set {number} (a rule on {quoted_list(rule)})",
+                do="use a synthesizer that keeps to the rules, or correct them, and run again",
+            )
+
+
+def write_set(codes: Codes, variables: Sequence[Variable], path: Path) -> None:
+    """Write one set to a file, its rows in a fresh random order.
+
+    Parameters
+    ----------
+    codes : dict
+        From `set_codes`.
+    variables : sequence of Variable
+        As they are published, in the order of the columns.
+    path : pathlib.Path
+        The file; its ending decides on the format.
+    """
+    rows = unrepeatable_order(len(next(iter(codes.values()))))
+    is_text = path.suffix == ".csv"
+    columns: Mapping[str, tuple[Variable, NDArray[Any]]] = {
+        one.name: (replace(one, labels={}) if is_text else one, codes[one.name][rows])
+        for one in variables
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the codebook with all labels lies beside it
+        WRITERS[path.suffix](columns, path, None, ",")
+    if path.suffix in {".dta", ".sav"}:
+        _forget_time(path)
+
+
+def _forget_time(path: Path) -> None:
+    """Overwrite the time at which a Stata or SPSS file was made."""
+    with path.open("r+b") as file:
+        head = file.read(4096)
+        if path.suffix == ".dta":
+            found = re.search(rb"<timestamp>\x11(.{17})</timestamp>", head, re.DOTALL)
+            instead = b"01 Jan 1980 00:00"
+        else:  # creation date and time lie at fixed places of the header
+            found = re.match(
+                rb"\$FL[23].{88}([0-9]{2} [A-Za-z]{3} [0-9]{2}[0-9]{2}:[0-9]{2}:[0-9]{2})",
+                head,
+                re.DOTALL,
+            )
+            instead = b"01 Jan 8000:00:00"
+        if found is None:
+            raise OutputError(
+                expected="a file whose time of writing can be taken out",
+                came="one of a form that is not known",
+                do="release the files as csv or parquet",
+            )
+        file.seek(found.start(1))
+        file.write(instead)
+
+
+PNG_START = b"\x89PNG\r\n\x1a\n"
+PNG_PARTS = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"}
+
+
+def bare_png(content: bytes) -> bytes:
+    """Keep of a picture what is needed to draw it: no texts, times, programs or remarks.
+
+    Parameters
+    ----------
+    content : bytes
+        A PNG file.
+
+    Returns
+    -------
+    bytes
+        The same picture.
+    """
+    parts = [PNG_START]
+    for kind, body in _png_parts(content):
+        if kind in PNG_PARTS:
+            check = zlib.crc32(kind + body).to_bytes(4, "big")
+            parts.append(len(body).to_bytes(4, "big") + kind + body + check)
+    return b"".join(parts)
+
+
+def _png_parts(content: bytes) -> Iterator[tuple[bytes, bytes]]:
+    place = len(PNG_START)
+    whole = content.startswith(PNG_START)
+    kind = b""
+    while whole and kind != b"IEND":
+        length = int.from_bytes(content[place : place + 4], "big")
+        kind = content[place + 4 : place + 8]
+        whole = place + 12 + length <= len(content)
+        yield kind, content[place + 8 : place + 8 + length]
+        place += 12 + length
+    if not whole:
+        raise OutputError(
+            expected="figures as complete PNG files",
+            came="something else",
+            do="nothing was released; please report this fault",
+        )
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a small file that must not be there yet, and force it to the disk."""
+    with path.open("xb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())

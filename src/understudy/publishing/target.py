@@ -1,0 +1,225 @@
+"""Where a release goes: which places are refused, and how a folder appears whole or not at all.
+
+Everything is built in a folder beside the target, closed to others, forced to the disk, and then
+renamed. Whoever kills the program finds at the target what was there before, nothing, or all of the
+new release, and never a mixture. A release may replace an earlier release and nothing else: a
+folder that holds anything the earlier release did not put there is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from understudy.errors import OutputError, quoted
+from understudy.microdata.writing import cannot_write, check_name, to_disk
+from understudy.publishing.manifest import is_whole_release
+
+__all__ = ["building", "check_target", "move_in"]
+
+FILE_MODE = 0o644
+FOLDER_MODE = 0o755
+# The same for every file of every release: 1980-01-01, the earliest that a ZIP archive can hold.
+MOMENT = 315532800
+
+
+def check_target(to: str | os.PathLike[str], internal: Path, *, overwrite: bool) -> Path:
+    """Refuse a place where a release may not or cannot be put.
+
+    Parameters
+    ----------
+    to : str or path
+        Where the public folder shall be.
+    internal : pathlib.Path
+        The study's confidential folder.
+    overwrite : bool
+        Whether an earlier release may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The target, absolute.
+    """
+    if not isinstance(to, str | os.PathLike) or not str(to) or "\0" in str(to):
+        raise OutputError(
+            expected="the path of a folder to release to",
+            came=f"a value of type {type(to).__name__} that is none",
+            do="give a path as text, without NUL characters",
+        )
+    target = Path(os.path.abspath(to))  # noqa: PTH100  (resolve would follow a link)
+    check_name(target.name)
+    try:
+        if target.is_symlink():
+            raise OutputError(
+                expected=f"a place of its own for the folder {quoted(target.name)}",
+                came="a symbolic link, which may lead anywhere",
+                do="name the folder that the link points to, or remove the link",
+            )
+        _check_apart(target, internal)
+        if not target.parent.is_dir():
+            raise OutputError(
+                expected="a folder that exists to put the release into",
+                came=f"{quoted(target.name)} in a folder that does not",
+                do="make that folder first",
+            )
+        _check_free(target, overwrite=overwrite)
+    except OSError as problem:
+        raise cannot_write(target, problem) from None
+    return target
+
+
+def _check_apart(target: Path, internal: Path) -> None:
+    """Keep the public folder out of the study's, which holds nothing else, and the other way."""
+    place, secret = (Path(os.path.realpath(one)) for one in (target, internal))
+    study = secret.parent
+    inside = place == secret or (place != study and study in place.parents)
+    if inside or _same_as_one(place.parents, secret):
+        raise OutputError(
+            expected="a place outside of the study's folder, which is confidential",
+            came="one inside of it",
+            do="choose a folder elsewhere",
+        )
+    if place in secret.parents or _same_as_one(secret.parents, place):
+        raise OutputError(
+            expected="a place that does not hold the confidential folder",
+            came="one that does",
+            do="choose a folder elsewhere, never the study's own",
+        )
+
+
+def _same_as_one(folders: Iterable[Path], one: Path) -> bool:
+    """Tell whether a folder is one of several, under whatever name it is mounted."""
+    if not one.exists():
+        return False
+    return any(folder.exists() and folder.samefile(one) for folder in folders)
+
+
+def _check_free(target: Path, *, overwrite: bool) -> None:
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise OutputError(
+            expected=f"a folder, or nothing yet, at {quoted(target.name)}",
+            came="a file",
+            do="choose another name",
+        )
+    if not any(target.iterdir()):
+        return
+    earlier = is_whole_release(target)
+    if not earlier:
+        raise OutputError(
+            expected=f"an empty folder, or nothing yet, at {quoted(target.name)}",
+            came="a folder that holds files which are no release (or a release that was changed)",
+            do="choose another folder; overwriting replaces earlier releases only",
+        )
+    if not overwrite:
+        raise OutputError(
+            expected=f"an empty folder, or nothing yet, at {quoted(target.name)}",
+            came="an earlier release",
+            do="choose another folder, or say that it may be replaced (overwrite, --overwrite)",
+        )
+
+
+@contextmanager
+def building(target: Path) -> Iterator[Path]:
+    """Make a folder beside the target to build in, closed to others; remove it at the end."""
+    try:
+        _sweep(target)
+        folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target, "new")))
+    except OSError as problem:
+        raise cannot_write(target, problem) from None
+    held = _hold(folder)
+    try:
+        yield folder
+    except OSError as problem:
+        raise cannot_write(target, problem) from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if held is not None:
+            os.close(held)
+
+
+def _prefix(target: Path, what: str) -> str:
+    """Begin the name of a folder beside the target, so that leftovers can be told from others'."""
+    return f".understudy-{sha256(os.fsencode(target.name)).hexdigest()[:8]}-{what}-"
+
+
+def _hold(folder: Path) -> int | None:
+    """Lock a folder while it is built in, so that nobody takes it for a leftover."""
+    descriptor = None
+    try:
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        if descriptor is not None:
+            os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _sweep(target: Path) -> None:
+    """Remove what a killed release has left beside the target; what is being built is locked.
+
+    An earlier release that was being replaced goes back to its place if that is empty.
+    """
+    for folder in target.parent.glob(_prefix(target, "old") + "*"):
+        if not target.exists() and is_whole_release(folder):
+            folder.rename(target)
+    leftovers = [*target.parent.glob(_prefix(target, "*") + "*")]
+    for folder in leftovers:
+        if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
+            continue
+        held = _hold(folder)
+        if held is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(held)
+
+
+def move_in(folder: Path, target: Path, *, overwrite: bool) -> None:
+    """Make a built folder the target: modes and times set, on the disk, then renamed.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        What was built.
+    target : pathlib.Path
+        From `check_target`.
+    overwrite : bool
+        Whether an earlier release may be replaced.
+    """
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.chmod(FOLDER_MODE if path.is_dir() else FILE_MODE)
+        os.utime(path, (MOMENT, MOMENT))
+        to_disk(path)
+    folder.chmod(FOLDER_MODE)
+    os.utime(folder, (MOMENT, MOMENT))
+    to_disk(folder)
+    _check_free(target, overwrite=overwrite)  # somebody may have put something there meanwhile
+    if target.exists() and any(target.iterdir()):
+        _replace(folder, target)
+    else:
+        folder.rename(target)
+    to_disk(target.parent)
+
+
+def _replace(folder: Path, target: Path) -> None:
+    """Put an earlier release aside and the new one in its place; put it back if that fails."""
+    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target, "old")))
+    try:
+        target.rename(aside)
+        folder.rename(target)
+    except OSError:
+        with suppress(OSError):
+            if not target.exists():
+                aside.rename(target)
+        raise
+    finally:
+        if target.exists():
+            shutil.rmtree(aside, ignore_errors=True)

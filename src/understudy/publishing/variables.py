@@ -1,0 +1,218 @@
+"""The public side of the variables: names, levels and labels that may and can be published.
+
+Names and levels end up in files that people open with spreadsheets, terminals and statistical
+programs. A level such as ``=HYPERLINK(...)`` is a program to a spreadsheet: it is refused, or, if
+the steward asks for it, written with an apostrophe before it, in the data and in the codebook.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from understudy.errors import ColumnError, LevelError, SettingError, quoted
+from understudy.microdata.codebook import Codebook, VariableBook
+from understudy.microdata.variable import MISSING, Variable
+from understudy.publishing.evidence import CodebookRecord
+
+__all__ = ["Formulas", "check_formulas", "check_text", "public_book", "public_variables"]
+
+Formulas = Literal["refuse", "quote"]
+
+# What a spreadsheet takes for the beginning of a formula, the wide East Asian forms included.
+SIGNS = "=+-@\t\r＝＋－＠"
+NUMBER = re.compile(r"[+-]?[0-9][0-9 .,]*%?")
+# Marks that turn the reading direction of the text around them.
+TURNING = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+
+
+def check_formulas(given: object) -> Formulas:
+    """Check the choice of what to do with levels that look like formulas."""
+    if given not in get_args(Formulas):
+        raise SettingError(
+            expected='formulas as "refuse" or "quote"',
+            came=quoted(given),
+            do="refuse levels that look like formulas, or put an apostrophe before them",
+        )
+    return given  # type: ignore[return-value]
+
+
+def check_text(text: object, what: str) -> None:
+    """Refuse a text for the public pages that is none, or that could mislead its reader."""
+    plain = isinstance(text, str) and text.strip() and len(text) <= 200
+    if not plain or _unprintable(str(text)) or set(str(text)) & set("\n\r\t"):
+        raise SettingError(
+            expected=f"{what} as 1 to 200 characters in one line, without control characters",
+            came="something else",
+            do="give a plain line of text, or leave it out",
+        )
+
+
+def public_variables(record: CodebookRecord, formulas: Formulas) -> tuple[Variable, ...]:
+    """Make the variables as they will be published, or refuse what cannot be.
+
+    Parameters
+    ----------
+    record : CodebookRecord
+        The codebook of the study.
+    formulas : {"refuse", "quote"}
+        What to do with levels that look like formulas.
+
+    Returns
+    -------
+    tuple of Variable
+    """
+    if not record.declared:
+        raise SettingError(
+            expected="a codebook that declares the levels of every published column",
+            came="none: levels that were found in the data tell that somebody has them",
+            do="write one (understudy init drafts it), name it in the plan, run the study again",
+        )
+    if not record.reviewed:
+        raise SettingError(
+            expected="a codebook that was reviewed",
+            came="a draft (reviewed = false)",
+            do="let somebody who knows the survey read it, say reviewed = true, run again",
+        )
+    return tuple(
+        _variable(one.name, one.role, one.levels, one.labels, one.description, record, formulas)
+        for one in record.variables
+    )
+
+
+def _variable(
+    name: str,
+    role: str,
+    levels: tuple[str, ...],
+    labels: Mapping[str, str],
+    description: str,
+    record: CodebookRecord,
+    formulas: Formulas,
+) -> Variable:
+    if not name.strip() or _unprintable(name) or "\n" in name or _formula(name):
+        raise ColumnError(
+            expected="column names that can be published as they are",
+            came=f"{quoted(name)}, which is empty, holds control characters or looks like a "
+            "formula",
+            do="rename the column in the source, and run the study again",
+        ).about(name)
+    texts = [*labels.values(), description]
+    wrong = sum(_unprintable(text) for text in [*levels, *texts])
+    if wrong:
+        raise LevelError(
+            expected=f"levels, labels and a description of {quoted(name)} that can be published",
+            came=f"{wrong:,} with control characters or marks that turn the reading direction",
+            do="correct the codebook (and the source), and run the study again",
+        )
+    public = tuple(level if level == MISSING else _safe(level, name, formulas) for level in levels)
+    if len(set(public)) != len(public):
+        raise LevelError(
+            expected=f"levels of {quoted(name)} that stay different with an apostrophe before them",
+            came="two that become the same",
+            do="rename the levels that look like formulas in the source and the codebook",
+        )
+    renamed = dict(zip(levels, public, strict=True))
+    present = [level for level in public if level != MISSING]
+    return Variable(
+        name=name,
+        role="kept" if role == "kept" else "synthesized",
+        levels=public,
+        labels={renamed[level]: text for level, text in labels.items() if level in renamed},
+        description=description,
+        declared=True,
+        missing_code=_missing_code(record.missing, name, present),
+        numeric=bool(present) and all(_whole(level) for level in present),
+    )
+
+
+def _whole(level: str) -> bool:
+    return re.fullmatch(r"0|-?[1-9][0-9]{0,14}", level) is not None
+
+
+def _missing_code(missing: Any, name: str, present: Iterable[str]) -> str:
+    """Find how a missing value of this variable is written: a declared code, or nothing."""
+    given = missing.get(name) if isinstance(missing, Mapping) else None
+    if isinstance(given, list | tuple):
+        given = given[0] if given else None
+    if not isinstance(given, str) or given in present:
+        return ""
+    return "" if _unprintable(given) or _formula(given) else given
+
+
+def _safe(level: str, name: str, formulas: Formulas) -> str:
+    if not _formula(level):
+        return level
+    if formulas == "quote" and not _hidden_formula(level):
+        return f"'{level}"
+    raise LevelError(
+        expected=f"levels of {quoted(name)} that a spreadsheet does not take for formulas",
+        came="one that begins with =, +, -, @, a tab or a line end, or has one of them after a "
+        "separator",
+        do='rename it in the source and the codebook; or choose formulas="quote" (--formulas '
+        "quote), which puts an apostrophe before levels that begin so",
+    )
+
+
+def _formula(text: str) -> bool:
+    """Tell whether a spreadsheet may take a text for a formula; numbers are none."""
+    visible = text.lstrip(" \u00a0\u200b\u2060\ufeff")
+    begins = visible[:1] != "" and visible[0] in SIGNS and not NUMBER.fullmatch(visible)
+    return begins or _hidden_formula(text)
+
+
+def _hidden_formula(text: str) -> bool:
+    """Tell whether a program that splits at other separators would find a formula inside."""
+    pieces = re.split(r'[,;|\t\r\n"]', text)[1:]
+    return any(
+        re.match(r"[\s\u200b\u2060\ufeff]*([=@＝＠]|[+\-＋－][^\W\d])", piece) for piece in pieces
+    )
+
+
+def _unprintable(text: str) -> bool:
+    """Tell whether a text holds what no public file should: control characters, turning marks."""
+    return any(
+        character in TURNING
+        or unicodedata.category(character) == "Cs"
+        or (unicodedata.category(character) == "Cc" and character not in "\n\r\t")
+        for character in text
+    )
+
+
+def public_book(record: CodebookRecord, variables: Sequence[Variable]) -> Codebook:
+    """Make the codebook that goes with the files, in the form that `read_microdata` takes.
+
+    Parameters
+    ----------
+    record : CodebookRecord
+        The codebook of the study.
+    variables : sequence of Variable
+        From `public_variables`.
+
+    Returns
+    -------
+    Codebook
+    """
+    books = {
+        one.name: VariableBook(
+            levels=one.present_levels,
+            labels=dict(one.labels),
+            missing=(one.missing_code,) if one.has_missing else (),
+            description=one.description,
+        )
+        for one in variables
+    }
+    renamed = {
+        one.name: dict(zip(old.levels, one.levels, strict=True))
+        for old, one in zip(record.variables, variables, strict=True)
+    }
+    rules = [
+        {
+            name: tuple(renamed[name].get(one, one) for one in levels)
+            for name, levels in rule.items()
+        }
+        for rule in record.impossible
+        if set(rule) <= set(renamed)  # a rule about a column that is not published says too much
+    ]
+    return Codebook(reviewed=True, variables=books, impossible=tuple(rules))

@@ -1,5 +1,0 @@
-"""Drawings: from findings to SVG for the page, and to PNG for what may become public."""
-
-from understudy.report.figures.public import public_figures
-
-__all__ = ["public_figures"]

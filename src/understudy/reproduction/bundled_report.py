@@ -1,0 +1,75 @@
+"""What the report shows of the bundled population, for the two synthesizers of the paper.
+
+The fits are those that the comparison makes anyway; their figures go through the same functions as
+in any study, so that the report on the bundled population is a report like every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from understudy.findings import collecting
+from understudy.findings.schema import Findings, IntruderFindings, SynthesizerFindings
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.reproduction.measuring import KNOWN
+from understudy.study.planned_fit import convergence
+
+__all__ = ["SHOWN", "found_intruders", "found_synthesizer", "whole_findings"]
+
+SHOWN = {  # contender, with its name, title and kind in the report
+    "collapsed kept": ("dpmpm", "DPMPM", "dpmpm"),
+    "text": ("areal", "DP-areal", "areal"),
+}
+ANALYSIS = collecting.Analysis("income ~ county + age + gender", "ordered-logit", 5000)
+
+
+def found_synthesizer(
+    data: Microdata, key: str, fit: Any, sets: SyntheticSets, seed: int
+) -> SynthesizerFindings:
+    """Collect what the report shows of one contender's sets."""
+    name, title, kind = SHOWN[key]
+    return SynthesizerFindings(
+        name=name,
+        title=title,
+        kind=kind,
+        settings={"computed as": key},
+        m=len(sets),
+        fully_synthetic=False,
+        convergence=convergence(fit, sets),
+        utility=collecting.utility_findings(
+            data, sets, analyses=[ANALYSIS], rule="partial", seed=seed
+        ),
+        risk=collecting.risk_findings(data, sets, KNOWN, lattice=True),
+        notes=(),
+    )
+
+
+def found_intruders(
+    data: Microdata, repeats: int, sets: int, seed: int
+) -> tuple[IntruderFindings, ...]:
+    """Collect the data's own levels for both intruders of the paper."""
+    return tuple(
+        collecting.intruder_findings(data, known, repeats=repeats, sets=sets, seed=seed)
+        for known in KNOWN
+    )
+
+
+def whole_findings(
+    data: Microdata,
+    intruders: Sequence[IntruderFindings],
+    synthesizers: Sequence[SynthesizerFindings],
+    seed: int,
+    versions: dict[str, str],
+) -> Findings:
+    """Put them together as the findings of a study."""
+    return Findings(
+        title="The paper's study on the bundled population",
+        data=collecting.data_findings(data, codebook_declared=True, codebook_reviewed=True),
+        intruders=tuple(intruders),
+        synthesizers=tuple(synthesizers),
+        versions=versions,
+        seed=seed,
+        data_fingerprint=data.fingerprint(),
+        set_digests={},
+    )

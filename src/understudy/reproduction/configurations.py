@@ -1,0 +1,190 @@
+"""Whom the printed columns are compared with: fits, and the ways of drawing sets from them.
+
+The paper's DPMPM column is set beside both samplers and all three class draws, its DP-areal column
+beside both variants of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.microdata.table import Microdata
+from understudy.synthesis.areal import DPAreal
+from understudy.synthesis.chains import Progress
+from understudy.synthesis.contract import DrawnSets
+from understudy.synthesis.diagnostics import Targets, diagnose, meets
+from understudy.synthesis.dpmpm import DPMPM
+
+__all__ = ["AREAL", "CONFIGURATIONS", "FITS", "FULL", "QUICK", "Configuration", "FitPlan", "Scale"]
+
+
+LENGTHS = ("warmup", "draws", "thin")
+
+
+@dataclass(frozen=True)
+class LabelTargets(Targets):
+    """Go on until every label probability has converged, whatever slower numbers still do."""
+
+    def reached(
+        self,
+        scalars: Mapping[str, NDArray[np.float64]],  # noqa: ARG002 (not judged here)
+        label_probability: NDArray[np.float32],
+        threads: int,
+    ) -> bool:
+        """Judge all label probabilities and nothing else."""
+        return meets(diagnose({}, label_probability, self, most_cells=None, threads=threads))
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """One fit: a model, and whose column of the paper it belongs to."""
+
+    key: str
+    title: str
+    column: str  # "DPMPM" or "DP-areal"
+    settings: Any  # a synthesizer
+
+    def run(
+        self,
+        data: Microdata,
+        seed: int,
+        lengths: dict[str, int],
+        checkpoint: Path,
+        progress: Callable[[Progress], None] | None,
+    ) -> Any:
+        """Fit it, or go on with a fit that was stopped."""
+        chains = {name: lengths[name] for name in LENGTHS}
+        most = lengths.get("most_draws")
+        until = None if most is None else LabelTargets(most_draws=most)
+        return self.settings.fit(
+            data, seed=seed, checkpoint=checkpoint, progress=progress, until=until, **chains
+        )
+
+
+FITS = {
+    one.key: one
+    for one in (
+        FitPlan("collapsed", "DPMPM, collapsed sampler", "DPMPM", DPMPM(sampler="collapsed")),
+        FitPlan("blocked", "DPMPM, blocked sampler, 40 classes", "DPMPM", DPMPM(sampler="blocked")),
+        FitPlan("text", "DP-areal as in the paper's text", "DP-areal", DPAreal()),
+        FitPlan(
+            "script", "DP-areal as in the paper's script", "DP-areal", DPAreal(variant="script")
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One way of making synthetic sets that a printed column may have come from."""
+
+    key: str
+    fit: str  # a key of `FITS`
+    title: str
+    class_draw: str | None = None
+
+    @property
+    def column(self) -> str:
+        """Whose column of the paper it stands beside."""
+        return FITS[self.fit].column
+
+    def draw(self, fit: Any, m: int, seed: int) -> DrawnSets:
+        """Draw its synthetic sets."""
+        if self.class_draw is not None:
+            settings = replace(fit.settings, class_draw=self.class_draw)
+            fit = replace(fit, settings=settings)
+        sets: DrawnSets = fit.synthesize(m, seed=seed)
+        return sets
+
+
+def _contenders() -> list[Configuration]:
+    return [
+        *(
+            Configuration(
+                f"{sampler} {draw}", sampler, f"DPMPM, {sampler}, class draw {draw}", draw
+            )
+            for sampler in ("collapsed", "blocked")
+            for draw in ("kept", "full", "prior")
+        ),
+        *(
+            Configuration(variant, variant, f"DP-areal, {variant}")
+            for variant in ("text", "script")
+        ),
+    ]
+
+
+CONFIGURATIONS = {one.key: one for one in _contenders()}
+AREAL = "text"  # the DP-areal that the DPMPM is set against: the paper's own description
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is computed.
+
+    Attributes
+    ----------
+    populations : int
+        Redrawn populations besides the bundled one.
+    sets, repeats : int
+        Synthetic sets of every contender; repeats of the levels Min and Max.
+    fits : tuple of str
+        Keys of `FITS`.
+    lengths : dict
+        By fit, and by "bundled" or "redrawn": arguments of ``fit`` that are not the usual ones.
+        With ``most_draws``, chains go on, ``draws`` at a time, until every label probability has
+        converged, and give up there.
+    """
+
+    name: str
+    populations: int
+    sets: int
+    repeats: int
+    fits: tuple[str, ...]
+    lengths: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+
+    def length(self, fit: str, population: int) -> dict[str, int]:
+        """How long to run a fit of the bundled population (0) or of a redrawn one."""
+        usual = signature(FITS[fit].settings.fit).parameters
+        own = self.lengths[fit]["redrawn" if population else "bundled"]
+        return {**{name: usual[name].default for name in LENGTHS}, **own}
+
+
+_USUAL: dict[str, int] = {}  # the models' own defaults
+_LONGER_BLOCKED = {"warmup": 8000, "thin": 30}  # twice the usual
+# As short as its label probabilities allow. An R-hat below 1.01 in all 5,320 takes some 2,000
+# draws, which need not be far apart for most. Of more than 3,000 a chain, not all would be kept.
+_AS_LONG_AS_NEEDED = {"warmup": 600, "draws": 150, "thin": 4, "most_draws": 3000}
+_QUICK_DPMPM = {"warmup": 1000, "draws": 200, "thin": 8}
+_QUICK_AREAL = {"warmup": 150, "draws": 80, "thin": 4}
+
+FULL = Scale(
+    "full",
+    populations=10,
+    sets=20,
+    repeats=100,
+    fits=tuple(FITS),
+    lengths={
+        "collapsed": {"bundled": _USUAL, "redrawn": _USUAL},
+        "blocked": {"bundled": _LONGER_BLOCKED, "redrawn": _LONGER_BLOCKED},
+        "text": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
+        "script": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
+    },
+)
+QUICK = Scale(
+    "quick",
+    populations=2,
+    sets=20,
+    repeats=20,
+    fits=("collapsed", "text"),
+    lengths={
+        "collapsed": {"bundled": _QUICK_DPMPM, "redrawn": _QUICK_DPMPM},
+        "text": {"bundled": _QUICK_AREAL, "redrawn": _QUICK_AREAL},
+    },
+)

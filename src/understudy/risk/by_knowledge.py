@@ -1,0 +1,170 @@
+"""The lattice of knowledge: every set of kept variables that an intruder might know.
+
+Which knowledge an intruder has is an assumption. The lattice takes none: it measures the risk for
+every set of kept variables, ranks them, and finds the least knowledge that brings the risk above a
+threshold. More knowledge never lowers the expected match risk: a record's own row stays among its
+candidates, and candidates can only drop out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from understudy.errors import SettingError, quoted_list
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.risk.alignment import IfUnaligned, aligned_sets, check_alignment
+from understudy.risk.doors import check_number
+from understudy.risk.identification import match_sets
+from understudy.risk.matching import Labels, find_targets, labels_of
+from understudy.risk.spread import figure, spread_of, text_table
+
+__all__ = ["RiskLattice", "risk_lattice"]
+
+MOST_SUBSETS = 5000
+SHOWN = 20
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RiskLattice:
+    """Identification risk for every set of kept variables, the most dangerous first.
+
+    Attributes
+    ----------
+    subsets : tuple of tuple of str
+        The sets of known variables, in the order of `ranking`.
+    ranking : polars.DataFrame
+        One row per set: ``known``, ``variables`` (how many), ``cells`` (occupied), then means over
+        the synthetic sets of ``expected_match_risk`` (with ``minimum`` and ``maximum``),
+        ``true_match_rate``, ``false_match_rate`` (null where undefined), ``unique_matches`` and
+        ``random_linkage``.
+    n_sets : int
+        Synthetic sets that the means are over.
+    """
+
+    subsets: tuple[tuple[str, ...], ...]
+    ranking: pl.DataFrame
+    n_sets: int
+
+    def least_knowledge(self, threshold: float) -> tuple[tuple[str, ...], ...]:
+        """Find the least knowledge that brings the expected match risk above a threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            Of the expected match risk, mean over sets.
+
+        Returns
+        -------
+        tuple of tuple of str
+            Sets of variables above the threshold of which no smaller part is, fewest variables
+            first, then the most dangerous; empty where no knowledge suffices.
+        """
+        check_number("threshold", threshold)
+        risks = self.ranking["expected_match_risk"].to_list()
+        above = [
+            subset for subset, risk in zip(self.subsets, risks, strict=True) if risk > threshold
+        ]
+        least: list[tuple[str, ...]] = []
+        for subset in sorted(above, key=len):  # stable: within a size the ranking's order stays
+            if not any(set(smaller) <= set(subset) for smaller in least):
+                least.append(subset)
+        return tuple(least)
+
+    def __repr__(self) -> str:
+        """Show the most dangerous sets as a readable table."""
+        rows = [
+            (quoted_list(subset), f"{row['cells']:,}", figure(row["expected_match_risk"]),
+             figure(row["true_match_rate"]), figure(row["false_match_rate"]),
+             figure(row["unique_matches"]))
+            for subset, row in zip(
+                self.subsets, self.ranking.head(SHOWN).iter_rows(named=True), strict=False
+            )
+        ]  # fmt: skip
+        header = ("known, with the true label", "cells", "expected match risk", "true match rate",
+                  "false match rate", "unique matches")  # fmt: skip
+        title = f"Identification risk by knowledge, means over {self.n_sets} sets"
+        text = text_table(title, header, rows)
+        more = self.ranking.height - len(rows)
+        return f"{text}\n  and {more} less dangerous sets of variables" if more else text
+
+
+def risk_lattice(
+    data: Microdata,
+    synthetic: SyntheticSets | Sequence[Any],
+    most_variables: int | None = None,
+    *,
+    if_unaligned: IfUnaligned = "warn",
+) -> RiskLattice:
+    """Measure identification risk for every set of kept variables.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    synthetic : SyntheticSets, or sequence of frames or paths
+        Synthetic sets whose row i stands in for record i.
+    most_variables : int, optional
+        Look only at sets of at most so many variables; all when left out.
+    if_unaligned : {"warn", "error"}
+        What to do if rows look paired with the records at random.
+
+    Returns
+    -------
+    RiskLattice
+    """
+    sets = aligned_sets(data, synthetic)
+    subsets = _subsets(data, most_variables)
+    labels = labels_of(sets)
+    check_alignment(labels, if_unaligned)
+    measured = [(subset, _measure(data, subset, labels)) for subset in subsets]
+    measured.sort(key=lambda pair: (-pair[1]["expected_match_risk"], len(pair[0])))
+    ranking = pl.DataFrame(
+        [row for _, row in measured], schema_overrides={"false_match_rate": pl.Float64}
+    )
+    return RiskLattice(tuple(subset for subset, _ in measured), ranking, len(sets))
+
+
+def _subsets(data: Microdata, most_variables: int | None) -> list[tuple[str, ...]]:
+    kept = data.kept
+    largest = len(kept) if most_variables is None else most_variables
+    if isinstance(largest, bool) or not isinstance(largest, int) or largest < 1:
+        raise SettingError(
+            expected="most_variables as a whole number of at least 1",
+            came="something else",
+            do="give such a number, or leave it out",
+        )
+    found: list[tuple[str, ...]] = []
+    for size in range(1, min(largest, len(kept)) + 1):
+        for subset in combinations(kept, size):
+            found.append(subset)
+            if len(found) > MOST_SUBSETS:
+                raise SettingError(
+                    expected=f"at most {MOST_SUBSETS:,} sets of known variables",
+                    came=f"more, from {len(kept)} kept variables ({quoted_list(kept)})",
+                    do="limit the sets with most_variables",
+                )
+    return found
+
+
+def _measure(data: Microdata, known: tuple[str, ...], labels: Labels) -> dict[str, Any]:
+    targets = find_targets(data, known, labels.of_combination, labels.size)
+    matches = match_sets(targets, labels).matches
+    n_records = data.n_records
+    risk = spread_of([one.expected_match_risk for one in matches])
+    return {
+        "known": ", ".join(known),
+        "variables": len(known),
+        "cells": targets.cell_sizes.size,
+        "expected_match_risk": risk.mean,
+        "minimum": risk.minimum,
+        "maximum": risk.maximum,
+        "true_match_rate": spread_of([one.true_matches / n_records for one in matches]).mean,
+        "false_match_rate": spread_of([one.false_match_rate for one in matches]).mean,
+        "unique_matches": spread_of([one.unique_matches for one in matches]).mean,
+        "random_linkage": spread_of([one.random_linkage for one in matches]).mean,
+    }

@@ -1,0 +1,331 @@
+"""The confidential folder of a study: which stages are finished, and what they wrote.
+
+``DIR/internal`` belongs to one process at a time. `study.json` says what the study is (identity),
+its seed, and for every finished stage its files with their digests and, under ``of``, a digest of
+what the stage was made from. A stage is written file by file, `study.json` last, so a stage is
+there wholly or not at all. A stage whose files are not those that were written, or that was made
+from something else, is not finished.
+
+Nothing is written outside of ``internal``, and nothing in it can be read by others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel
+
+from understudy.errors import (
+    CheckpointError,
+    CheckpointWarning,
+    OutputError,
+    UnderstudyWarning,
+    quoted,
+)
+from understudy.microdata.writing import check_name
+from understudy.storage import (
+    LOCK,
+    Lock,
+    differences,
+    make_folder,
+    read_manifest,
+    read_whole,
+    write_manifest,
+    write_whole,
+)
+
+__all__ = ["INTERNAL", "Notes", "StudyFolder", "check_study_folder"]
+
+INTERNAL = "internal"
+STUDY = "study.json"
+FORMAT = 1
+FITS = "fits"
+OURS = {LOCK, STUDY, FITS, "plan.toml", "codebook.json", "sets", "stages", "findings.json"} | {
+    "verdict.json",
+    "report.html",
+    "approvals.json",
+}
+
+Found = TypeVar("Found", bound=BaseModel)
+
+
+def check_study_folder(directory: str | os.PathLike[str], *, resume: bool) -> Path:
+    """Refuse a place where no study may lie, before anything is read or written.
+
+    Parameters
+    ----------
+    directory : path
+        Does not exist, is empty, or holds a study and nothing else.
+    resume : bool
+        Whether it may hold a study.
+
+    Returns
+    -------
+    Path
+        The study's confidential folder, which need not exist yet.
+    """
+    if not isinstance(directory, str | os.PathLike) or "\0" in str(directory) or not str(directory):
+        raise OutputError(
+            expected="the path of a folder for the study",
+            came=f"a value of type {type(directory).__name__}",
+            do="give a path as text, without NUL characters",
+        )
+    folder = Path(directory)
+    check_name(folder.resolve().name or "root")
+    try:
+        _check_folder(folder, resume=resume)
+    except OSError as problem:
+        raise OutputError(
+            expected=f"a folder for the study at {_called(folder)}",
+            came=f"a place that cannot be used ({problem.strerror})",
+            do="choose another folder, or mend its permissions",
+        ) from None
+    return folder / INTERNAL
+
+
+def _called(folder: Path) -> str:
+    """Name a folder; "." has the name of the folder that it is."""
+    return quoted(folder.absolute().name or folder.absolute())
+
+
+def _check_folder(folder: Path, *, resume: bool) -> None:
+    for place in (folder, folder / INTERNAL):
+        if place.is_symlink():
+            raise OutputError(
+                expected=f"a folder of its own for the study at {_called(folder)}",
+                came="a symbolic link, which may lead anywhere",
+                do="name the folder that the link points to",
+            )
+        if place.exists() and not place.is_dir():
+            raise OutputError(
+                expected=f"a folder for the study at {_called(folder)}",
+                came="a file",
+                do="choose another folder",
+            )
+    if not folder.exists():
+        return
+    others = [entry.name for entry in folder.iterdir() if entry.name != INTERNAL]
+    inside = [entry.name for entry in _entries(folder / INTERNAL)]
+    others += [name for name in inside if name not in OURS and not name.endswith(".part")]
+    begun = STUDY in inside
+    if others or (not begun and set(inside) - {LOCK, f".{STUDY}.part"}):
+        raise OutputError(
+            expected=f"a new or empty folder, or one with a study and nothing else, at "
+            f"{_called(folder)}",
+            came=f"one that holds {len(others) or len(inside)} other things",
+            do="choose another folder; a study is never mixed with other files",
+        )
+    if begun and not resume:
+        raise OutputError(
+            expected=f"a new or empty folder at {_called(folder)}",
+            came="one that holds a study",
+            do="choose another folder, or let the study go on (resume)",
+        )
+
+
+def _entries(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+class StudyFolder:
+    """A study's confidential folder, open for this process alone.
+
+    Parameters
+    ----------
+    internal : Path
+        From `check_study_folder`; made if it does not exist, with mode 0700.
+    identity : mapping
+        What the study is, as JSON. A folder with another study is refused, the difference named.
+    seed : int, optional
+        The study's seed; where left out, the saved one, or else `fresh`.
+    fresh : int
+        A seed from the operating system.
+    """
+
+    def __init__(
+        self, internal: Path, identity: Mapping[str, Any], seed: int | None, fresh: int
+    ) -> None:
+        self.internal = internal
+        make_folder(internal)
+        self._lock = Lock(internal)
+        try:
+            with suppress(OSError):  # not ours: then it cannot be written either, which is said
+                internal.chmod(0o700)
+            self._content = self._opened(json.loads(json.dumps(identity)), seed, fresh)
+            self._tidy()
+        except BaseException:
+            self.close()
+            raise
+
+    def _opened(self, identity: dict[str, Any], seed: int | None, fresh: int) -> dict[str, Any]:
+        """Read what the study is, or write it down before anything is computed."""
+        saved = read_manifest(self.internal / STUDY, FORMAT, ("identity", "seed", "stages"))
+        if saved is None:
+            content = {
+                "format": FORMAT,
+                "identity": identity,
+                "seed": fresh if seed is None else seed,
+                "stages": {},
+            }
+            write_manifest(self.internal / STUDY, content)
+            return content
+        asked = identity | {"seed": saved["seed"] if seed is None else seed}
+        different = differences(saved["identity"] | {"seed": saved["seed"]}, asked)
+        if different:
+            raise CheckpointError(
+                expected="a study with the same plan, data, codebook and versions",
+                came="one that differs in " + "; ".join(different),
+                do="go on with what the study was started with, or choose another folder",
+            )
+        return saved
+
+    def _tidy(self) -> None:
+        """Remove files that a process which died had begun; fits clear away their own."""
+        for place in (self.internal, self.internal / "stages", *_entries(self.internal / "sets")):
+            for path in _entries(place):
+                if path.name.startswith(".") and path.name.endswith(".part"):
+                    path.unlink(missing_ok=True)
+
+    @property
+    def seed(self) -> int:
+        """The seed from which all streams of the study come. Internal."""
+        return int(self._content["seed"])
+
+    def close(self) -> None:
+        """Give the folder free for other processes."""
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        """Hold the folder."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the folder free."""
+        self.close()
+
+    def finished(self, stage: str, of: str = "") -> bool:
+        """Tell whether a stage is finished and whole; say so where it is damaged.
+
+        Parameters
+        ----------
+        stage : str
+            Its name.
+        of : str
+            Digest of what it has to be made from.
+        """
+        saved = self._content["stages"].get(stage)
+        if saved is None or saved["of"] != of:
+            return False
+        broken = sum(
+            read_whole(self.internal / name, digest) is None
+            for name, digest in saved["files"].items()
+        )
+        if broken:
+            warnings.warn(
+                f"the saved study is damaged: {broken} of {len(saved['files'])} files of the stage "
+                f"{quoted(stage)} are not as they were written; it is computed again",
+                CheckpointWarning,
+                stacklevel=3,
+            )
+        return not broken
+
+    def save(self, stage: str, files: Iterable[tuple[str, bytes]], of: str = "") -> None:
+        """Write the files of a stage, and then that it is finished.
+
+        Parameters
+        ----------
+        stage : str
+            Its name.
+        files : iterable of (str, bytes)
+            Paths inside of the folder, and contents.
+        of : str
+            Digest of what they were made from.
+        """
+        digests = {}
+        for name, content in files:
+            for folder in reversed(Path(name).parents):  # each with its own mode
+                make_folder(self.internal / folder)
+            digests[name] = write_whole(self.internal / name, content)
+        self._content["stages"][stage] = {"of": of, "files": digests}
+        write_manifest(self.internal / STUDY, self._content)
+
+    def files(self, stage: str) -> dict[str, str]:
+        """Give the digests of a finished stage's files, by path inside of the folder."""
+        return dict(self._content["stages"][stage]["files"])
+
+    def read(self, stage: str, name: str) -> bytes:
+        """Read a file of a finished stage, which must be whole."""
+        content = read_whole(self.internal / name, self.files(stage)[name])
+        if content is None:
+            raise CheckpointError(
+                expected=f"the file {quoted(name)} as the study wrote it",
+                came="one that was changed while the study ran",
+                do="run it again: what is not whole is computed again",
+            )
+        return content
+
+    def save_findings(
+        self,
+        stage: str,
+        of: str,
+        found: BaseModel,
+        notes: Notes,
+        more: Iterable[tuple[str, bytes]] = (),
+    ) -> None:
+        """Save what a stage found, with the warnings that came up in it."""
+        content = {"findings": json.loads(found.model_dump_json()), "notes": notes.texts}
+        text = json.dumps(content, indent=1).encode("utf-8")
+        self.save(stage, [(f"stages/{stage}.json", text), *more], of)
+
+    def load_findings(self, stage: str, kind: type[Found]) -> tuple[Found, list[str]]:
+        """Read what a stage found, and the warnings that came up in it."""
+        content = json.loads(self.read(stage, f"stages/{stage}.json"))
+        return kind.model_validate_json(json.dumps(content["findings"])), content["notes"]
+
+    def fit_folder(self, name: str) -> Path:
+        """Give the folder in which a fit is saved as it goes."""
+        make_folder(self.internal / FITS)
+        return self.internal / FITS / name
+
+    def drop_fit(self, name: str) -> None:
+        """Remove a saved fit, and with the last one the folder of fits."""
+        shutil.rmtree(self.internal / FITS / name, ignore_errors=True)
+        with suppress(OSError):
+            (self.internal / FITS).rmdir()
+
+
+class Notes:
+    """Warnings that come up in a stage: kept for the findings, and said to the caller.
+
+    Said are they with the name of the synthesizer that they are about, where there is one.
+    """
+
+    def __init__(self, about: str | None = None) -> None:
+        self.about = about
+        self.texts: list[str] = []
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Listen; what a damaged folder caused is said, and is no finding."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for one in caught:
+            ours = issubclass(one.category, UnderstudyWarning)
+            if ours and not issubclass(one.category, CheckpointWarning):
+                self.texts += [str(one.message)] if str(one.message) not in self.texts else []
+            said = f"{self.about}: {one.message}" if ours and self.about else one.message
+            warnings.warn(said, one.category, stacklevel=4)

@@ -1,0 +1,272 @@
+"""The plan of a study, read from a TOML file: data, synthesizers, intruders, analyses, thresholds.
+
+Only ``[data]`` must be there; everything else has a default. `first_plan.plan_text` writes a plan
+in which every key is explained. Paths in a plan are relative to the plan's own folder.
+
+Left out, the synthesizers are the DPMPM and the DP-areal with their defaults (where nothing is
+kept, the DPMPM alone: the DP-areal needs patterns), the intruder is the worst that the data allow
+for, one who knows every kept variable, and there is no regression.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from understudy.errors import SettingError, nearest, quoted
+from understudy.microdata.bins import Bins
+from understudy.microdata.codebook import Codebook, codebook_from
+from understudy.randomness import check_seed
+from understudy.settings import Settings, one_mistake, read_settings, settings_from
+from understudy.verdict.verdict import Thresholds
+
+__all__ = [
+    "AnalysisPlan",
+    "ArealPlan",
+    "DPMPMPlan",
+    "DataPlan",
+    "IntruderPlan",
+    "LevelsPlan",
+    "ModelPlan",
+    "StudyPlan",
+    "SynthesizerPlan",
+    "UntilPlan",
+    "plan_from",
+    "read_plan",
+]
+
+BUNDLED = "bundled:"
+WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ShapeAndRate = tuple[Positive, Positive]
+LevelPrior = Annotated[
+    Positive | dict[str, Positive | Annotated[tuple[Positive, ...], Field(strict=False)]],
+    one_mistake("should be a number above zero, or by variable one or several of them"),
+]
+Train = Annotated[
+    Annotated[int, Field(ge=1)] | Literal["auto", "all"],
+    one_mistake('should be a number of records, "auto" or "all"'),
+]
+
+
+class DataPlan(Settings):
+    """Which data, and how to read them; see `understudy.read_microdata` for each key."""
+
+    file: str
+    synthesize: tuple[str, ...] = Field(min_length=1)
+    keep: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    codebook: str | None = None
+    missing: Literal["error", "level", "drop"] = "error"
+    na: tuple[str, ...] = ()
+    unused_levels: Literal["error", "keep", "drop"] = "error"
+    encoding: str | None = None
+    delimiter: str | None = None
+    catalog: str | None = None
+    bins: dict[str, Bins] = Field(default_factory=dict)
+
+    def reading_options(self, folder: Path) -> dict[str, Any]:
+        """Give the arguments of `understudy.read_microdata`, paths made relative to a folder."""
+        options: dict[str, Any] = {name: getattr(self, name) for name in type(self).model_fields}
+        options["source"], bundled = self._source(folder)
+        del options["file"]
+        if self.catalog is not None:
+            options["catalog"] = folder / self.catalog
+        options["codebook"] = codebook_from(folder / self.codebook) if self.codebook else bundled
+        return options
+
+    def _source(self, folder: Path) -> tuple[Path, Codebook | None]:
+        """Find the file, and the codebook that comes with bundled data."""
+        if not self.file.startswith(BUNDLED):
+            return folder / self.file, None
+        from understudy.microdata.bundled import BUNDLED_DATA
+
+        name = self.file.removeprefix(BUNDLED)
+        if name not in BUNDLED_DATA:
+            raise SettingError(
+                expected=f"bundled data: {', '.join(BUNDLED + one for one in BUNDLED_DATA)}",
+                came=f"{quoted(self.file)}{nearest(name, BUNDLED_DATA)}",
+                do="use a name from the list, or the path of a file",
+            )
+        return BUNDLED_DATA[name]
+
+
+class UntilPlan(Settings):
+    """When chains may end early, and how long to go on; see `understudy.Targets`."""
+
+    rhat: float = Field(default=1.01, gt=1, allow_inf_nan=False)
+    ess: float = Field(default=400.0, gt=0, allow_inf_nan=False)
+    most_draws: int = Field(default=20_000, ge=4)
+
+
+class SynthesizerPlan(Settings):
+    """What every synthesizer has: a name, chains, and how long they run.
+
+    Settings that are left out are the model's own defaults.
+    """
+
+    name: str | None = None
+    chains: int | None = Field(default=None, ge=1)
+    warmup: int | None = Field(default=None, ge=0)
+    draws: int | None = Field(default=None, ge=4)
+    thin: int | None = Field(default=None, ge=1)
+    until: UntilPlan | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _name_of_a_folder(cls, name: str | None) -> str | None:
+        if name is not None and (
+            not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", name) or WINDOWS_NAMES.fullmatch(name)
+        ):
+            raise ValueError(
+                "should be 1 to 40 small letters, digits, - and _ (not con, nul, com1 ...)"
+            )
+        return name
+
+    def own_settings(self) -> dict[str, Any]:
+        """Settings of the model itself that are not left out."""
+        shared = {*SynthesizerPlan.model_fields, "model"}
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: one for name, one in given.items() if name not in shared and one is not None}
+
+    def fit_options(self) -> dict[str, Any]:
+        """How long the chains run, where that is not left out."""
+        given = {name: getattr(self, name) for name in ("chains", "warmup", "draws", "thin")}
+        return {name: one for name, one in given.items() if one is not None}
+
+
+class DPMPMPlan(SynthesizerPlan):
+    """A DPMPM; see `understudy.DPMPM` for each setting."""
+
+    model: Literal["dpmpm"]
+    n_classes: int | None = Field(default=None, ge=1)
+    concentration_prior: ShapeAndRate | None = None
+    level_prior: LevelPrior | None = None
+    sampler: Literal["auto", "collapsed", "blocked"] | None = None
+    class_draw: Literal["kept", "full", "prior"] | None = None
+
+
+class ArealPlan(SynthesizerPlan):
+    """A DP-areal; see `understudy.DPAreal` for each setting."""
+
+    model: Literal["areal"]
+    n_clusters: int | None = Field(default=None, ge=1)
+    variant: Literal["text", "script"] | None = None
+    concentration_prior: ShapeAndRate | None = None
+    log_rate_precision_prior: ShapeAndRate | None = None
+    intercept_precision_prior: ShapeAndRate | None = None
+    mean_precision_prior: ShapeAndRate | None = None
+    slope_mean_precision_prior: ShapeAndRate | None = None
+    correlation_shape: Positive | None = None
+    scale_prior: ShapeAndRate | None = None
+
+
+ModelPlan = Annotated[DPMPMPlan | ArealPlan, Field(discriminator="model")]
+
+
+class IntruderPlan(Settings):
+    """What an intruder knows besides the true label: some of the kept variables."""
+
+    known: tuple[str, ...] = Field(min_length=1)
+
+
+class AnalysisPlan(Settings):
+    """A regression that analysts will run; see `understudy.regression_utility`."""
+
+    formula: str
+    family: Literal["ordered-logit", "logistic", "linear"] = "ordered-logit"
+    train: Train = "auto"
+    reference: Literal["largest"] | dict[str, str] | None = None
+
+    @property
+    def asked(self) -> tuple[str, str, Any, Any]:
+        """Formula, family, records to fit on (None: all of them) and reference levels."""
+        train = None if self.train == "all" else self.train
+        return self.formula, self.family, train, self.reference
+
+
+class LevelsPlan(Settings):
+    """How the data's own Min and Max levels are drawn."""
+
+    repeats: int = Field(default=100, ge=1)
+
+
+class StudyPlan(Settings):
+    """A whole study.
+
+    Attributes
+    ----------
+    title : str
+        Stands on the report.
+    sets : int
+        How many synthetic sets each synthesizer draws (the paper's m).
+    seed : int, optional
+        Makes everything repeatable. It is internal: whoever has it can redraw a release.
+    data, synthesizers, intruders, analyses, levels, thresholds
+        The sections of the plan.
+    """
+
+    title: str = Field(default="A study of synthetic data", min_length=1, max_length=200)
+    sets: int = Field(default=20, ge=1, le=1000)
+    seed: int | None = Field(default=None, ge=0, lt=2**128)
+    data: DataPlan
+    synthesizers: tuple[ModelPlan, ...] | None = None
+    intruders: tuple[IntruderPlan, ...] | None = None
+    analyses: tuple[AnalysisPlan, ...] = ()
+    levels: LevelsPlan = LevelsPlan()
+    thresholds: Thresholds = Thresholds()
+
+    @model_validator(mode="after")
+    def _check(self) -> StudyPlan:
+        if self.synthesizers == ():
+            raise ValueError("has an empty list of synthesizers: leave it out for the default ones")
+        if self.analyses and self.sets < 2:
+            raise ValueError("has analyses, and one set: intervals need at least two sets")
+        names = [one.name or one.model for one in self.synthesizers or ()]
+        if len(set(names)) < len(names):
+            raise ValueError("has two synthesizers of the same name: give each a name of its own")
+        return self
+
+    def with_seed(self, seed: int | None) -> StudyPlan:
+        """Give the same plan with another seed, or with its own for None."""
+        return self if seed is None else self.model_copy(update={"seed": check_seed(seed)})
+
+    def chosen_synthesizers(self, *, patterns: bool = True) -> dict[str, DPMPMPlan | ArealPlan]:
+        """Give the synthesizers by name, the default ones where the plan has none.
+
+        Parameters
+        ----------
+        patterns : bool
+            Whether the data have kept variables.
+        """
+        if self.synthesizers is not None:
+            return {one.name or one.model: one for one in self.synthesizers}
+        chosen: dict[str, DPMPMPlan | ArealPlan] = {"dpmpm": DPMPMPlan(model="dpmpm")}
+        if patterns:
+            chosen["areal"] = ArealPlan(model="areal")
+        return chosen
+
+
+def plan_from(content: Mapping[str, Any]) -> StudyPlan:
+    """Check a plan that is given as a mapping, such as parsed TOML; say all that is wrong."""
+    return settings_from(dict(content), StudyPlan, "plan")
+
+
+def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
+    """Read a plan, or say all that is wrong with it.
+
+    Parameters
+    ----------
+    path : str or path
+        A TOML file.
+
+    Returns
+    -------
+    StudyPlan
+    """
+    return read_settings(path, StudyPlan, "plan")

@@ -1,0 +1,266 @@
+"""Writing plans: a first one, with an explanation beside every key, and the one that was used."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from understudy.errors import quoted_list, visible
+from understudy.settings import toml_key, toml_text
+from understudy.study.plan import StudyPlan
+from understudy.verdict.verdict import Thresholds
+
+__all__ = ["plan_as_toml", "plan_text"]
+
+WIDTH = 100
+
+
+def plan_text(
+    file: str,
+    columns: Sequence[str],
+    synthesize: Sequence[str],
+    ignore: Mapping[str, str],
+    codebook: str | None,
+    reading: Mapping[str, str] | None = None,
+) -> str:
+    """Write a first plan, with every key explained.
+
+    Parameters
+    ----------
+    file : str
+        The data, relative to the plan's folder.
+    columns : sequence of str
+        All columns of the file.
+    synthesize : sequence of str
+        Columns to synthesize; empty leaves the choice open.
+    ignore : mapping of str to str
+        Columns that cannot be used as they are, with the reason.
+    codebook : str, optional
+        File of the codebook, relative to the plan's folder.
+    reading : mapping of str to str, optional
+        How the file was read: ``encoding``, ``delimiter``, ``catalog``, where given.
+
+    Returns
+    -------
+    str
+        TOML with comments.
+    """
+    comments = [_comment(name, reason) for name, reason in ignore.items()]
+    kept = [name for name in columns if name not in synthesize and name not in ignore]
+    return _PLAN.format(
+        columns=_one_line(f"columns of the file: {quoted_list(columns)}"),
+        file=toml_text(file),
+        synthesize=_list(synthesize),
+        choose="" if synthesize else "   # <- name at least one",
+        ignore=_list(ignore),
+        reasons="\n".join(comments) + "\n" if comments else "",
+        codebook=f"codebook = {toml_text(codebook)}"
+        if codebook
+        else '# codebook = "codebook.toml"',
+        encoding=_setting("encoding", "latin-1", reading),
+        delimiter=_setting("delimiter", ";", reading),
+        catalog=_setting("catalog", "formats.sas7bcat", reading),
+        example=_one_line(toml_key(next(iter(kept or columns), "income"))),
+        keep=_one_line(_list(kept[:4] or ["gender", "age"])),
+        known=_one_line(_list(kept[:2] or ["gender", "age"])),
+        formula=_one_line(toml_text(_formula(kept, synthesize))),
+        thresholds=_thresholds(),
+    )
+
+
+def _formula(kept: Sequence[str], synthesize: Sequence[str]) -> str:
+    plain = [name for name in (*kept, *synthesize) if re.fullmatch(r"[A-Za-z_]\w*", name)]
+    return f"{plain[0]} ~ {' + '.join(plain[1:4])}" if len(plain) > 1 else "income ~ county + age"
+
+
+def _setting(key: str, example: str, given: Mapping[str, str] | None) -> str:
+    """Write a key with its value, or as a comment with an example."""
+    value = (given or {}).get(key)
+    return f"{key} = {toml_text(value)}" if value else f"# {key} = {toml_text(example)}"
+
+
+def _comment(name: str, reason: str) -> str:
+    return _one_line(f"#   {toml_text(name)}: {reason}")
+
+
+def _one_line(text: str) -> str:
+    """Fold a comment into one line that holds nothing a comment may not hold."""
+    return " ".join("".join(visible(character) for character in text).split())
+
+
+def _list(names: Sequence[str] | Mapping[str, str]) -> str:
+    return "[" + ", ".join(toml_text(name) for name in names) + "]"
+
+
+def _thresholds() -> str:
+    """Write the limits with what their class says about them, each as a comment."""
+    lines = []
+    for names, words in _attributes(Thresholds):
+        lines += textwrap.wrap(words, WIDTH - 2, initial_indent="# ", subsequent_indent="# ")
+        defaults = {name: Thresholds.model_fields[name].default for name in names}
+        lines += [f"# {name} = {_value(one)}" for name, one in defaults.items()]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n")
+
+
+def _attributes(model: type[BaseModel]) -> list[tuple[list[str], str]]:
+    """Take the section on attributes of a class's docstring apart: names, words."""
+    text = (inspect.getdoc(model) or "").partition("Attributes\n----------\n")[2]
+    found = re.findall(r"^(\w[\w, ]*) : [^\n]*\n((?:[ ]+[^\n]*\n?|\n)+)", text + "\n", re.M)
+    return [(names.split(", "), " ".join(words.split())) for names, words in found]
+
+
+def plan_as_toml(plan: StudyPlan) -> str:
+    """Write a plan with all its settings, defaults included, as TOML.
+
+    Parameters
+    ----------
+    plan : StudyPlan
+        The plan.
+
+    Returns
+    -------
+    str
+        TOML that reads as the same plan.
+    """
+    content = plan.model_dump(mode="json", exclude_none=True)
+    return "\n".join(_table(content, ())).lstrip("\n") + "\n"
+
+
+def _table(content: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+    """Write a table: plain values first, then the tables inside it."""
+    lines, inside = [], []
+    for key, value in content.items():
+        here = (*path, key)
+        name = ".".join(toml_key(part) for part in here)
+        if isinstance(value, dict):
+            inside += ["", f"[{name}]", *_table(value, here)]
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for one in value:
+                inside += ["", f"[[{name}]]", *_table(one, here)]
+        else:
+            lines.append(f"{toml_key(key)} = {_value(value)}")
+    return lines + inside
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return toml_text(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(one) for one in value) + "]"
+    return repr(value)
+
+
+_PLAN = """\
+# A plan for understudy. Lines that start with # are explanations, or settings that are left out.
+# Check it with "understudy check plan.toml", run it with "understudy run plan.toml --out FOLDER".
+# {columns}
+
+# What stands on the report.
+# title = "A study of synthetic data"
+
+# Synthetic sets that each synthesizer draws (m).
+sets = 20
+
+# Makes every figure repeatable. Internal: whoever has the seed of a release can redraw it, so leave
+# it out for a release; the study then draws one and remembers it in its confidential folder.
+# seed = 1
+
+[data]
+# The confidential file: CSV (also .gz), Parquet, SAS (.sas7bdat, .xpt), Stata (.dta), SPSS (.sav).
+# A path is relative to the folder that this plan lies in. "bundled:ce-like" is the invented sample
+# that comes with the program.
+file = {file}
+
+# Columns that may not be published as they are. Synthetic values are drawn for them.
+synthesize = {synthesize}{choose}
+
+# Columns to publish as they are. Left out: every column that is neither synthesized nor ignored.
+# keep = {keep}
+
+# Columns to leave out of everything: identifiers, free text, dates, weights.
+{reasons}ignore = {ignore}
+
+# Levels, their order, labels and missing codes, declared outside of the data. A release needs one.
+{codebook}
+
+# What to do with missing values: "error" refuses the data, "level" makes missing a level of its
+# own, "drop" leaves such records out.
+missing = "error"
+
+# Texts that mean missing, in any column. Without this, "NA" and "" are categories like any other.
+na = []
+
+# Levels that a categorical column declares and no record has: "error" asks, "keep" or "drop".
+unused_levels = "error"
+
+# How a text file is written, where that is not found by itself.
+{encoding}
+{delimiter}
+
+# The formats of a SAS file.
+{catalog}
+
+# Numbers become groups: quantiles, or cut points (a number at one belongs to the group above it).
+# [data.bins.{example}]
+# quantiles = 4
+# [data.bins.{example}]
+# cuts = [20, 40, 60, 80]
+# names = ["<20", "20-40", "40-60", "60-80", ">80"]
+
+# Synthesizers, as many as you like. Left out: the two below with their defaults.
+# [[synthesizers]]
+# model = "dpmpm"                       # classes of records, independent variables within a class
+# name = "dpmpm"                        # folder and name in the report; the model's when left out
+# chains = 4                            # from far apart; one chain can never count as converged
+# warmup = 4000                         # sweeps of each chain that are thrown away
+# draws = 1000                          # draws of each chain that are kept
+# thin = 15                             # sweeps from one kept draw to the next
+# until = {{ rhat = 1.01, ess = 400, most_draws = 20000 }}   # go on until then, or give up
+# n_classes = 40                        # where the blocked sampler cuts the process off
+# concentration_prior = [0.25, 0.25]    # shape and rate
+# level_prior = 1.0                     # prior count of every level
+# sampler = "auto"                      # by size "collapsed", or "blocked", the paper's
+# class_draw = "kept"                   # a record's class given "kept" variables, "full", "prior"
+# [[synthesizers]]
+# model = "areal"                       # counts of patterns by labels, clusters of labels
+# until = {{ rhat = 1.01, ess = 400, most_draws = 8000 }}    # its own 1000 draws seldom suffice
+# n_clusters = 50                       # where the process is cut off
+# variant = "text"                      # the paper's text, or the "script" of its supplement
+# concentration_prior = [1.0, 1.0]      # shape and rate, here and in the next four lines
+# log_rate_precision_prior = [1.0, 1.0]
+# intercept_precision_prior = [1.0, 1.0]
+# mean_precision_prior = [1.0, 1.0]
+# slope_mean_precision_prior = [1.0, 1.0]
+# correlation_shape = 2.0               # of the slopes' correlations (LKJ)
+# scale_prior = [3.0, 1.0]              # degrees of freedom and scale of the slopes' deviations
+
+# What intruders know besides the true label: some of the kept variables, one entry for each
+# intruder. Left out: one intruder, who knows every kept variable.
+# [[intruders]]
+# known = {known}
+
+# Regressions that analysts will run; they are fitted to the original and to every synthetic set.
+# Left out: none.
+# [[analyses]]
+# formula = {formula}
+# family = "ordered-logit"              # or "logistic", "linear"
+# train = "auto"                        # records to fit on: 5,000 (of fewer: 4/5), a number, "all"
+# reference = "largest"                 # levels that others are compared with; left out: the first
+
+# The data's own risk levels Min and Max: how often all labels are drawn anew for each.
+[levels]
+repeats = 100
+
+# Limits of the verdict. They may be changed at any time: a run that is finished then only makes
+# the verdict and the report again. Left out: the figures below.
+[thresholds]
+{thresholds}
+"""

@@ -1,0 +1,254 @@
+"""A sampled fit as the user sees it: its draws, what they are worth, and the synthetic sets.
+
+The same for every model that is run by chains. A model adds two things: what it calls itself, and
+how labels are tabulated and drawn from what it kept of a posterior draw.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import ConvergenceWarning, SettingError
+from understudy.microdata.label_table import LabelTable, split_labels
+from understudy.microdata.table import Microdata
+from understudy.randomness import check_seed, stream
+from understudy.synthesis.chains import ChainDraws, Plan
+from understudy.synthesis.checkpoints import Arrays
+from understudy.synthesis.contract import DrawnSets
+from understudy.synthesis.diagnostics import MOST_CELLS, Targets, diagnose, ess_bulk, meets
+from understudy.synthesis.kept_probabilities import KeptCells
+from understudy.synthesis.labelled_draws import Draws, LabelledArray
+
+__all__ = ["SampledFit"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SampledFit(ABC):
+    """Draws from the posterior of a synthesizer.
+
+    Attributes
+    ----------
+    settings : object
+        What was fitted.
+    data : Microdata
+        To what.
+    plan : Plan
+        How long, how many, from which seed. The seed is internal: it redraws everything.
+    cells : KeptCells
+        Which label probabilities were kept.
+    found : ChainDraws
+        What the chains gave.
+    """
+
+    settings: Any
+    data: Microdata
+    plan: Plan
+    cells: KeptCells
+    found: ChainDraws
+
+    @abstractmethod
+    def _sampler(self) -> str:
+        """Name the sampler, for exported files."""
+
+    @abstractmethod
+    def _tabulated(self, snapshot: Arrays) -> LabelTable:
+        """Tabulate the label probabilities of one kept draw."""
+
+    def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
+        """Draw codes (record, synthesized variable) from one kept draw."""
+        return split_labels(self.data, self._tabulated(snapshot).draw(generator, self.data))
+
+    @property
+    def targets(self) -> Targets:
+        """What the quantities have to meet."""
+        return self.plan.until or Targets()
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Kept draws as labelled arrays.
+
+        ``draws["posterior"]`` has the model's numbers with axes (chain, draw), and
+        label_probability with axes (chain, draw, pattern, label); where all of its cells would
+        need too much memory, a sample of them, evenly spread, with axes (chain, draw, cell).
+        """
+        arrays = {
+            name: LabelledArray(values, ("chain", "draw"))
+            for name, values in self.found.scalars.items()
+        }
+        tables = self.found.label_probability
+        patterns = [_named(self.data, self.data.kept, row) for row in self.data.patterns.codes]
+        if self.cells.complete:
+            shape = (*tables.shape[:2], len(patterns), -1)
+            table = LabelledArray(tables.reshape(shape), ("chain", "draw", "pattern", "label"))
+            labels = self.cells.labels[: table.shape[3]]
+            coordinates = {"pattern": patterns, "label": self._label_names(labels)}
+        else:
+            table = LabelledArray(tables, ("chain", "draw", "cell"))
+            names = self._label_names(self.cells.labels)
+            coordinates = {
+                "cell": [
+                    f"{patterns[pattern]} -> {name}"
+                    for pattern, name in zip(self.cells.patterns, names, strict=True)
+                ]
+            }
+        arrays["label_probability"] = table
+        attributes: dict[str, str | int | float] = {
+            "inference_library": "understudy",
+            "sampler": self._sampler(),
+            "warmup_sweeps": self.plan.warmup,
+            "sweeps_per_draw": self.plan.thin,
+        }
+        return Draws({"posterior": arrays}, coordinates, attributes)
+
+    def _label_names(self, labels: NDArray[np.int64]) -> list[str]:
+        names = self.data.synthesized
+        return [_named(self.data, names, row) for row in split_labels(self.data, labels)]
+
+    def diagnostics(self, most_cells: int | None = MOST_CELLS) -> pl.DataFrame:
+        """Convergence of every label-free quantity.
+
+        Parameters
+        ----------
+        most_cells : int or None
+            Label probabilities to look at, evenly spread over all that are kept; None for all.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns quantity, rhat, ess_bulk, ess_tail, converged.
+        """
+        if most_cells == MOST_CELLS:
+            return self._diagnosed
+        return self._judged(most_cells)
+
+    @cached_property
+    def _diagnosed(self) -> pl.DataFrame:
+        return self._judged(MOST_CELLS)
+
+    def _judged(self, most_cells: int | None) -> pl.DataFrame:
+        return diagnose(
+            self.found.scalars,
+            self.found.label_probability,
+            self.targets,
+            most_cells,
+            self.plan.threads,
+        )
+
+    @property
+    def converged(self) -> bool:
+        """Whether every quantity of `diagnostics` has met its targets."""
+        return meets(self._diagnosed)
+
+    @property
+    def autocorrelation_time(self) -> float:
+        """Kept draws that make one independent draw, of the slowest scalar quantity."""
+        sizes = [ess_bulk(values) for values in self.found.scalars.values()]
+        total = next(iter(self.found.scalars.values())).size
+        return max((total / max(size, 1.0) for size in sizes if size is not None), default=1.0)
+
+    def synthesize(self, m: int = 20, seed: int | None = None) -> DrawnSets:
+        """Draw synthetic sets, each from a posterior draw of its own.
+
+        The posterior draws are spread evenly over all chains and along each of them.
+
+        Parameters
+        ----------
+        m : int
+            Number of sets.
+        seed : int, optional
+            Makes the sets repeatable; the operating system's entropy otherwise.
+
+        Returns
+        -------
+        DrawnSets
+            Row i of every set stands in for record i.
+        """
+        chosen = self._spread(m)
+        known = check_seed(seed)
+        codes = np.empty(
+            (m, self.data.n_records, len(self.data.synthesized)), dtype=np.int32
+        )  # (set, record, synthesized variable)
+        for number, (chain, place) in enumerate(chosen):
+            generator = stream(known, "synthesize", number)
+            codes[number] = self._drawn(generator, self._snapshot(chain, place))
+        per_chain = -(-m // self.plan.chains)
+        spacing = self._n_draws / per_chain if per_chain > 1 else float("inf")
+        time = self.autocorrelation_time
+        if spacing < time:
+            warnings.warn(
+                f"the posterior draws behind the sets lie {spacing:.3g} draws apart, and it takes "
+                f"{time:.3g} to be independent: run longer, or ask for fewer sets",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return DrawnSets(
+            data=self.data,
+            codes=codes,
+            fully_synthetic=not self.data.kept,
+            chain=tuple(chain for chain, _ in chosen),
+            draw=tuple(self.found.snapshots[chain][place][0] for chain, place in chosen),
+            spacing=spacing,
+            autocorrelation_time=time,
+        )
+
+    def label_table(self, index: int, m: int = 20) -> LabelTable:
+        """Probabilities that set number `index` of `m` is drawn from (`synthesize`)."""
+        chain, place = self._spread(m)[index]
+        return self._tabulated(self._snapshot(chain, place))
+
+    def to_arviz(self) -> Any:
+        """Give the draws as an ArviZ data tree (needs the extra ``understudy[arviz]``)."""
+        return self.draws.to_arviz()
+
+    def to_netcdf(self, path: str | os.PathLike[str]) -> None:
+        """Write the draws as a netCDF file in ArviZ's layout. It is confidential."""
+        self.draws.to_netcdf(path)
+
+    def __repr__(self) -> str:
+        """Show how long, how many, and whether it converged."""
+        state = "converged" if self.converged else "not converged"
+        return (
+            f"{type(self).__name__}: {self.plan.chains} chains of {self._n_draws:,} draws, "
+            f"{self._sampler()} sampler, {state}"
+        )
+
+    @property
+    def _n_draws(self) -> int:
+        return int(self.found.label_probability.shape[1])
+
+    def _snapshot(self, chain: int, place: int) -> Arrays:
+        return self.found.snapshots[chain][place][1]
+
+    def _spread(self, m: int) -> list[tuple[int, int]]:
+        """Choose a chain and a place among its snapshots for every set."""
+        available = min(len(one) for one in self.found.snapshots)
+        whole = isinstance(m, int | np.integer) and not isinstance(m, bool)
+        if not whole or not 1 <= m <= available * self.plan.chains:
+            raise SettingError(
+                expected=f"m as a whole number from 1 to {available * self.plan.chains}, the draws "
+                "that were kept for synthesis",
+                came=f"{int(m):,}" if whole else f"a value of type {type(m).__name__}",
+                do="ask for fewer sets, or keep more draws",
+            )
+        chosen = []
+        for number in range(m):
+            chain = number % self.plan.chains
+            in_chain = (m - chain - 1) // self.plan.chains + 1
+            place = int((number // self.plan.chains + 0.5) * available / in_chain)
+            chosen.append((chain, place))
+        return chosen
+
+
+def _named(data: Microdata, names: tuple[str, ...], codes: NDArray[np.integer[Any]]) -> str:
+    """Write a pattern or a label as text: its levels, one after another."""
+    levels = [data.variable(name).levels[code] for name, code in zip(names, codes, strict=True)]
+    return " | ".join(levels) if levels else "all"

@@ -1,0 +1,1 @@
+"""The regressions of analysis-specific utility: design, likelihoods, fitting, comparison."""

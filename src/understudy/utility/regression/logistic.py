@@ -1,0 +1,88 @@
+"""Logistic regression: an ordered logit with two categories, its intercept the other way round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.utility.regression.design import Indicators
+from understudy.utility.regression.newton import Fit
+from understudy.utility.regression.ordered_logit import category_probabilities, fit_ordered_logit
+
+__all__ = ["BinaryLikelihood", "event_probability", "fit_logistic"]
+
+Numbers = NDArray[np.float64]
+
+
+def fit_logistic(rows: Indicators, event: NDArray[np.integer], weights: Numbers) -> Fit:
+    """Fit a logistic regression.
+
+    Parameters
+    ----------
+    rows : Indicators
+        The design.
+    event : integer (row,)
+        1 where the event occurred, else 0.
+    weights : float64 (row,)
+        Records with each row.
+
+    Returns
+    -------
+    Fit
+        ``intercepts`` holds the one intercept.
+    """
+    fit = fit_ordered_logit(rows, event, weights)
+    return replace(fit, intercepts=-fit.intercepts)
+
+
+def event_probability(fit: Fit, predictor: Numbers) -> Numbers:
+    """Probability of the event, from a linear predictor without the intercept: (row,)."""
+    return category_probabilities(replace(fit, intercepts=-fit.intercepts), predictor)[:, 1]
+
+
+class BinaryLikelihood:
+    """The log-likelihood of grouped trials, for large designs: intercept, then chosen columns.
+
+    Attributes
+    ----------
+    rows : Indicators
+        The design, one row per group.
+    events, trials : float64 (row,)
+        How many trials each group has, and in how many the event occurred.
+    chosen : bool (column,)
+        Columns that take part.
+    """
+
+    def __init__(
+        self, rows: Indicators, events: Numbers, trials: Numbers, chosen: NDArray[np.bool_]
+    ) -> None:
+        self.rows, self.events, self.trials, self.chosen = rows, events, trials, chosen
+
+    def predictor(self, parameters: Numbers) -> Numbers:
+        """Intercept plus linear predictor: (row,)."""
+        full = np.zeros(self.rows.n_columns)
+        full[self.chosen] = parameters[1:]
+        shifted: Numbers = parameters[0] + self.rows.linear(full)
+        return shifted
+
+    def probability(self, parameters: Numbers) -> Numbers:
+        """Chance of the event in each group: (row,)."""
+        chance: Numbers = 0.5 * (1 + np.tanh(0.5 * self.predictor(parameters)))
+        return chance
+
+    def evaluate(self, parameters: Numbers) -> tuple[float, Numbers, Numbers]:
+        """Value, gradient and information."""
+        predictor = self.predictor(parameters)
+        chance = 0.5 * (1 + np.tanh(0.5 * predictor))
+        value = self.events @ predictor - self.trials @ np.logaddexp(0, predictor)
+        residual = self.events - self.trials * chance
+        gradient = np.concatenate([[residual.sum()], self.rows.sums(residual)[self.chosen]])
+        weights = self.trials * chance * (1 - chance)
+        across = self.rows.sums(weights)[self.chosen]
+        information = np.empty((gradient.size, gradient.size))
+        information[0, 0] = weights.sum()
+        information[0, 1:] = information[1:, 0] = across
+        information[1:, 1:] = self.rows.gram(weights)[np.ix_(self.chosen, self.chosen)]
+        return float(value), gradient, information

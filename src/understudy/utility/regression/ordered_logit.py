@@ -1,0 +1,229 @@
+"""Ordered logistic regression, with its likelihood and both derivatives written out.
+
+A record with linear predictor e has a category up to c with probability F(cut_c - e), F the
+logistic distribution function. With a and b the cutpoints above and below its own category, less
+e, and d = a - b, the probability of the category is F(a) (1 - F(b)) (1 - exp(-d)), a form that
+loses no digits in the tails and has simple derivatives. The log-likelihood is concave in cutpoints
+and coefficients together, so Newton's method needs no luck.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.utility.regression.arrow_matrix import BORDER, Arrow
+from understudy.utility.regression.design import Indicators
+from understudy.utility.regression.newton import (
+    ABSENT,
+    ALIASED,
+    ESTIMATED,
+    SEPARATED,
+    Fit,
+    independent_columns,
+    newton,
+)
+from understudy.utility.regression.separation import separated_columns
+
+__all__ = ["category_probabilities", "fit_ordered_logit", "usable_columns"]
+
+Numbers = NDArray[np.float64]
+SUSPICIOUS = 1e-3  # a next step of this length, at the top of the likelihood, has no bottom
+FLAT = 1e-6  # share of the information that is left of a coefficient that runs away
+
+
+def fit_ordered_logit(rows: Indicators, response: NDArray[np.integer], weights: Numbers) -> Fit:
+    """Fit an ordered logistic regression.
+
+    Parameters
+    ----------
+    rows : Indicators
+        The design, one row per distinct combination of the formula's variables.
+    response : integer (row,)
+        Codes of the response, in its order.
+    weights : float64 (row,)
+        Records with each row.
+
+    Returns
+    -------
+    Fit
+        ``intercepts`` are the cutpoints.
+
+    References
+    ----------
+    McCullagh, P. (1980). Regression models for ordinal data. Journal of the Royal Statistical
+    Society B 42(2), 109-142. doi:10.1111/j.2517-6161.1980.tb01109.x
+    """
+    categories, place = np.unique(response, return_inverse=True)
+    place = place.reshape(-1).astype(np.int64)
+    n_cuts = categories.size - 1
+    if n_cuts < 1:
+        raise InputError(
+            expected="a response with at least two categories among the records of a regression",
+            came=str(categories.size),
+            do="use more records, or another response",
+        )
+    status = usable_columns(rows, weights)
+    usable = np.array([one == ESTIMATED for one in status], dtype=bool)
+    model = _Likelihood(rows, place, weights, n_cuts, usable)
+    block = np.concatenate([np.full(n_cuts, BORDER), rows.block[usable]])
+    top = newton(model.evaluate, model.start(), Arrow(block))
+    coefficients = np.full(rows.n_columns, np.nan)
+    coefficients[usable] = top.parameters[n_cuts:]
+    everywhere = np.concatenate([np.ones(n_cuts, dtype=bool), usable])
+    chosen = np.arange(top.parameters.size)
+    if np.abs(top.last_step).max(initial=0.0) > SUSPICIOUS:
+        moved = separated_columns(rows, place, categories.size, usable)
+        if not moved.any():  # no proof, and no estimate either: the search has not ended
+            moved[usable] = np.abs(top.last_step[n_cuts:]) > SUSPICIOUS
+        status = [SEPARATED if hit else one for one, hit in zip(status, moved, strict=True)]
+        scale = model.scale()[everywhere]
+        chosen = independent_columns(top.information, scale, FLAT, Arrow(block).order())
+    variances = np.full(everywhere.size, np.nan)
+    variances[np.flatnonzero(everywhere)[chosen]] = Arrow(block[chosen]).inverse_diagonal(
+        top.information[np.ix_(chosen, chosen)]
+    )
+    errors = np.sqrt(variances[n_cuts:])
+    errors[[one != ESTIMATED for one in status]] = np.nan
+    return Fit(
+        coefficients=coefficients,
+        standard_errors=errors,
+        status=tuple(status),
+        intercepts=top.parameters[:n_cuts],
+        log_likelihood=top.value,
+        degrees_of_freedom=np.inf,
+        categories=categories.astype(np.int64),
+        steps=top.steps,
+    )
+
+
+def usable_columns(rows: Indicators, weights: Numbers) -> list[str]:
+    """Say of every column whether it can be estimated beside an intercept, or why not.
+
+    Parameters
+    ----------
+    rows : Indicators
+        The design.
+    weights : float64 (row,)
+        Records with each row.
+
+    Returns
+    -------
+    list of str
+        ``estimated``, ``absent`` or ``aliased``, by column.
+    """
+    counts = rows.sums(weights)
+    size = counts.size
+    products = np.empty((size + 1, size + 1))  # the intercept last
+    products[size, size] = weights.sum()
+    products[size, :size] = products[:size, size] = counts
+    products[:size, :size] = rows.gram(weights)
+    scale = np.diagonal(products)
+    # First in the order that fills nothing up. If then the intercept is a sum of others, the
+    # reference level does not occur: start from the intercept, at the price of a dense sweep.
+    order = Arrow(np.append(rows.block, BORDER)).order()
+    chosen = independent_columns(products, scale, order=order)
+    if size not in chosen:
+        chosen = independent_columns(products, scale, order=np.roll(np.arange(size + 1), 1))
+    free = np.zeros(size + 1, dtype=bool)
+    free[chosen] = True
+    return [
+        ABSENT if count == 0 else ESTIMATED if one else ALIASED
+        for count, one in zip(counts.tolist(), free[:size].tolist(), strict=True)
+    ]
+
+
+def category_probabilities(fit: Fit, predictor: Numbers) -> Numbers:
+    """Probabilities of the fit's categories: (row, category) from a linear predictor (row,)."""
+    cumulative = _logistic(fit.intercepts[None, :] - predictor[:, None])
+    padded = np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1)))
+    return np.diff(padded, axis=1)
+
+
+class _Likelihood:
+    """The log-likelihood of grouped rows in cutpoints and usable coefficients."""
+
+    def __init__(
+        self,
+        rows: Indicators,
+        place: NDArray[np.int64],
+        weights: Numbers,
+        n_cuts: int,
+        usable: NDArray[np.bool_],
+    ) -> None:
+        self.rows, self.place, self.weights = rows, place, weights
+        self.n_cuts, self.usable = n_cuts, usable
+
+    def start(self) -> Numbers:
+        """Cutpoints that fit the shares of the categories, coefficients of zero."""
+        counts = np.bincount(self.place, weights=self.weights, minlength=self.n_cuts + 1)
+        below = np.cumsum(counts)[:-1] / counts.sum()
+        return np.concatenate([np.log(below / (1 - below)), np.zeros(int(self.usable.sum()))])
+
+    def scale(self) -> Numbers:
+        """How much information a parameter has when nothing runs away, roughly."""
+        counts = np.bincount(self.place, weights=self.weights, minlength=self.n_cuts + 1)
+        return np.concatenate([counts[:-1], self.rows.sums(self.weights)]) / 4
+
+    def evaluate(self, parameters: Numbers) -> tuple[float, Numbers, Numbers]:
+        """Value, gradient and information."""
+        cuts = parameters[: self.n_cuts]
+        size = parameters.size
+        if np.any(np.diff(cuts) <= 0):
+            return -np.inf, np.zeros(size), np.eye(size)
+        full = np.zeros(self.rows.n_columns)
+        full[self.usable] = parameters[self.n_cuts :]
+        predictor = self.rows.linear(full)
+        padded = np.concatenate([[-np.inf], cuts, [np.inf]])
+        above = padded[self.place + 1] - predictor  # a
+        below = padded[self.place] - predictor  # b
+        shrunk = np.exp(padded[self.place] - padded[self.place + 1])  # exp(-d)
+        value = self.weights @ (
+            np.log1p(-shrunk) - np.logaddexp(0, -above) - np.logaddexp(0, below)
+        )
+        upper, lower = _logistic(above), _logistic(below)
+        crowd = self.weights * shrunk / (1 - shrunk)
+        rise_above = self.weights * _logistic(-above) + crowd  # derivative in a
+        rise_below = -self.weights * lower - crowd  # derivative in b
+        bend_above = self.weights * upper * _logistic(-above)  # logistic density at a
+        bend_below = self.weights * lower * _logistic(-below)
+        gradient = np.empty(size)
+        gradient[: self.n_cuts] = self._per_cut(rise_above, rise_below)
+        gradient[self.n_cuts :] = -self.rows.sums(rise_above + rise_below)[self.usable]
+        return float(value), gradient, self._information(bend_above, bend_below, crowd, shrunk)
+
+    def _per_cut(self, at_above: Numbers, at_below: Numbers) -> Numbers:
+        """Add what rows say about the cutpoint above them and below them: (cut,)."""
+        size = self.n_cuts + 2  # with one outer cutpoint at either end
+        upper = np.bincount(self.place + 1, weights=at_above, minlength=size)
+        lower = np.bincount(self.place, weights=at_below, minlength=size)
+        return np.asarray((upper + lower)[1:-1], dtype=np.float64)
+
+    def _information(
+        self, bend_above: Numbers, bend_below: Numbers, crowd: Numbers, shrunk: Numbers
+    ) -> Numbers:
+        n_cuts = self.n_cuts
+        size = n_cuts + int(self.usable.sum())
+        tight = crowd / (1 - shrunk)  # minus the mixed derivative in a and b
+        information = np.zeros((size, size))
+        corner = information[:n_cuts, :n_cuts]
+        np.fill_diagonal(corner, self._per_cut(bend_above + tight, bend_below + tight))
+        between = np.bincount(self.place, weights=tight, minlength=n_cuts + 1)[1:-1]
+        corner[np.arange(n_cuts - 1), np.arange(1, n_cuts)] = -between
+        corner[np.arange(1, n_cuts), np.arange(n_cuts - 1)] = -between
+        for cut in range(n_cuts):
+            about = np.where(self.place == cut, bend_above, 0.0)
+            about += np.where(self.place == cut + 1, bend_below, 0.0)
+            information[cut, n_cuts:] = -self.rows.sums(about)[self.usable]
+        information[n_cuts:, :n_cuts] = information[:n_cuts, n_cuts:].T
+        products = self.rows.gram(bend_above + bend_below)
+        information[n_cuts:, n_cuts:] = products[np.ix_(self.usable, self.usable)]
+        return information
+
+
+def _logistic(values: Numbers) -> Numbers:
+    """Logistic distribution function, without overflow."""
+    small = np.exp(-np.abs(values))
+    shares: Numbers = np.where(values >= 0, 1.0, small) / (1 + small)
+    return shares

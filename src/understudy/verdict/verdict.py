@@ -1,0 +1,147 @@
+"""The decision: thresholds and findings in, pass, review or fail with reasons out.
+
+No plots and no HTML, so that the page, the exit code and the release all speak from one verdict.
+Chains that have not converged never pass: then no other figure can be relied on. Neither does a
+study whose limits are laxer than the defaults: it goes to review, where a person says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict
+
+from understudy.errors import ExitCode
+from understudy.findings.schema import Findings, SynthesizerFindings
+from understudy.verdict.grading import (
+    NOT_CONVERGED,
+    Outcome,
+    Reason,
+    reasons_about_data,
+    reasons_about_synthesizer,
+    table_ratios,
+)
+from understudy.verdict.relaxed import relaxed_targets, relaxed_thresholds
+from understudy.verdict.thresholds import Thresholds
+
+__all__ = ["Outcome", "Reason", "SynthesizerVerdict", "Thresholds", "Verdict", "judge"]
+
+ORDER: tuple[Outcome, ...] = ("pass", "review", "fail")
+
+
+class _Said(BaseModel):
+    """A frozen part of the verdict."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+
+class SynthesizerVerdict(_Said):
+    """What was decided about one synthesizer's sets.
+
+    Attributes
+    ----------
+    outcome : {"pass", "review", "fail"}
+        The worst of its own reasons and those about the data and the limits.
+    reasons : tuple of Reason
+        Its own.
+    """
+
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+
+    @property
+    def converged(self) -> bool:
+        """Whether its chains have converged."""
+        return not any(
+            one.subject == NOT_CONVERGED and one.outcome != "pass" for one in self.reasons
+        )
+
+
+class Verdict(_Said):
+    """What was decided.
+
+    Attributes
+    ----------
+    outcome : {"pass", "review", "fail"}
+        That of the best synthesizer; fail where there is none.
+    recommended : str or None
+        The synthesizer with the best utility among those with the best outcome; None if all fail.
+    synthesizers : dict of str to SynthesizerVerdict
+        By name.
+    reasons : tuple of Reason
+        All of them, those about the data and the limits first.
+    thresholds : Thresholds
+        The limits that were applied.
+    findings : str or None
+        Digest of the findings that were judged, where they lie in a file.
+    """
+
+    outcome: Outcome
+    recommended: str | None
+    synthesizers: dict[str, SynthesizerVerdict]
+    reasons: tuple[Reason, ...]
+    thresholds: Thresholds = Thresholds()
+    findings: str | None = None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Exit status: done for pass and review; fail is "not converged" where that is why."""
+        if self.outcome != "fail":
+            return ExitCode.DONE
+        every = self.synthesizers.values()
+        if every and not any(one.converged for one in every):
+            return ExitCode.NOT_CONVERGED
+        return ExitCode.DO_NOT_RELEASE
+
+
+def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:
+    """Decide on a study.
+
+    Parameters
+    ----------
+    findings : Findings
+        What the study found.
+    thresholds : Thresholds, optional
+        The limits; the defaults when left out.
+
+    Returns
+    -------
+    Verdict
+    """
+    limits = thresholds or Thresholds()
+    about_data = [*reasons_about_data(findings.data, limits), *relaxed_thresholds(limits)]
+    judged = {
+        one.name: [
+            *reasons_about_synthesizer(one, findings.intruders, limits),
+            *relaxed_targets(one),
+        ]
+        for one in findings.synthesizers
+    }
+    synthesizers = {
+        name: SynthesizerVerdict(outcome=_worst([*about_data, *reasons]), reasons=tuple(reasons))
+        for name, reasons in judged.items()
+    }
+    best = min((one.outcome for one in synthesizers.values()), key=ORDER.index, default="fail")
+    candidates = [one for one in findings.synthesizers if synthesizers[one.name].outcome == best]
+    recommended = None
+    if best != "fail":
+        recommended = min(candidates, key=lambda one: (_loss(one), one.name)).name
+    return Verdict(
+        outcome=best,
+        recommended=recommended,
+        synthesizers=synthesizers,
+        thresholds=limits,
+        reasons=(*about_data, *(reason for reasons in judged.values() for reason in reasons)),
+    )
+
+
+def _worst(reasons: Iterable[Reason]) -> Outcome:
+    return max((one.outcome for one in reasons), key=ORDER.index, default="pass")
+
+
+def _loss(one: SynthesizerFindings) -> float:
+    """Table deviation over its noise floor, mean over orders: smaller is better."""
+    ratios = [ratio for _, ratio in table_ratios(one) if ratio is not None]
+    return sum(ratios) / len(ratios) if ratios else 0.0

@@ -1,0 +1,99 @@
+"""Figures of the sets of single chains: the analysis of variance, and where the page shows it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import f_oneway, kstest
+from tests.findings_factory import made_study
+
+from understudy.findings.by_chain import by_chain
+from understudy.findings.schema import Findings, Spread
+from understudy.pages.blocks import Table
+from understudy.pages.sections.convergence import convergence_section
+from understudy.randomness import stream
+
+CHAINS = [0, 1, 2, 3] * 5
+
+
+def test_the_chance_is_that_of_an_analysis_of_variance() -> None:
+    """Against SciPy, with groups of unequal size."""
+    generator = stream(1, "sets")
+    for size in (9, 14, 20):
+        values = generator.normal(3.0, 0.5, size).tolist()
+        found = by_chain(values, CHAINS[:size])
+        assert found is not None
+        groups = [values[chain:size:4] for chain in range(4)]
+        assert found.chance == pytest.approx(f_oneway(*groups).pvalue, rel=1e-10)
+        assert found.means == pytest.approx([np.mean(group) for group in groups])
+        assert found.gap == pytest.approx(np.ptp([np.mean(group) for group in groups]))
+        around = [value - np.mean(group) for group in groups for value in group]
+        assert found.spread == pytest.approx(np.sqrt(np.square(around).sum() / (size - 4)))
+        assert found.gap_in_spreads == pytest.approx(found.gap / found.spread)
+
+
+def test_chances_are_uniform_where_chains_are_alike() -> None:
+    """2,000 times, false-alarm rate 1e-4."""
+    generator = stream(2, "alike")
+    found = [by_chain(generator.normal(size=20).tolist(), CHAINS) for _ in range(2000)]
+    assert kstest([one.chance for one in found if one is not None], "uniform").pvalue > 1e-4
+
+
+def test_sets_that_are_all_the_same_differ_in_nothing_or_in_everything() -> None:
+    same, apart = by_chain([0.1] * 20, CHAINS), by_chain([0.1, 0.1, 0.1, 0.7] * 5, CHAINS)
+    assert same is not None
+    assert (same.chance, same.gap_in_spreads) == (1.0, 0.0)
+    assert apart is not None
+    assert (apart.chance, apart.gap_in_spreads) == (0.0, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("values", "chains"),
+    [([1.0, 2.0, None, 3.0], [0, 1, 0, 1]), ([1.0, 2.0], [0, 0]), ([1.0, 2.0], [0, 1]), ([], [])],
+)
+def test_where_there_is_nothing_to_compare(values: list[float | None], chains: list[int]) -> None:
+    """An undefined value, one chain, one set a chain, no chains at all."""
+    assert by_chain(values, chains) is None
+
+
+@pytest.fixture(scope="module")
+def study() -> Findings:
+    return made_study()
+
+
+def tables_by_chain(findings: Findings) -> list[Table]:
+    return [
+        table
+        for block in convergence_section(findings).blocks
+        for table in block.tables
+        if table.caption.startswith("What is measured on the sets of each chain")
+    ]
+
+
+def test_the_page_shows_every_measure_by_chain(study: Findings) -> None:
+    (table,) = tables_by_chain(study)  # perfect sets come from no chain
+    assert [column.title for column in table.columns][1:] == [
+        "Chain 1",
+        "Chain 2",
+        "Spread of a set",
+        "Chance",
+    ]
+    words = [row[0].text for row in table.rows]
+    assert words[0] == "deviation of tables of 1 variable"
+    assert "expected match risk, gender, age known" in words
+    assert words[-1] == "labels that are true"
+
+
+def test_chains_that_measure_differently_are_marked(study: Findings) -> None:
+    one = study.synthesizers[0]
+    assert one.risk.attribute is not None
+    far = Spread(
+        mean=50.0, minimum=1.0, maximum=99.0, standard_error=None, values=(1.0, 98.0, 1.2, 99.0)
+    )
+    risk = one.risk.model_copy(
+        update={"attribute": one.risk.attribute.model_copy(update={"matches": far})}
+    )
+    changed = one.model_copy(update={"risk": risk})
+    (table,) = tables_by_chain(study.model_copy(update={"synthesizers": (changed,)}))
+    assert table.rows[-1][-1].text == "below 0.001 *"
+    assert not any("*" in row[-1].text for row in table.rows[:-1])

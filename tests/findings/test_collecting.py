@@ -1,0 +1,274 @@
+"""Findings agree with the results they are made from, and stay small."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests import findings_factory as making
+from tests.findings_factory import INTRUDERS, SETS
+
+import understudy as us
+from understudy.findings import chains as chain_records
+from understudy.findings import collecting
+from understudy.findings import utility as utility_records
+from understudy.findings.schema import Findings
+from understudy.verdict.verdict import judge
+
+pytestmark = pytest.mark.xdist_group("collecting")
+
+
+@pytest.fixture(scope="module")
+def data() -> us.Microdata:
+    return us.load_ce_like()
+
+
+@pytest.fixture(scope="module")
+def sets(data: us.Microdata) -> us.SyntheticSets:
+    return us.Perfect().fit(data).synthesize(SETS, seed=3)
+
+
+def test_findings_go_through_json_unchanged(study: Findings) -> None:
+    assert Findings.model_validate_json(study.model_dump_json()) == study
+    assert len(study.model_dump_json()) < 1_000_000
+
+
+def test_data(data: us.Microdata, study: Findings) -> None:
+    found = study.data
+    assert found.n_records == data.n_records == sum(one.records for one in found.patterns)
+    assert found.n_patterns == len(found.patterns) == 40
+    assert found.patterns[0].levels == ("1", "Q1", "<20")
+    assert found.pattern_sizes[3] == sum(one.records == 3 for one in found.patterns)
+    assert found.largest_pattern == max(one.records for one in found.patterns)
+    assert [one.role for one in found.variables] == ["kept", "kept", "kept", "synthesized"]
+
+
+def test_levels(data: us.Microdata, study: Findings) -> None:
+    again = us.inherent_risk(data, INTRUDERS[0], repeats=12, seed=4, sets=SETS)
+    found = study.intruders[0]
+    assert found.known == INTRUDERS[0]
+    assert found.minimum.exact["attribute_matches"] == pytest.approx(data.n_records / 133)
+    assert found.maximum.samples["attribute_matches"].values == tuple(
+        again.maximum.samples["attribute_matches"].to_list()
+    )
+    assert found.maximum.joint["expected_match_risk"].mean == pytest.approx(
+        again.maximum.joint_spreads["expected_match_risk"].mean
+    )
+    undefined = found.minimum.samples["false_match_rate"]
+    assert undefined.mean is None
+    assert set(undefined.values) == {None}
+
+
+def test_risk(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> None:
+    found = study.synthesizers[1].risk
+    live = us.identification_risk(data, sets, INTRUDERS[1])
+    own = found.identification[1]
+    assert own.measures["expected_match_risk"].mean == pytest.approx(live.expected_match_risk)
+    assert own.joint["expected_match_risk"] == live.joint.expected_match_risk
+    worst = own.records[0]
+    assert worst.match_probability == live.per_record().max()
+    assert live.per_record()[worst.row - 1] == worst.match_probability
+    by_pattern = live.per_pattern().sort("expected_match_risk", descending=True)
+    assert [one.records for one in own.patterns[:3]] == by_pattern["records"].to_list()[:3]
+    assert own.patterns[0].levels == tuple(
+        str(by_pattern[name][0]) for name in ("gender", "income", "age")
+    )
+    assert 0 < (own.share_of_top_percent or 0.0) <= 1
+    assert "aligned" in own.alignment
+    attribute = us.attribute_risk(data, sets)
+    assert found.attribute is not None
+    assert found.attribute.matches.mean == pytest.approx(attribute.matches)
+    assert found.attribute.joint_matches == attribute.joint.matches
+    ranking = us.risk_lattice(data, sets).ranking
+    assert found.lattice == dict(zip(ranking["known"], ranking["expected_match_risk"], strict=True))
+
+
+def test_tables(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> None:
+    found = study.synthesizers[1].utility.tables
+    live = us.table_utility(data, sets, seed=5)
+    assert found.orders == (1, 2, 3)
+    assert [one.mean for one in found.deviation] == list(live.deviation.values())
+    assert found.noise_floor == tuple(live.noise_floor.values())
+    for place, order in enumerate(found.orders):
+        values = live.signed.filter(pl.col("order") == order)["deviation"].to_numpy()
+        histogram = found.signed[place]
+        counts, _ = np.histogram(values, histogram.edges)
+        assert histogram.counts == tuple(counts.tolist())
+        assert sum(histogram.counts) == values.size
+    assert all(low > high for low, high in zip(found.minimum, found.noise_floor, strict=True))
+    assert found.propensity_ratio == pytest.approx(1.0, abs=0.2)
+
+
+def test_regression(study: Findings) -> None:
+    found = study.synthesizers[1].utility.regressions[0]
+    assert found.train == 5000
+    assert found.n_coefficients == len(found.coefficients) == 137
+    original, synthetic = found.predictions_original, found.predictions_synthetic
+    assert original is not None
+    assert synthetic is not None
+    assert original.edges == synthetic.edges
+    assert sum(original.counts) <= 1208
+    assert sum(synthetic.counts) <= 1208 * SETS
+    assert found.n_failed == sum(one.note is not None for one in found.coefficients)
+
+
+def test_within_patterns(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> None:
+    found = study.synthesizers[1].utility.within
+    live = us.within_pattern_utility(data, sets, seed=5)
+    assert found.distance == tuple(live.distance.tolist())
+    assert found.mean_distance == pytest.approx(
+        np.average(live.distance, weights=data.patterns.sizes)
+    )
+    frame = live.distributions.filter((pl.col("pattern") == 7) & (pl.col("source") == "original"))
+    shares = found.shares[7]
+    assert shares is not None
+    levels = data.variable("county").levels
+    listed = {
+        levels[label]: share
+        for label, share in zip(shares.labels, shares.original, strict=True)
+        if share
+    }
+    assert listed == pytest.approx(
+        {str(row["county"]): row["share"] for row in frame.iter_rows(named=True)}, abs=1e-5
+    )
+    assert all(
+        low <= mean <= high
+        for low, mean, high in zip(shares.lowest, shares.synthetic, shares.highest, strict=True)
+    )
+
+
+def test_many_patterns_and_labels_stay_small(
+    data: us.Microdata, sets: us.SyntheticSets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "MOST_PATTERNS", 12)
+    monkeypatch.setattr(utility_records, "LARGEST_PANELS", 3)
+    monkeypatch.setattr(utility_records, "FARTHEST_PANELS", 2)
+    monkeypatch.setattr(utility_records, "MOST_LABELS", 10)
+    monkeypatch.setattr(utility_records, "MOST_PROPENSITY_CELLS", 10)
+    monkeypatch.setattr(utility_records, "MOST_VALUES", 9)
+    monkeypatch.setattr(utility_records, "MOST_COEFFICIENTS", 5)
+    found = collecting.data_findings(data, codebook_declared=False, codebook_reviewed=False)
+    assert len(found.patterns) == len(found.pattern_numbers) == 12
+    assert found.n_patterns == 40
+    assert min(one.records for one in found.patterns) >= 225
+    assert found.pattern_sizes[3] == 3  # the smallest are still counted
+    analysis = collecting.Analysis("income ~ county", "linear", None)
+    utility = collecting.utility_findings(
+        data, sets, analyses=[analysis], rule="partial", seed=1, repeats=2
+    )
+    assert len(utility.within.distance) == 12
+    panels = [one for one in utility.within.shares if one is not None]
+    assert 3 <= len(panels) <= 5
+    assert all(len(one.labels) == 10 and one.n_others > 0 for one in panels)
+    assert utility.tables.propensity_ratio is None
+    assert all(len(one.counts) <= 9 for one in utility.tables.signed)
+    regression = utility.regressions[0]
+    assert (len(regression.coefficients), regression.n_coefficients) == (5, 132)
+    assert regression.predictions_original is None
+
+
+def test_fully_synthetic_sets_have_no_matches(data: us.Microdata, sets: us.SyntheticSets) -> None:
+    whole = us.SyntheticSets(data, sets.codes, fully_synthetic=True)
+    found = collecting.risk_findings(data, whole, INTRUDERS, lattice=True)
+    assert found.identification == ()
+    assert found.attribute is None
+
+
+def test_no_match_at_all_has_no_share() -> None:
+    frame = pl.DataFrame({"sex": ["f", "m"] * 20, "town": ["a", "b"] * 20})
+    small = us.read_microdata(frame, synthesize="town")
+    turned = us.SyntheticSets(small, 1 - small.codes("town")[None, :, None])
+    with pytest.warns(UserWarning, match="random"):
+        found = collecting.risk_findings(small, turned, [["sex"]], lattice=False)
+    own = found.identification[0]
+    assert own.share_of_top_percent is None
+    assert own.records == ()
+    assert found.lattice == {}
+
+
+def diagnostics(*rows: tuple[str, float | None, float | None, bool]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(name, rhat, ess, ess, fine) for name, rhat, ess, fine in rows],
+        schema=["quantity", "rhat", "ess_bulk", "ess_tail", "converged"],
+        orient="row",
+        infer_schema_length=None,
+    )
+
+
+def test_chains() -> None:
+    generator = np.random.default_rng(1)
+    values = generator.normal(size=(2, 600))
+    found = collecting.convergence_findings(
+        diagnostics=diagnostics(
+            ("alpha", 1.002, 500.0, True),
+            ("label_probability[3]", 1.02, 300.0, False),
+            ("label_probability[4]", float("inf"), 1.0, False),
+            ("label_probability[5]", None, None, True),
+        ),
+        scalars={"alpha": values},
+        converged=False,
+        warmup=10,
+        thin=2,
+        autocorrelation_time=float("inf"),
+        spacing=float("inf"),
+        rhat_target=1.01,
+        ess_target=400.0,
+    )
+    assert (found.chains, found.draws, found.n_cells, found.n_cells_failed) == (2, 600, 3, 2)
+    assert [one.quantity for one in found.quantities] == ["alpha", "label probability, worst of 3"]
+    assert found.quantities[1].rhat == found.worst_rhat == chain_records.LARGEST_RHAT
+    assert found.least_ess == 1.0
+    assert (found.n_judged, found.n_failed) == (4, 2)
+    assert found.spacing is None
+    assert found.autocorrelation_time is None
+    assert found.cell_rhats is not None
+    assert sum(found.cell_rhats.counts) == 2
+    (trace,) = found.traces
+    assert len(trace.draws) == chain_records.MOST_POINTS
+    assert (trace.draws[0], trace.draws[-1]) == (1, 600)
+    ranks = np.array(trace.ranks)
+    assert ranks.shape == (2, chain_records.RANK_BINS)
+    assert ranks.sum(axis=1) == pytest.approx([600, 600], abs=0.05)
+    assert ranks.sum(axis=0) == pytest.approx(np.full(20, 60), abs=0.01)
+
+
+def test_the_worst_label_probability_is_one_that_misses_a_target() -> None:
+    """A larger R-hat that is within its target is no worse than too few effective draws."""
+    found = collecting.convergence_findings(
+        diagnostics=diagnostics(
+            ("label_probability[1]", 1.009, 900.0, True),
+            ("label_probability[2]", 1.004, 380.0, False),
+            ("label_probability[3]", 1.003, 350.0, False),
+        ),
+        scalars={},
+        converged=False,
+        warmup=0,
+        thin=1,
+        autocorrelation_time=1.0,
+        spacing=5.0,
+        rhat_target=1.01,
+        ess_target=400.0,
+    )
+    (worst,) = found.quantities
+    assert (worst.converged, worst.ess_bulk) == (False, 350.0)
+    one = making.synthesizer(convergence=found)
+    said = next(one for one in judge(making.findings([one])).reasons if "NOT" in one.words)
+    assert "2 of 3 quantities miss a target" in said.words
+
+
+def test_ties_are_spread_over_their_ranks() -> None:
+    found = collecting.convergence_findings(
+        diagnostics=diagnostics(),
+        scalars={"classes": np.full((2, 100), 5.0)},
+        converged=True,
+        warmup=0,
+        thin=1,
+        autocorrelation_time=1.0,
+        spacing=5.0,
+        rhat_target=1.01,
+        ess_target=400.0,
+    )
+    assert np.array(found.traces[0].ranks) == pytest.approx(np.full((2, 20), 5.0))
+    assert found.quantities == ()
+    assert found.cell_rhats is None
+    assert found.worst_rhat is None

@@ -1,0 +1,187 @@
+"""Text tables: the compiled scanner against Python's csv module, and round trips of any text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.bad_inputs.cases import accepted
+from tests.naive.combinations import count_rows, read_table
+from understudy.errors import FormatError, OutputError
+from understudy.microdata import csv_reader
+from understudy.microdata.source_file import open_source
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
+SHORT = st.sampled_from(
+    ["", "a", "b", "A", " ", ",", ";", '"', "\n", "\r\n", "é", "01", "NA", "x" * 9]
+)
+FIELD = st.one_of(SHORT, TEXT)
+
+
+@st.composite
+def tables(draw: st.DrawFn, field: st.SearchStrategy[str] = FIELD) -> list[list[str]]:
+    """Draw a header and at least two records with two different labels."""
+    width = draw(st.integers(1, 4))
+    names = draw(
+        st.lists(field.filter(lambda name: name.strip() and name not in {"_row", "_set"}),
+                 min_size=width, max_size=width, unique=True)
+    )  # fmt: skip
+    names = [f"{name}, name" for name in names]  # a header that is like a record is refused
+    rows = draw(st.lists(st.lists(field, min_size=width, max_size=width), min_size=2, max_size=9))
+    assume(len({row[0] for row in rows}) > 1)
+    return [names, *rows]
+
+
+def as_csv(table: list[list[str]], delimiter: str = ",", quoting: int = csv.QUOTE_MINIMAL) -> str:
+    """Write a table with Python's own writer, which leaves a lone carriage return unquoted."""
+    if any("\r" in field for row in table for field in row):
+        quoting = csv.QUOTE_ALL
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator="\n").writerows(table)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def read_all(path: Path, delimiter: str | None = None) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Read every record of a text table with the compiled scanner, as text."""
+    source = open_source(path)
+    header = csv_reader.read_header(source, None, delimiter)
+    table = csv_reader.read_delimited(source, header, header.names)
+    columns = [
+        np.array([column.levels[code] for code in table.codes[:, place]], dtype=object)
+        for place, column in enumerate(table.columns)
+    ]
+    return header.names, [[str(column[row]) for column in columns] for row in table.of_record]
+
+
+@given(table=tables(), delimiter=st.sampled_from(",;\t|"), quoting=st.sampled_from([0, 1]))
+def test_scanner_agrees_with_its_slow_twin(
+    tmp_path: Path, table: list[list[str]], delimiter: str, quoting: int
+) -> None:
+    """Whatever Python's csv module writes and reads, the scanner reads alike."""
+    text = as_csv(table, delimiter, quoting)
+    assume(not text.startswith("\ufeff"))
+    path = tmp_path / "table.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    names, rows = read_all(path, delimiter)
+    expected_names, expected_rows = read_table(text, delimiter)
+    assert list(names) == expected_names
+    assert rows == expected_rows
+
+
+@given(table=tables(), size=st.integers(40, 200))
+def test_blocks_may_end_anywhere(tmp_path: Path, table: list[list[str]], size: int) -> None:
+    """The result does not depend on where a block of bytes ends, inside a character or a field."""
+    text = as_csv(table, quoting=csv.QUOTE_ALL)
+    path = tmp_path / "table.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    longest = max(len(line.encode()) for line in [as_csv([row], quoting=1) for row in table])
+    assume(longest < size)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_reader, "BLOCK", size)
+        assert read_all(path, ",")[1] == table[1:]
+
+
+@given(table=tables())
+def test_combinations_agree_with_their_slow_twin(tmp_path: Path, table: list[list[str]]) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(as_csv(table, quoting=csv.QUOTE_ALL), encoding="utf-8", newline="")
+    source = open_source(path)
+    header = csv_reader.read_header(source, None, ",")
+    found = csv_reader.read_delimited(source, header, header.names)
+    rows = [[column.levels[code] for column, code in zip(found.columns, row, strict=True)]
+            for row in found.codes.tolist()]  # fmt: skip
+    distinct, counts, places = count_rows(table[1:])
+    order = {row: place for place, row in enumerate(distinct)}
+    assert sorted(map(tuple, rows)) == distinct
+    assert [counts[order[tuple(row)]] for row in rows] == found.counts.tolist()
+    assert [order[tuple(rows[row])] for row in found.of_record.tolist()] == places
+
+
+ENCODINGS = [
+    "utf-8",
+    "utf-8-sig",
+    "utf-16",
+    "utf-16-le",
+    "utf-32",
+    "latin-1",
+    "cp1252",
+    "gb18030",
+]
+
+
+@given(data=st.data(), encoding=st.sampled_from(ENCODINGS), packed=st.booleans())
+def test_any_text_comes_back_byte_for_byte(
+    tmp_path: Path, data: st.DataObject, encoding: str, packed: bool
+) -> None:
+    """Any text, any order of columns, any encoding: reading and writing gives the same bytes."""
+    characters = st.characters(codec=encoding.removesuffix("-sig"), exclude_characters="\x00\ufeff")
+    field = st.one_of(SHORT.filter(lambda text: "é" not in text), st.text(characters, max_size=8))
+    table = data.draw(tables(field))
+    label = data.draw(st.sampled_from(table[0]))
+    assume(len({row[table[0].index(label)] for row in table[1:]}) > 1)
+    ending = ".csv.gz" if packed else ".csv"
+    first, second = tmp_path / f"first{ending}", tmp_path / f"second{ending}"
+    plain = tmp_path / "plain.csv"
+    plain.write_text(as_csv(table, quoting=csv.QUOTE_ALL), encoding=encoding, newline="")
+    read = {"encoding": encoding, "delimiter": ","}
+    held = _quietly(plain, label, **read)
+    assert [list(row) for row in held.frame().rows()] == table[1:]
+    assert list(held.names) == table[0]
+    held.write(first, encoding=encoding, overwrite=True)
+    again = _quietly(first, label, **read)
+    again.write(second, encoding=encoding, overwrite=True)
+    assert first.read_bytes() == second.read_bytes()
+    assert again.fingerprint() == held.fingerprint()
+
+
+def _quietly(path: Path, label: str, **read: str):  # type: ignore[no-untyped-def]
+    import warnings
+
+    from understudy import read_microdata
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read_microdata(path, synthesize=label, missing="level", **read)  # type: ignore[arg-type]
+
+
+def test_canonical_file_comes_back_as_it_was(tmp_path: Path) -> None:
+    text = 'county,a\n"x, y",1\nz,"2 ""q"""\n,1\n'.replace("\n,1", '\n"",1')
+    path = tmp_path / "in.csv"
+    path.write_text(text)
+    assert accepted(path).write(tmp_path / "out.csv").read_text() == text
+
+
+def test_characters_that_an_encoding_does_not_have(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("county,a\n漢,1\nx,2\n", encoding="utf-8")
+    with pytest.raises(OutputError, match="does not have"):
+        accepted(path).write(tmp_path / "out.csv", encoding="latin-1")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_record_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_reader, "BLOCK", 64)
+    path = tmp_path / "in.csv"
+    path.write_text("county,free text\nx,short\ny," + "long " * 100 + "\n")
+    with pytest.raises(FormatError, match="line 3"):
+        accepted(path, ignore="free text")
+
+
+def test_long_free_text_in_an_ignored_column_is_fine(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("county,free text\nx," + "long " * 10_000 + "\ny,short\n")
+    assert accepted(path, ignore="free text").n_records == 2
+
+
+@pytest.mark.filterwarnings("ignore:the kept column")
+def test_wide_characters_grow_in_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_reader, "BLOCK", 64)
+    path = tmp_path / "in.csv"
+    path.write_text("county,a\n" + "漢字漢字漢字,1\nかな,2\n" * 50, encoding="utf-16")
+    assert accepted(path, encoding="utf-16").n_records == 100

@@ -1,0 +1,300 @@
+"""The page: complete, self-contained, the same every time, and deaf to hostile names."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from tests import findings_factory as making
+
+from understudy.findings.schema import Findings, Pattern
+from understudy.pages.report import page
+from understudy.verdict.verdict import judge
+
+pytestmark = pytest.mark.xdist_group("page")
+
+HOSTILE = "<script>alert(1)</script>"
+TURNED = "a\u202eb\u2066c"
+LONG = "long " * 60
+QUOTED = '"><img src=x onerror=alert(1)> & $x$ #b04a00 id="a"'
+
+
+class Reader(HTMLParser):
+    """Collects what a page is made of."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        """Note words."""
+        self.words.append(data)
+
+    def all(self, *names: str) -> list[dict[str, str | None]]:
+        """List the attributes of all such tags."""
+        return [attributes for tag, attributes in self.tags if tag in names]
+
+
+@pytest.fixture(scope="module")
+def html(study: Findings) -> str:
+    return page(study, judge(study))
+
+
+@pytest.fixture(scope="module")
+def read(html: str) -> Reader:
+    return Reader(html)
+
+
+def test_small_enough(html: str) -> None:
+    assert len(html.encode("utf-8")) < 3_000_000
+
+
+def test_the_same_bytes_in_another_process(study: Findings, html: str, tmp_path: Path) -> None:
+    kept = tmp_path / "findings.json"
+    kept.write_text(study.model_dump_json(), encoding="utf-8")
+    code = (
+        "import sys, hashlib, pathlib\n"
+        "from understudy.findings.schema import Findings\n"
+        "from understudy.pages.report import page\n"
+        "from understudy.verdict.verdict import judge\n"
+        "found = Findings.model_validate_json(pathlib.Path(sys.argv[1]).read_text('utf-8'))\n"
+        "print(hashlib.sha256(page(found, judge(found)).encode('utf-8')).hexdigest())\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(kept)],
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"},
+    )
+    assert ended.stdout.strip() == hashlib.sha256(html.encode("utf-8")).hexdigest()
+
+
+def test_asks_for_nothing_from_anywhere(html: str, read: Reader) -> None:
+    assert "http://" not in html
+    assert "https://" not in html
+    assert "@import" not in html
+    for attributes in (attributes for _, attributes in read.tags):
+        assert "src" not in attributes
+        assert (attributes.get("href") or "#").startswith("#")
+    assert not read.all("link", "iframe", "object", "embed", "form", "img")
+
+
+def test_only_its_own_script_may_run(html: str, read: Reader) -> None:
+    (policy,) = [
+        one["content"]
+        for one in read.all("meta")
+        if one.get("http-equiv") == "Content-Security-Policy"
+    ]
+    script = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(script) == 1
+    digest = base64.b64encode(hashlib.sha256(script[0].encode("utf-8")).digest()).decode()
+    assert policy is not None
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert not [name for _, attributes in read.tags for name in attributes if name.startswith("on")]
+
+
+def test_every_id_is_used_once_and_every_reference_is_there(html: str, read: Reader) -> None:
+    ids = [one["id"] for _, one in read.tags if "id" in one]
+    assert len(ids) == len(set(ids))
+    for _, attributes in read.tags:
+        for name in ("aria-labelledby", "data-panels"):
+            assert set((attributes.get(name) or "").split()) <= set(ids)
+        target = attributes.get("href")
+        if target:
+            assert target[1:] in ids
+    assert set(re.findall(r"url\(#([^)]+)\)", html)) <= set(ids)
+
+
+def test_landmarks_headers_and_descriptions(read: Reader) -> None:
+    assert len(read.all("main")) == len(read.all("h1")) == len(read.all("footer")) == 1
+    assert all(one.get("scope") in {"row", "col"} for one in read.all("th"))
+    assert len(read.all("table")) == len(read.all("caption"))
+    pictures = [one for one in read.all("svg") if one.get("aria-hidden") != "true"]
+    assert len(pictures) > 60
+    assert all(one.get("role") == "img" and one.get("aria-labelledby") for one in pictures)
+    assert len(read.all("desc")) == len(pictures)
+
+
+def test_everything_the_board_asks_for_is_there(study: Findings, read: Reader) -> None:
+    sections = {one.get("id") for one in read.all("section")}
+    assert sections == {"verdict", "map", "convergence", "tables", "regression", "within",
+                        "identification", "attribute", "joint", "bearers", "settings"}  # fmt: skip
+    ids = {one.get("id") or "" for _, one in read.tags}
+    for order in (1, 2, 3):
+        assert f"signed-{order}-title" in ids
+    assert {f"panel-{place}-t" for place in range(40)} <= ids
+    assert "deviation-title" in ids
+    assert "predictions-0-title" in ids
+    assert "forest-0-0-title" in ids
+    for intruder in range(2):
+        assert f"levels-{intruder}-expected-match-risk-title" in ids
+        assert f"map-{intruder}-title" in ids
+        assert f"bearers-{intruder}-0-title" in ids
+    assert "levels-attribute-title" in ids
+    assert "chains-0-trace-0-title" in ids
+    assert "places-all-title" in ids
+    words = " ".join(read.words)
+    assert "CONFIDENTIAL" in words
+    assert words.count("How to read it.") >= 12
+    assert "not bounds" in words
+    assert "small pattern" in words
+    assert study.data_fingerprint in words
+
+
+def test_the_verdict_comes_first_and_not_converged_is_loud(read: Reader) -> None:
+    words = " ".join(" ".join(read.words).split())
+    at = words.index("Verdict Review")
+    assert words.index("NOT CONVERGED: DPMPM") < words.index("How to read it.")
+    assert at < words.index("NOT CONVERGED") < words.index("What follows")
+    assert words.count("NOT CONVERGED: DPMPM") > 8  # at the top, and beside what it affects
+
+
+def hostile() -> Findings:
+    """Make findings in which every name is hostile."""
+    plain = making.findings([making.synthesizer("one", kind="areal"), making.synthesizer("two")])
+    names = {"sex": HOSTILE, "town": TURNED, "f": QUOTED, "m": LONG, "a": HOSTILE, "ONE": QUOTED,
+             "TWO": LONG, "Plain": HOSTILE, "sex ~ town": HOSTILE}  # fmt: skip
+
+    def turned(value: object) -> object:
+        if isinstance(value, str):
+            return names.get(value, value)
+        if isinstance(value, dict):
+            return {key: turned(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [turned(one) for one in value]
+        return value
+
+    made = Findings.model_validate(turned(plain.model_dump()))
+    return made.model_copy(update={"versions": {HOSTILE: TURNED}})
+
+
+def test_hostile_names_do_no_harm() -> None:
+    found = hostile()
+    html = page(found, judge(found))
+    read = Reader(html)
+    assert html.count("<script") == 1
+    assert not read.all("img")
+    assert not [name for _, attributes in read.tags for name in attributes if name.startswith("on")]
+    assert "\u202e" not in html
+    assert "\u2066" not in html
+    words = " ".join(read.words)
+    assert HOSTILE in words
+    assert "a\\u202eb" in words
+    assert any((one.get("title") or "").startswith("long long") for one in read.all("abbr"))
+    longest = max(len(text) for text in read.words if "{" not in text)
+    assert longest < 2_000
+
+
+def test_long_levels_are_cut_with_the_full_text_beside() -> None:
+    found = making.findings()
+    data = found.data.model_copy(
+        update={"patterns": (found.data.patterns[0].model_copy(update={"levels": (LONG,)}),
+                             found.data.patterns[1])}
+    )  # fmt: skip
+    read = Reader(page(found.model_copy(update={"data": data}), judge(found)))
+    titles = [one.get("title") for one in read.all("abbr")]
+    assert LONG in titles
+    assert not any(LONG in text for text in read.words if len(text) < 200)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        making.findings([]),
+        making.findings().model_copy(update={"intruders": ()}),
+        making.findings([making.synthesizer(identification=(), attribute=None)]),
+        making.findings([making.synthesizer(regressions=())]),
+        making.findings(kept=(), patterns=(Pattern(levels=(), records=50),) * 2),
+        making.findings(patterns=()),
+        making.findings([making.synthesizer(), making.synthesizer("two", kind="other")]),
+    ],
+    ids=[
+        "nobody",
+        "no intruder",
+        "fully synthetic",
+        "no analysis",
+        "nothing kept",
+        "no pattern",
+        "other kind",
+    ],
+)
+def test_a_page_of_little(found: Findings) -> None:
+    if not found.data.kept:  # then no row stands for a record
+        one = making.synthesizer(identification=(), attribute=None)
+        found = found.model_copy(update={"synthesizers": (one,), "intruders": ()})
+    html = page(found, judge(found))
+    assert "CONFIDENTIAL" in html
+    assert Reader(html).all("section")
+
+
+def table_of(html: str, caption: str) -> str:
+    """Cut the table with this caption out of a page."""
+    start = html.index(f"<caption>{caption}")
+    return html[start : html.index("</table>", start)]
+
+
+def test_one_table_has_the_risks_of_all_files_and_what_perfect_sets_reach() -> None:
+    found = making.findings()
+    rows = table_of(page(found, judge(found)), "The study in one table").split("<tr")
+    told = [re.sub(r"<[^>]*>", " ", one.partition(">")[2]).split() for one in rows]
+    (overlap,) = [one for one in told if one[:2] == ["Interval", "overlap"]]
+    assert overlap[-4:] == ["80", "%", "85", "%"]
+    (joint,) = [
+        one
+        for one in told
+        if one[:7] == ["Expected", "match", "risk", "of", "all", "files", "together,"]
+    ]
+    assert joint[-3:] == ["2", "4", "10"]
+    (vote,) = [one for one in told if "vote" in one]
+    assert vote[-3:] == ["10", "21", "40"]
+    (alone,) = [one for one in told if one[2:4] == ["risk,", "known:"]]
+    assert alone[-3:] == ["2.0000", "4.0000", "10.0000"]
+
+
+def test_a_mean_over_some_sets_says_over_how_many() -> None:
+    one = making.synthesizer()
+    rate = making.spread(0.9, None, 0.8, None)
+    own = one.risk.identification[0]
+    own = own.model_copy(update={"measures": own.measures | {"false_match_rate": rate}})
+    one = one.model_copy(update={"risk": one.risk.model_copy(update={"identification": (own,)})})
+    found = making.findings([one])
+    told = table_of(page(found, judge(found)), "Identification: mean over sets")
+    assert "0.850 (2 of 4 sets)" in told
+    assert told.count(" sets)") == 1  # the other measures have a figure of every set
+
+
+def test_remarks_about_a_regression_are_made_where_they_hold(html: str) -> None:
+    some = "Terms with many levels are shown by some"
+    every = "No predictions are compared: the model was fitted on all records"
+    assert some in html  # the bundled data have 133 counties
+    few = making.findings([making.synthesizer(regressions=(making.regression(),))])
+    html = page(few, judge(few))
+    assert some not in html
+    assert every not in html
+    whole = making.regression().model_copy(update={"train": 100})
+    found = making.findings([making.synthesizer(regressions=(whole,))])
+    assert every in page(found, judge(found))
+
+
+def test_legends_show_the_original_as_it_is_drawn(html: str) -> None:
+    """As a line beside intervals, as an area in the panels."""
+    block = '<rect width="26" height="10" fill="var(--original)"'
+    assert html.count(block) == 1
+    assert html.index(block) > html.index('id="within"')
+    assert '<path d="M0 5H26" stroke="var(--original)"' in html

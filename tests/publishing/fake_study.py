@@ -1,0 +1,353 @@
+"""A small study's internal folder, made by hand from the contract, with faults on demand.
+
+The numbers are invented. `Study.seal` writes every file with the digests that bind them together,
+so that a test can change one thing, seal or not, and see what the gate says.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from understudy.findings.schema import (
+    AttributeFindings,
+    Convergence,
+    DataFindings,
+    Findings,
+    Histogram,
+    IdentificationFindings,
+    IntruderFindings,
+    Level,
+    Pattern,
+    PatternRisk,
+    QuantityRow,
+    RecordRisk,
+    Regression,
+    RiskFindings,
+    Spread,
+    SynthesizerFindings,
+    TableRow,
+    Tables,
+    Trace,
+    UtilityFindings,
+    VariableFindings,
+    WithinPattern,
+)
+from understudy.microdata.variable import MISSING
+
+__all__ = ["APPROVAL", "Study", "digest"]
+
+APPROVAL = "Ada Reviewer, 2026-01-31, read by the whole board and accepted"
+SEED = 0xA11CE_0F_7E57_0123456789ABCDEF
+# Figures that the public must not find: each is written exactly into the findings.
+EXACT = {"risk": 31.7319, "matches": 117.2583, "max": 175.3311, "min": 47.2519, "floor": 671.0937}
+
+
+def digest(content: bytes) -> str:
+    """Hash as a study does."""
+    return blake2b(content, digest_size=32).hexdigest()
+
+
+def spread(value: float | None, around: float = 1.0) -> Spread:
+    """Make a measure over sets."""
+    if value is None:
+        return Spread(mean=None, minimum=None, maximum=None, standard_error=None, values=(None,))
+    low, high = value - around, value + around
+    return Spread(
+        mean=value, minimum=low, maximum=high, standard_error=around, values=(low, value, high)
+    )
+
+
+def _variables() -> list[VariableFindings]:
+    return [
+        VariableFindings(
+            name="gender",
+            role="kept",
+            description="Gender of the respondent",
+            levels=("f", "m"),
+            labels={"f": "female", "m": "male"},
+        ),
+        VariableFindings(
+            name="age", role="kept", description="", levels=("young", "old", MISSING), labels={}
+        ),
+        VariableFindings(
+            name="county",
+            role="synthesized",
+            description="County of residence",
+            levels=("03", "01", "02", "unused"),
+            labels={"01": "North & Coast"},
+        ),
+    ]
+
+
+@dataclass
+class Study:
+    """A study to be: change what you like, then `seal` it."""
+
+    folder: Path
+    name: str = "dpmpm"
+    kind: str = "dpmpm"
+    m: int = 3
+    n_records: int = 240
+    variables: list[VariableFindings] = field(default_factory=_variables)
+    outcome: str = "pass"
+    converged: bool = True
+    chains: int = 4
+    rhat_target: float = 1.05
+    ess_target: float = 100
+    declared: bool = True
+    reviewed: bool = True
+    seed: int = SEED
+    fully_synthetic: bool = False
+    impossible: list[dict[str, list[str]]] = field(default_factory=list)
+    missing: Any = field(default_factory=lambda: {"age": ["-9"]})
+    title: str = "Study of the office"
+    settings: dict[str, str] = field(
+        default_factory=lambda: {"n_classes": "40", "seed": "12345", "workers": "host7"}
+    )
+    frames: list[pl.DataFrame] = field(default_factory=list)
+    risk: float = EXACT["risk"]
+    unique: float = 22.0
+    attribute: float = EXACT["matches"]
+    orders: tuple[int, ...] = (1, 2)
+    thresholds: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def internal(self) -> Path:
+        """The confidential folder."""
+        return self.folder / "internal"
+
+    @property
+    def sets(self) -> Path:
+        """The folder of the synthetic sets."""
+        return self.internal / "sets" / self.name
+
+    def frame(self, number: int) -> pl.DataFrame:
+        """Draw one set: kept columns the same in all, sorted, so that their order says a lot."""
+        kept = np.random.default_rng(11)
+        drawn = np.random.default_rng(100 + number)
+        columns = {}
+        for one in self.variables:
+            present = [level for level in one.levels if level != MISSING]
+            draws = np.sort(kept.integers(len(one.levels), size=self.n_records))
+            if one.role == "synthesized":
+                draws = drawn.integers(max(1, len(present) - 1), size=self.n_records)
+            texts = [present[code] if code < len(present) else None for code in draws]
+            columns[one.name] = pl.Series(texts, dtype=pl.Enum(present))
+        return pl.DataFrame(columns)
+
+    def findings(self, digests: tuple[str, ...]) -> Findings:
+        """Write down what the study is said to have found."""
+        return Findings(
+            title=self.title,
+            data=self._data(),
+            intruders=(_intruder(("gender",)), _intruder(("gender", "age"))),
+            synthesizers=(self._synthesizer(),),
+            versions={"understudy": "0.1.0", "numpy": "9.9.9"},
+            seed=self.seed,
+            data_fingerprint="f1" * 32,
+            set_digests={self.name: digests},
+        )
+
+    def _data(self) -> DataFindings:
+        kept = tuple(one.name for one in self.variables if one.role == "kept")
+        return DataFindings(
+            n_records=self.n_records,
+            n_dropped=17,
+            n_combinations=23,
+            n_labels=4,
+            kept=kept,
+            synthesized=tuple(one.name for one in self.variables if one.role == "synthesized"),
+            variables=tuple(self.variables),
+            patterns=(Pattern(levels=("f", "old"), records=3),),
+            codebook_declared=self.declared,
+            codebook_reviewed=self.reviewed,
+            n_patterns=6,
+            pattern_numbers=(4,),
+        )
+
+    def _synthesizer(self) -> SynthesizerFindings:
+        return SynthesizerFindings(
+            name=self.name,
+            title="A private title",
+            kind=self.kind,
+            settings=self.settings,
+            m=self.m,
+            fully_synthetic=self.fully_synthetic,
+            convergence=self._convergence(),
+            utility=_utility(self.orders),
+            risk=RiskFindings(identification=(), attribute=None, lattice={})
+            if self.fully_synthetic
+            else self._risk(),
+            notes=("a note",),
+        )
+
+    def _convergence(self) -> Convergence:
+        trace = Trace(quantity="concentration", draws=(1,), values=((0.51234,),), ranks=((1,),))
+        return Convergence(
+            converged=self.converged,
+            chains=self.chains,
+            draws=1000,
+            warmup_sweeps=500,
+            sweeps_per_draw=1,
+            quantities=(
+                QuantityRow(
+                    quantity="concentration",
+                    rhat=1.0123,
+                    ess_bulk=700,
+                    ess_tail=800,
+                    converged=True,
+                ),
+            ),
+            n_cells=12,
+            n_cells_failed=0,
+            cell_rhats=Histogram(edges=(1.0, 1.1), counts=(12,)),
+            traces=(trace,),
+            autocorrelation_time=2.0,
+            spacing=100.0,
+            rhat_target=self.rhat_target,
+            ess_target=self.ess_target,
+        )
+
+    def _risk(self) -> RiskFindings:
+        return RiskFindings(
+            identification=tuple(
+                self._identification(known) for known in (("gender",), ("gender", "age"))
+            ),
+            attribute=AttributeFindings(
+                matches=spread(self.attribute), joint_matches=151.5, most_frequent_label=133.0
+            ),
+            lattice={"gender": 1.2345},
+        )
+
+    def _identification(self, known: tuple[str, ...]) -> IdentificationFindings:
+        return IdentificationFindings(
+            known=known,
+            measures={
+                "expected_match_risk": spread(self.risk),
+                "true_match_rate": spread(4 / self.n_records, 0.0),
+                "false_match_rate": spread(0.87654, 0.0),
+                "unique_matches": spread(self.unique),
+            },
+            joint={"expected_match_risk": 44.4},
+            random_linkage=0.98765,
+            patterns=(PatternRisk(pattern=4, expected_match_risk=1.77777, attribute_matches=2.0),),
+            records=(RecordRisk(row=137, pattern=4, match_probability=0.98761, label_right=1.0),),
+            share_of_top_percent=0.54321,
+        )
+
+    def seal(self) -> Study:
+        """Write the whole internal folder, every part bound to the others."""
+        self.internal.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.sets.mkdir(parents=True, exist_ok=True)
+        files: dict[str, bytes] = {}
+        frames = self.frames or [self.frame(number) for number in range(1, self.m + 1)]
+        for number, frame in enumerate(frames, start=1):
+            raw = io.BytesIO()
+            frame.write_parquet(raw)
+            files[f"sets/{self.name}/{number:02d}.parquet"] = raw.getvalue()
+        findings = self.findings(tuple(digest(content) for content in files.values()))
+        files["findings.json"] = findings.model_dump_json().encode()
+        files["codebook.json"] = json.dumps(self.codebook()).encode()
+        files["verdict.json"] = json.dumps(self.verdict(digest(files["findings.json"]))).encode()
+        for name, content in files.items():
+            (self.internal / name).write_bytes(content)
+        self.write_record({name: digest(content) for name, content in files.items()})
+        return self
+
+    def codebook(self) -> dict[str, Any]:
+        """The content of ``codebook.json``."""
+        return {
+            "variables": [one.model_dump() for one in self.variables],
+            "declared": self.declared,
+            "reviewed": self.reviewed,
+            "missing": self.missing,
+            "impossible": self.impossible,
+        }
+
+    def verdict(self, findings: str) -> dict[str, Any]:
+        """The content of ``verdict.json``."""
+        return {
+            "outcome": self.outcome,
+            "recommended": None if self.outcome == "fail" else self.name,
+            "synthesizers": {self.name: {"outcome": self.outcome, "reasons": []}},
+            "reasons": [],
+            "thresholds": self.thresholds,
+            "findings": findings,
+        }
+
+    def write_record(self, files: dict[str, str]) -> None:
+        """Write ``study.json``."""
+        content = {
+            "format": 1,
+            "identity": {"plan": {"title": self.title}, "data": "f1" * 32, "codebook": "c0" * 32},
+            "seed": self.seed,
+            "stages": {"all": {"files": files}},
+        }
+        (self.internal / "study.json").write_text(json.dumps(content))
+
+    def reseal(self, name: str, content: bytes) -> None:
+        """Change one file and the digest that is written down for it, as a careful hand would."""
+        (self.internal / name).write_bytes(content)
+        record = json.loads((self.internal / "study.json").read_text())
+        record["stages"]["all"]["files"][name] = digest(content)
+        (self.internal / "study.json").write_text(json.dumps(record))
+
+
+def _intruder(known: tuple[str, ...]) -> IntruderFindings:
+    def level(risk: float, matches: float) -> Level:
+        return Level(
+            samples={"expected_match_risk": spread(risk), "attribute_matches": spread(matches)},
+            exact={"expected_match_risk": risk + 0.0123, "attribute_matches": matches + 0.0123},
+            joint={"expected_match_risk": spread(risk * 1.5)},
+        )
+
+    return IntruderFindings(
+        known=known, minimum=level(12.3456, EXACT["min"]), maximum=level(61.2345, EXACT["max"])
+    )
+
+
+def _utility(orders: tuple[int, ...]) -> UtilityFindings:
+    deviation = tuple(spread(909.1357 * order) for order in orders)
+    return UtilityFindings(
+        tables=Tables(
+            orders=orders,
+            deviation=deviation,
+            noise_floor=tuple(EXACT["floor"] * order for order in orders),
+            tables=(
+                TableRow(order=1, table="county", cells=4, deviation=909.1357, noise_floor=671.0),
+            ),
+            signed=tuple(Histogram(edges=(-7, 7), counts=(8,)) for _ in orders),
+            signed_floor=tuple(Histogram(edges=(-6, 6), counts=(8,)) for _ in orders),
+            propensity_ratio=1.23456,
+        ),
+        regressions=(
+            Regression(
+                formula="age ~ county + gender",
+                family="logistic",
+                train=200,
+                coefficients=(),
+                mean_overlap=0.812345,
+                overlap_floor=0.912345,
+                predictions_original=None,
+                predictions_synthetic=None,
+                distance=None,
+                distance_floor=None,
+            ),
+        ),
+        within=WithinPattern(
+            distance=(0.31234,),
+            noise_floor=(0.21234,),
+            spreads_above=(1.7,),
+            shares=(None,),
+            mean_distance=0.312345,
+            mean_floor=0.212345,
+        ),
+    )

@@ -1,0 +1,132 @@
+"""A real study, planted with tokens from its source file to its plan, goes through the gate."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from tests.publishing.fake_study import APPROVAL
+from tests.publishing.looking import places
+from tests.studies import plain_page
+from understudy.errors import FileError, UnderstudyWarning
+from understudy.pages import report as page
+from understudy.publishing.manifest import is_whole_release
+
+TOKEN = "kanarienvogel4711"  # noqa: S105
+N = 240
+REASON = "a test whose limits are wide"
+PLAN = f"""\
+title = "Title {TOKEN}"
+sets = 3
+seed = 98765432109876543210987
+[data]
+file = "survey {TOKEN}.csv"
+synthesize = ["county"]
+ignore = ["id", "secret {TOKEN}"]
+codebook = "book {TOKEN}.toml"
+[[synthesizers]]
+model = "dpmpm"
+name = "{TOKEN}"
+chains = 4
+warmup = 200
+draws = 400
+thin = 2
+until = {{ rhat = 1.1, ess = 50, most_draws = 4000 }}
+[[intruders]]
+known = ["gender", "age"]
+[[analyses]]
+formula = "age ~ county + gender"
+family = "logistic"
+[levels]
+repeats = 3
+[thresholds]
+match_risk_review = 99
+attribute_risk_review = 99
+joint_match_risk_review = 99
+joint_attribute_risk_review = 99
+true_match_rate_review = 1
+table_deviation_review = 99
+overlap_review = 0
+within_pattern_review = 1
+small_pattern_share_review = 1
+"""
+BOOK = """\
+reviewed = true
+[variables.gender]
+levels = ["f", "m"]
+[variables.age]
+levels = ["old", "young"]
+[variables.county]
+levels = ["east", "north", "south", "west"]
+description = "Where the household lives"
+labels = { north = "North" }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run a study on a sorted file with the token in names and values that are ignored."""
+    root = tmp_path_factory.mktemp("release")
+    home = root / f"home {TOKEN}"
+    home.mkdir()
+    draws = np.random.default_rng(8)
+    rows = np.sort(draws.integers(4, size=N))
+    lines = [f"gender,id,age,county,secret {TOKEN}"]
+    for number, row in enumerate(rows):
+        county = ("north", "south", "east", "west")[int(draws.integers(3) + row % 2) % 4]
+        lines.append(
+            f"{'fm'[row // 2]},{TOKEN}{number},{('old', 'young')[row % 2]},{county},{TOKEN}{row}"
+        )
+    (home / f"survey {TOKEN}.csv").write_text("\n".join(lines) + "\n")
+    (home / f"book {TOKEN}.toml").write_text(BOOK)
+    (home / f"plan {TOKEN}.toml").write_text(PLAN)
+    patch = pytest.MonkeyPatch()
+    patch.setattr(page, "page", plain_page)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        us.Study(home / f"plan {TOKEN}.toml").run(root / f"study {TOKEN}")
+    patch.undo()
+    return root / f"study {TOKEN}"
+
+
+@pytest.mark.usefixtures("real_plots")
+def test_a_real_study_leaves_without_its_tokens(folder: Path, tmp_path: Path) -> None:
+    public = us.release(folder, tmp_path / "public", APPROVAL, reason=REASON)
+    assert is_whole_release(public)
+    assert places(public, TOKEN) == []
+    assert len(places(folder, TOKEN)) > 10
+    frame = pl.read_csv(public / "synthetic-01.csv", infer_schema=False)
+    assert frame.columns == ["gender", "age", "county"]
+    assert frame.height == N
+    said = (public / "methods.html").read_text()
+    assert "age ~ county + gender" in said
+    assert "DPMPM" in said
+    assert "North" in (public / "codebook.html").read_text()
+
+
+def test_the_study_can_be_opened_again_after_its_release(folder: Path, tmp_path: Path) -> None:
+    us.release(folder, tmp_path / "public", APPROVAL, reason=REASON)
+    plan = next(folder.parent.glob("home*/plan*"))
+    assert us.Study(plan).run(folder).verdict.outcome != "fail"
+
+
+def test_a_set_that_was_touched_stays_inside(folder: Path, tmp_path: Path) -> None:
+    path = folder / "internal" / "sets" / TOKEN / "02.parquet"
+    content = path.read_bytes()
+    pl.read_parquet(path).reverse().write_parquet(path)
+    with pytest.raises(FileError, match="set 2 is another file"):
+        us.release(folder, tmp_path / "public", APPROVAL, reason=REASON)
+    path.write_bytes(content)
+    record = folder / "internal" / "study.json"
+    written = record.read_bytes()
+    record.write_bytes(written.replace(b'"format": 1', b'"format":  1'))
+    us.release(folder, tmp_path / "public", APPROVAL, reason=REASON)  # spaces are no change
+    record.write_bytes(written.replace(b'"of": ""', b'"of": "x"', 1))
+    with pytest.raises(FileError, match="changed afterwards"):
+        us.release(folder, tmp_path / "second", APPROVAL, reason=REASON)
+    record.write_bytes(written)

@@ -1,0 +1,505 @@
+"""The study: one way through, saved stage by stage, resumed to the same bytes or refused."""
+
+from __future__ import annotations
+
+import json
+import stat
+import tomllib
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
+
+import understudy as us
+from understudy.errors import (
+    CheckpointError,
+    CheckpointWarning,
+    ExitCode,
+    OutputError,
+    SettingError,
+    UnderstudyWarning,
+)
+from understudy.findings import collecting
+from understudy.findings.schema import Findings
+from understudy.pages import report as page
+from understudy.study.folder import StudyFolder, check_study_folder
+from understudy.study.plan import read_plan
+from understudy.study.progress import StudyProgress
+from understudy.synthesis.dpmpm import DPMPM
+from understudy.verdict.verdict import Verdict
+
+STAGES = ["data", "intruder-1", "dpmpm-fit", "dpmpm-sets", "dpmpm-utility", "dpmpm-risk"]
+STAGES = ["plan", *STAGES, "findings", "verdict", "report"]
+Counted = dict[str, int]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    return write_study(tmp_path / "confidential")
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """Count what is computed, with a page that costs nothing."""
+    counts: Counted = {}
+
+    def count(owner: Any, name: str, real: Callable[..., Any]) -> None:
+        @wraps(real)
+        def call(*given: Any, **options: Any) -> Any:
+            counts[name] = counts.get(name, 0) + 1
+            return real(*given, **options)
+
+        monkeypatch.setattr(owner, name, call)
+
+    count(page, "page", plain_page)
+    count(DPMPM, "fit", DPMPM.fit)
+    for name in ("intruder_findings", "utility_findings", "risk_findings"):
+        count(collecting, name, getattr(collecting, name))
+    return counts
+
+
+@pytest.fixture
+def run(counted: Counted) -> Callable[..., us.Study]:
+    """Run quietly, with a page that costs nothing."""
+    return run_quietly
+
+
+ONCE = {"fit": 1, "intruder_findings": 1, "utility_findings": 1, "risk_findings": 1, "page": 1}
+
+
+def test_the_whole_way(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -> None:
+    told: list[StudyProgress] = []
+    study = run(plan, tmp_path / "out", progress=told.append)
+    internal = tmp_path / "out" / "internal"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["internal"]
+    assert study.report() == internal / "report.html"
+    assert sorted(files_of(internal)) == sorted(
+        ["codebook.json", "findings.json", "plan.toml", "report.html", "study.json", "verdict.json",
+         "sets/dpmpm/01.parquet", "sets/dpmpm/02.parquet"]
+        + [f"stages/{name}.json" for name in STAGES[1:4] + STAGES[5:7]]
+    )  # fmt: skip
+    for path in [internal, *internal.rglob("*")]:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600), path.name
+    content = json.loads((internal / "study.json").read_text())
+    assert list(content["stages"]) == STAGES
+    assert content["seed"] == 5
+    findings = Findings.model_validate_json((internal / "findings.json").read_bytes())
+    assert findings == study.findings
+    assert findings.set_digests["dpmpm"] == tuple(content["stages"]["dpmpm-sets"]["files"].values())
+    assert findings.data_fingerprint == content["identity"]["data"]
+    verdict = Verdict.model_validate_json((internal / "verdict.json").read_bytes())
+    assert verdict == study.verdict
+    assert verdict.findings == content["stages"]["findings"]["files"]["findings.json"]
+    book = json.loads((internal / "codebook.json").read_text())
+    assert book["declared"]
+    assert book["reviewed"]
+    assert [one["name"] for one in book["variables"]] == ["gender", "age", "county"]
+    assert read_plan(internal / "plan.toml").sets == 2
+    assert told[-1].step == told[-1].steps == 9
+    assert {one.step for one in told} == set(range(10))
+    assert {one.words for one in told if one.step == 0} == {"reading the data"}
+    assert all(one.study_seconds_left >= one.seconds_left >= 0 for one in told)
+    assert repr(study) == 'Study("A study of synthetic data", fail)'
+
+
+def test_the_sets_are_the_data_with_other_labels(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study]
+) -> None:
+    import polars as pl
+
+    run(plan, tmp_path / "out")
+    frame = pl.read_parquet(tmp_path / "out" / "internal" / "sets" / "dpmpm" / "02.parquet")
+    data = us.read_microdata(**read_plan(plan).data.reading_options(plan.parent))
+    assert frame.columns == ["gender", "age", "county"]
+    assert frame["gender"].to_list() == data.frame()["gender"].to_list()
+    assert frame.schema["county"] == pl.Enum(["east", "north", "south", "west"])
+
+
+def test_not_converged_is_said_loudly(plan: Path, tmp_path: Path) -> None:
+    """With the page as it is: everything is there, and the exit code is three."""
+    with pytest.warns(UnderstudyWarning, match="quantities have not met"):
+        study = us.Study(plan).run(tmp_path / "out")
+    assert study.exit_code == ExitCode.NOT_CONVERGED
+    assert any("quantities have not met" in one for one in study.findings.synthesizers[0].notes)
+    assert "NOT converged" in study.report().read_text(encoding="utf-8")
+
+
+def test_one_seed_one_result(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(plan, tmp_path / "one")
+    monkeypatch.setattr("understudy.synthesis.chains.os.sched_getaffinity", lambda _: {0})
+    run(plan, tmp_path / "two")
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+
+
+def test_without_a_seed_one_is_drawn_and_remembered(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study]
+) -> None:
+    plan.write_text(plan.read_text().replace("seed = 5\n", ""))
+    first, second = run(plan, tmp_path / "one"), run(plan, tmp_path / "two")
+    assert first.findings.seed != second.findings.seed
+    before = files_of(tmp_path / "one")
+    (tmp_path / "one" / "internal" / "sets" / "dpmpm" / "01.parquet").unlink()
+    run(plan, tmp_path / "one")
+    assert files_of(tmp_path / "one") == before
+
+
+def test_finished_stages_are_not_redone(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], counted: Counted
+) -> None:
+    run(plan, tmp_path / "out")
+    assert counted == ONCE
+    before = files_of(tmp_path / "out")
+    again = run(plan, tmp_path / "out")
+    assert counted == ONCE
+    assert files_of(tmp_path / "out") == before
+    assert again.verdict.outcome == "fail"
+
+
+def test_a_study_that_was_stopped_goes_on(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], counted: Counted
+) -> None:
+    run(plan, tmp_path / "calm")
+    counted.clear()
+    for step in range(1, 10):
+
+        def stop(now: StudyProgress, step: int = step) -> None:
+            if now.step == step:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            run(plan, tmp_path / "out", progress=stop)
+    run(plan, tmp_path / "out")
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "calm")
+    # the fit is taken up again when its sets were not yet drawn, and has nothing left to do
+    assert counted == {**ONCE, "fit": counted["fit"]}
+    assert counted["fit"] <= 2
+
+
+def test_thresholds_and_title_may_change(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], counted: Counted
+) -> None:
+    run(plan, tmp_path / "out")
+    text = 'title = "Other"\n' + plan.read_text() + "[thresholds]\ncodebook_required = false\n"
+    plan.write_text(text)
+    study = run(plan, tmp_path / "out")
+    assert counted == {**ONCE, "page": 2}
+    assert "codebook" not in {one.subject for one in study.verdict.reasons}
+    assert "<title>Other</title>" in study.report().read_text()
+    run(plan, tmp_path / "fresh")
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "fresh")
+
+
+def test_a_codebook_may_be_reviewed(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], counted: Counted
+) -> None:
+    book = plan.with_name("book.toml")
+    book.write_text(book.read_text().replace("reviewed = true", "reviewed = false"))
+    first = run(plan, tmp_path / "out")
+    assert not first.findings.data.codebook_reviewed
+    book.write_text(book.read_text().replace("reviewed = false", "reviewed = true"))
+    assert run(plan, tmp_path / "out").findings.data.codebook_reviewed
+    assert counted == {**ONCE, "page": 2}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (("draws = 8", "draws = 9"), '"draws" of "plan.synthesizers.dpmpm" (saved "8", now "9")'),
+        (("sets = 2", "sets = 3"), '"sets" of "plan" (saved "2", now "3")'),
+        (("repeats = 2", "repeats = 3"), '"repeats" of "plan.levels" (saved "2", now "3")'),
+        (('known = ["gender"]', 'known = ["age"]'), '"intruders"'),
+        (("seed = 5", "seed = 6"), '"seed"'),
+        (
+            ("thin = 1\n", 'thin = 1\nname = "other"\n'),
+            '"dpmpm" of "plan.synthesizers"; "other" of',
+        ),
+        (('ignore = ["id"]', 'ignore = ["id", "age"]'), '"data"; "ignore"'),
+    ],
+)
+def test_another_plan_is_refused_and_named(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], change: tuple[str, str], named: str
+) -> None:
+    run(plan, tmp_path / "out")
+    before = files_of(tmp_path / "out")
+    if "age" in change[1] and "ignore" in change[1]:
+        book = plan.with_name("book.toml")
+        book.write_text(
+            book.read_text().replace('[variables.age]\nlevels = ["old", "young"]\n', "")
+        )
+    plan.write_text(plan.read_text().replace(*change))
+    with pytest.raises(CheckpointError) as caught:
+        run(plan, tmp_path / "out")
+    assert named in str(caught.value)
+    assert files_of(tmp_path / "out") == before
+
+
+def test_other_data_codebooks_and_versions_are_refused_and_named(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(plan, tmp_path / "out")
+    data, book = plan.with_name("data.csv"), plan.with_name("book.toml")
+    original = data.read_text(), book.read_text()
+    data.write_text(original[0].replace("f,", "m,", 1))
+    with pytest.raises(CheckpointError, match=r'differs in "data"\.'):
+        run(plan, tmp_path / "out")
+    data.write_text(original[0])
+    book.write_text(original[1] + 'description = "County"\n')
+    with pytest.raises(CheckpointError, match=r'differs in "codebook"\.'):
+        run(plan, tmp_path / "out")
+    book.write_text(original[1])
+    monkeypatch.setattr(us, "__version__", "9.9")
+    with pytest.raises(
+        CheckpointError, match=r'"understudy" of "versions" \(saved "0.1.0", now "9.9"\)'
+    ):
+        run(plan, tmp_path / "out")
+
+
+def test_data_may_move(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -> None:
+    run(plan, tmp_path / "out")
+    plan.with_name("data.csv").rename(plan.with_name("moved.csv"))
+    plan.write_text(plan.read_text().replace("data.csv", "moved.csv"))
+    run(plan, tmp_path / "out")
+
+
+SETS = "sets/dpmpm/02.parquet"
+OTHERS = ("stages/dpmpm-fit.json", "stages/intruder-1.json", "findings.json", "verdict.json",
+          "report.html", "codebook.json", "plan.toml")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [(SETS, "gone"), (SETS, "empty"), (SETS, "flipped"), *((name, "gone") for name in OTHERS)],
+)
+def test_damaged_files_are_said_and_made_again(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], name: str, damage: str
+) -> None:
+    run(plan, tmp_path / "out")
+    before = files_of(tmp_path / "out")
+    path = tmp_path / "out" / "internal" / name
+    content = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        flipped = content[:9] + bytes([content[9] ^ 1]) + content[10:]
+        path.write_bytes(b"" if damage == "empty" else flipped)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        us.Study(plan).run(tmp_path / "out")
+    said = [str(one.message) for one in caught if issubclass(one.category, CheckpointWarning)]
+    assert any("the saved study is damaged: 1 of" in text for text in said)
+    assert files_of(tmp_path / "out") == before
+
+
+def test_a_damaged_or_foreign_study_is_refused(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study]
+) -> None:
+    run(plan, tmp_path / "out")
+    path = tmp_path / "out" / "internal" / "study.json"
+    for content in (b"", b"{}", path.read_bytes().replace(b'"seed": 5', b'"seed": 6')):
+        path.write_bytes(content)
+        with pytest.raises(CheckpointError, match="damaged or was written by something else"):
+            run(plan, tmp_path / "out")
+
+
+def test_a_file_that_changes_while_the_study_runs(plan: Path, tmp_path: Path) -> None:
+    with StudyFolder(tmp_path / "internal", {"plan": {}}, None, 7) as folder:
+        assert folder.seed == 7
+        folder.save("one", [("stages/one.json", b"{}")])
+        (tmp_path / "internal" / "stages" / "one.json").write_bytes(b"[]")
+        with pytest.raises(CheckpointError, match="changed while the study ran"):
+            folder.read("one", "stages/one.json")
+
+
+def test_several_and_fully_synthesized_variables(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study]
+) -> None:
+    text = plan.read_text().replace('known = ["gender"]', 'known = ["age"]')
+    plan.write_text(text.replace('["county"]', '["county", "gender"]'))
+    some = run(plan, tmp_path / "some")
+    assert some.findings.data.synthesized == ("gender", "county")
+    text = text.replace('[[intruders]]\nknown = ["age"]\n', "")
+    plan.write_text(text.replace('["county"]', '["county", "gender", "age"]'))
+    full = run(plan, tmp_path / "full")
+    assert full.findings.intruders == ()
+    (one,) = full.findings.synthesizers
+    assert one.fully_synthetic
+    assert one.risk.attribute is None
+    assert full.verdict.outcome == "fail"
+
+
+def test_the_default_intruder_knows_everything(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study]
+) -> None:
+    plan.write_text(plan.read_text().replace('[[intruders]]\nknown = ["gender"]\n', ""))
+    findings = run(plan, tmp_path / "out").findings
+    assert [one.known for one in findings.intruders] == [("gender", "age")]
+
+
+def test_settings_are_told_in_words(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study]
+) -> None:
+    (one,) = run(plan, tmp_path / "out").findings.synthesizers
+    assert one.settings["sampler"] == "collapsed"  # settled by the size of the data
+    assert one.settings["until"] == "–"
+    assert one.settings["draws"] == "8"
+    until = "until = { rhat = 1.01, ess = 400, most_draws = 12 }\n"
+    plan.write_text(plan.read_text().replace("thin = 1\n", f"thin = 1\n{until}"))
+    (one,) = run(plan, tmp_path / "other").findings.synthesizers
+    assert one.settings["until"] == "rhat 1.01, ess 400.0, most draws 12"
+    assert one.settings["draws"] == "8 asked, 12 kept"
+    assert not [text for text in one.settings.values() if "null" in text or "{" in text]
+
+
+def test_an_analysis(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -> None:
+    analysis = '[[analyses]]\nformula = "age ~ gender"\nfamily = "logistic"\ntrain = "all"\n'
+    plan.write_text(plan.read_text() + analysis)
+    (one,) = run(plan, tmp_path / "out").findings.synthesizers
+    assert [each.formula for each in one.utility.regressions] == ["age ~ gender"]
+    assert one.utility.regressions[0].train == 40
+
+
+@pytest.mark.parametrize("level", ["north", "east"])
+def test_an_analysis_compares_levels_with_those_that_are_asked_for(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], level: str
+) -> None:
+    analysis = f'[[analyses]]\nformula = "age ~ county"\nreference = {{ county = "{level}" }}\n'
+    plan.write_text(plan.read_text() + analysis + 'family = "logistic"\ntrain = "all"\n')
+    (one,) = run(plan, tmp_path / "out").findings.synthesizers
+    names = {each.name for each in one.utility.regressions[0].coefficients}
+    others = {"north", "south", "east", "west"} - {level}
+    assert {f"county[{each}]" for each in others} <= names
+    assert f"county[{level}]" not in names
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ('[[analyses]]\nformula = "age ~ contry"\n', 'nearest: "county"'),
+        (
+            '[[analyses]]\nformula = "age ~ county"\nreference = { county = "nowhere" }\n',
+            "a reference level",
+        ),
+        ('[[intruders]]\nknown = ["county"]\n', "is synthesized"),
+        (
+            '[[synthesizers]]\nmodel = "dpmpm"\nname = "few"\nchains = 1\ndraws = 4\n',
+            "as many draws",
+        ),
+    ],
+)
+def test_mistakes_are_told_before_the_first_fit(
+    plan: Path, tmp_path: Path, counted: Counted, more: str, says: str
+) -> None:
+    plan.write_text(plan.read_text().replace("sets = 2", "sets = 5") + more)
+    with pytest.raises(SettingError, match=says):
+        run_quietly(plan, tmp_path / "out")
+    assert counted == {}
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_mistakes_are_told_at_once(plan: Path, tmp_path: Path, counted: Counted) -> None:
+    """Also two in what one intruder knows; each with its place in the plan."""
+    text = plan.read_text().replace('known = ["gender"]', 'known = ["county", "gendr", "age"]')
+    text += '[[analyses]]\nformula = "age ~ contry"\n[[analyses]]\nformula = "age ~ gender"\n'
+    plan.write_text(text.replace("draws = 8", "draws = 4").replace("sets = 2", "sets = 9"))
+    with pytest.raises(SettingError, match="4 mistakes") as caught:
+        run_quietly(plan, tmp_path / "out")
+    for part in ("is synthesized", 'nearest: "gender"', 'nearest: "county"', "of 4 draws",
+                 "intruders[1].known", "analyses[1].formula", "synthesizer dpmpm"):  # fmt: skip
+        assert part in str(caught.value), part
+    assert "analyses[2]" not in str(caught.value)
+    assert counted == {}
+
+
+def test_the_current_folder_is_named(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "other.txt").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(OutputError, match='at "here"'):
+        us.Study(plan).run(".")
+
+
+def test_a_plan_without_a_file(plan: Path, tmp_path: Path, counted: Counted) -> None:
+    asked = read_plan(plan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        study = us.Study(asked, home=plan.parent)
+        with pytest.raises(SettingError, match="call run"):
+            study.report()
+        assert repr(study) == 'Study("A study of synthetic data", not run yet)'
+        assert study.run(tmp_path / "out") is study
+    run_quietly(plan, tmp_path / "out")
+    assert counted == ONCE
+    assert us.Study(tomllib.loads(plan.read_text())).plan == asked
+    with pytest.raises(SettingError, match="type int"):
+        us.Study(5)  # type: ignore[arg-type]
+
+
+def test_a_saved_fit_is_used_again(plan: Path, tmp_path: Path, counted: Counted) -> None:
+    """Stopped in the middle of a fit, the study goes on with the segments that are there."""
+    run_quietly(plan, tmp_path / "calm")
+    seen = []
+
+    def stop(now: StudyProgress) -> None:
+        if now.words == "fitting dpmpm" and now.share is not None:
+            seen.append(now.share)
+            if len(seen) == 2:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_quietly(plan, tmp_path / "out", progress=stop)
+    saved = tmp_path / "out" / "internal" / "fits" / "dpmpm"
+    assert len(list(saved.glob("draws-*"))) >= 2
+    run_quietly(plan, tmp_path / "out", progress=stop)
+    assert not saved.parent.exists()
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "calm")
+
+
+@pytest.mark.parametrize("content", ["file", "link", "other", "inside", "begun"])
+def test_places_that_are_refused(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], content: str
+) -> None:
+    out = tmp_path / "out"
+    if content == "file":
+        out.write_text("")
+    elif content == "link":
+        (tmp_path / "real").mkdir()
+        out.symlink_to(tmp_path / "real")
+    elif content == "other":
+        out.mkdir()
+        (out / "notes.txt").write_text("")
+    elif content == "inside":
+        (out / "internal").mkdir(parents=True)
+        (out / "internal" / "draft.csv").write_text("")
+    else:
+        (out / "internal" / "sets").mkdir(parents=True)
+    with pytest.raises(OutputError, match=r"found (a file|a symbolic link|one that holds 1 other)"):
+        run(plan, out)
+    with pytest.raises(OutputError, match="path of a folder"):
+        check_study_folder("a\0b", resume=True)
+
+
+def test_a_study_is_not_resumed_unasked(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study]
+) -> None:
+    run(plan, tmp_path / "out", resume=False)
+    with pytest.raises(OutputError, match="holds a study"):
+        run(plan, tmp_path / "out", resume=False)
+
+
+def test_a_plan_for_both_synthesizers(plan: Path, tmp_path: Path, counted: Counted) -> None:
+    short = "\nchains = 2\nwarmup = 4\ndraws = 8\nthin = 1\n"
+    plan.write_text(
+        PLAN.replace("{file}", "data.csv") + '[[synthesizers]]\nmodel = "areal"' + short
+    )
+    study = run_quietly(plan, tmp_path / "out")
+    assert [one.title for one in study.findings.synthesizers] == ["DPMPM", "DP-areal"]
+    assert list(study.verdict.synthesizers) == ["dpmpm", "areal"]

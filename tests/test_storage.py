@@ -1,0 +1,114 @@
+"""Files that are whole or not there, manifests that notice a flipped bit, locks."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from understudy.errors import CheckpointError, ExitCode
+from understudy.storage import (
+    Lock,
+    differences,
+    digest_of,
+    read_manifest,
+    read_whole,
+    write_manifest,
+    write_whole,
+)
+
+
+def test_a_file_is_whole_private_and_known_by_its_digest(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    digest = write_whole(path, b"content")
+    assert digest == digest_of(b"content")
+    assert len(digest) == 64
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert read_whole(path, digest) == b"content"
+    assert read_whole(path, digest_of(b"other")) is None
+    assert read_whole(tmp_path / "none", digest) is None
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_whole(tmp_path / "file", b"old")
+    with pytest.raises(CheckpointError, match="room for 3 bytes") as caught:
+        write_whole(tmp_path / "none" / "file", b"new")
+    assert caught.value.exit_code == ExitCode.INTERRUPTED
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "file", b"new")
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == {"file": b"old"}
+
+
+def test_a_manifest_notices_every_flipped_bit(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    assert read_manifest(path, 1, ("a",)) is None
+    write_manifest(path, {"format": 1, "a": {"b": [1, 2]}})
+    assert read_manifest(path, 1, ("a",)) == {"format": 1, "a": {"b": [1, 2]}}
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        flipped = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
+        path.write_bytes(flipped)
+        with pytest.raises(CheckpointError, match="damaged"):
+            read_manifest(path, 1, ("a",))
+    path.write_bytes(whole)
+    for form, keys in ((2, ("a",)), (1, ("a", "b")), (1, ())):
+        with pytest.raises(CheckpointError, match="damaged"):
+            read_manifest(path, form, keys)
+
+
+def test_differences_show_settings_and_hide_the_rest() -> None:
+    """Two synthesizers have settings of the same name, so that the path is said."""
+    one, other = {"draws": 10, "until": {"rhat": 1.01}}, {"draws": 11, "until": {"rhat": 1.1}}
+    saved = {"data": "digest", "seed": 1, "plan": {"a": one, "b": one, "known": ["a"]}, "same": 1}
+    asked = {"data": "other", "seed": 2, "plan": {"a": one, "b": other, "known": ["b"]}, "same": 1}
+    assert differences(saved, asked) == [
+        '"data"',
+        '"draws" of "plan.b" (saved "10", now "11")',
+        '"rhat" of "plan.b.until" (saved "1.01", now "1.1")',
+        '"known" of "plan"',
+        '"seed"',
+    ]
+    assert differences(saved, saved) == []
+
+
+def test_a_lock_holds_until_it_is_closed(tmp_path: Path) -> None:
+    first = Lock(tmp_path)
+    words = f"process {os.getpid()} on {socket.gethostname()}"
+    assert (tmp_path / "lock").read_text() == words
+    with pytest.raises(CheckpointError, match=words):
+        Lock(tmp_path)
+    first.close()
+    first.close()
+    Lock(tmp_path).close()
+    with pytest.raises(CheckpointError, match="can be written"):
+        Lock(tmp_path / "none")
+
+
+def test_a_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the process that is named in the file is asked whether it lives."""
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    lock = tmp_path / "lock"
+    lock.write_text(f"process {os.getppid()} on {socket.gethostname()}")
+    with pytest.raises(CheckpointError, match="in use"):
+        Lock(tmp_path)
+
+    def not_ours(*_: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", not_ours)
+    with pytest.raises(CheckpointError, match="in use"):
+        Lock(tmp_path)
+    lock.write_text("words of somebody else")
+    Lock(tmp_path).close()

@@ -1,0 +1,48 @@
+"""Numbers with the digits their error allows; names that cannot do harm."""
+
+from __future__ import annotations
+
+import pytest
+
+from understudy.summaries import figure, percent, rhat_figure, short, shown, whole
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (None, None, "undefined"),
+        (12.3456, None, "12.3"),
+        (12.3456, 0.2, "12.35"),
+        (1234.5, 30.0, "1,234"),
+        (0.0, None, "0"),
+        (7.0, None, "7"),
+        (-1.5, None, "−1.50"),
+        (0.000001, None, "< 0.00001"),
+        (-0.0000001, None, "> −0.00001"),
+        (0.01234, None, "0.0123"),
+    ],
+)
+def test_figure(value: float | None, error: float | None, text: str) -> None:
+    assert figure(value, error) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(None, "undefined"), (0.0, "0 %"), (0.5, "50 %"), (0.0123, "1.2 %"), (0.00001, "< 0.01 %"),
+     (0.0996, "10 %"), (1.0, "100 %")],
+)  # fmt: skip
+def test_percent(share: float | None, text: str) -> None:
+    assert percent(share) == text
+
+
+def test_names() -> None:
+    assert whole(12345.0) == "12,345"
+    assert shown("a\u202eb\n") == "a\\u202eb\\n"
+    assert short("x" * 300) == "x" * 23 + "…"
+    assert short("plain") == "plain"
+
+
+def test_rhats_have_three_places_on_both_sides_of_one() -> None:
+    assert [rhat_figure(one) for one in (0.99996, 1.00004, 0.9987, 1.2, None)] == [
+        "1.000", "1.000", "0.999", "1.200", "undefined",
+    ]  # fmt: skip
