@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from understudy.cli.options import Names
 from understudy.errors import quoted_list
 from understudy.microdata.label_table import empirical_labels, uniform_labels
-from understudy.microdata.plausibility import table_bytes
+from understudy.microdata.plausibility import LARGEST_TABLE, table_bytes
 from understudy.microdata.table import Microdata
 from understudy.risk.expected import expected_risk
 
 __all__ = ["level_rows", "risk_levels", "void_scales"]
 
-LARGEST_TABLE = 1 << 30
 ROUNDING = 1e-9
 
 

@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from understudy.cli.baseline_rows import LARGEST_TABLE
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
-from understudy.microdata.plausibility import table_bytes
+from understudy.microdata.plausibility import LARGEST_TABLE, table_bytes
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets

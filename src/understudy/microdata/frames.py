@@ -11,24 +11,30 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures.thread import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from understudy.errors import ColumnError, FormatError, InputError, quoted
+from understudy.errors import ColumnError, FormatError, InputError, SettingError, quoted
 from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStore, Kind
 from understudy.microdata.roles import check_names
 from understudy.microdata.source_file import SourceFile
+from understudy.microdata.variable import Variable
 
 __all__ = [
     "LABELS_KEY",
+    "Backend",
     "ColumnCoder",
+    "Columns",
     "Declared",
     "FrameSource",
     "count_codes",
     "damaged",
+    "data_frame",
+    "enum_column",
     "frame_source",
     "parquet_source",
     "whole_numbers",
@@ -37,6 +43,9 @@ __all__ = [
 BATCH = 1 << 18
 NO_VALUE = 2**32 - 1
 LABELS_KEY = "understudy.labels"
+
+Backend = Literal["polars", "pandas", "pyarrow"]
+Columns = Mapping[str, tuple[Variable, NDArray[Any]]]  # by name: variable and codes (record,)
 
 
 class Declared(NamedTuple):
@@ -330,3 +339,37 @@ def _whole(column: CodedColumn) -> CodedColumn:
         return column
     levels = tuple(None if number is None else str(int(number)) for number in numbers)
     return replace(column, levels=levels, kind="integer")
+
+
+def data_frame(columns: Columns, backend: Backend) -> Any:
+    """Build a frame of categories of the wanted kind; missing values become null."""
+    if backend not in get_args(Backend):
+        raise SettingError(
+            expected=f"a kind of frame: {', '.join(get_args(Backend))}",
+            came=quoted(backend),
+            do="choose one",
+        )
+    if backend == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                name: pd.Categorical.from_codes(
+                    np.where(codes < len(variable.present_levels), codes, -1),
+                    categories=list(variable.present_levels),
+                )
+                for name, (variable, codes) in columns.items()
+            }
+        )
+    frame = pl.DataFrame({name: enum_column(*column) for name, column in columns.items()})
+    return frame.to_arrow() if backend == "pyarrow" else frame
+
+
+def enum_column(variable: Variable, codes: NDArray[Any]) -> pl.Series:
+    """Turn codes (record,) into a Polars column of categories; missing becomes null."""
+    levels = list(variable.present_levels)
+    rows = pl.Series(codes).cast(pl.UInt32)
+    if variable.has_missing:
+        rows = pl.Series(np.where(codes < len(levels), codes, -1)).cast(pl.Int64)
+        rows = rows.set(rows < 0, None).cast(pl.UInt32)
+    return pl.Series(levels, dtype=pl.Enum(levels)).gather(rows)

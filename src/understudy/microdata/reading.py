@@ -22,14 +22,14 @@ from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
 from understudy.microdata.coding import CodedTable, regroup
 from understudy.microdata.csv_reader import Progress, check_encoding, read_delimited, read_header
-from understudy.microdata.frames import frame_source, parquet_source
+from understudy.microdata.frames import Backend, frame_source, parquet_source
 from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, settle_levels
 from understudy.microdata.plausibility import look_at_whole
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.source_file import open_source
 from understudy.microdata.statistical_formats import statistical_source
 from understudy.microdata.structural_zeros import check_impossible
-from understudy.microdata.table import Backend, Microdata
+from understudy.microdata.table import Microdata
 from understudy.microdata.variable import MISSING, Variable
 
 __all__ = ["Missing", "OpenTable", "build_microdata", "open_table", "read_microdata"]

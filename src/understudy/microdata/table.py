@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, SettingError, nearest, quoted, quoted_list
 from understudy.microdata.coding import regroup
+from understudy.microdata.frames import Backend, Columns, data_frame
 from understudy.microdata.variable import Variable
+from understudy.microdata.writing import write_table
 
-__all__ = ["Backend", "Cells", "Microdata", "SyntheticSets"]
-
-Backend = Literal["polars", "pandas", "pyarrow"]
+__all__ = ["Cells", "Microdata", "SyntheticSets"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,7 +242,7 @@ class Microdata:
         backend : {"polars", "pandas", "pyarrow"}, optional
             Which kind of frame; the kind that the data came in when left out.
         """
-        return _frame(self, {}, backend or self.backend)
+        return data_frame(_columns(self), backend or self.backend)
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the records to a file: CSV, Parquet, Stata or SPSS, by the ending of its name.
@@ -256,9 +255,7 @@ class Microdata:
             ``encoding``, ``delimiter`` and ``overwrite``, as in
             `understudy.microdata.writing.write_table`.
         """
-        from understudy.microdata.writing import write_table
-
-        return write_table(self, path, **options)
+        return write_table(_columns(self), path, **options)
 
     def fingerprint(self) -> str:
         """Digest of everything in the data, to notice that a run goes on with other data.
@@ -365,7 +362,7 @@ class SyntheticSets:
         backend : {"polars", "pandas", "pyarrow"}, optional
             Which kind of frame; the kind that the data came in when left out.
         """
-        return _frame(self.data, self._drawn(index), backend or self.data.backend)
+        return data_frame(self._columns(index), backend or self.data.backend)
 
     def write(
         self, directory: str | os.PathLike[str], ending: str = ".csv", **options: Any
@@ -384,66 +381,34 @@ class SyntheticSets:
         **options
             As in `Microdata.write`.
         """
-        from understudy.microdata.writing import write_table
-
         width = max(2, len(str(len(self))))
         return [
             write_table(
-                self.data,
+                self._columns(index),
                 Path(directory) / f"synthetic-{index + 1:0{width}d}{ending}",
-                self._drawn(index),
                 **options,
             )
             for index in range(len(self))
         ]
 
-    def _drawn(self, index: int) -> dict[str, NDArray[Any]]:
-        """Codes (record,) of one set, by synthesized variable."""
+    def _columns(self, index: int) -> Columns:
+        """Columns of one set, with the drawn codes for the synthesized variables."""
         if not -len(self) <= index < len(self):
             raise IndexError(f"there are {len(self)} sets, numbered from 0")
-        return {
-            name: self.codes[index, :, place] for place, name in enumerate(self.data.synthesized)
+        drawn = {
+            name: self.codes[index, :, axis] for axis, name in enumerate(self.data.synthesized)
         }
+        return _columns(self.data, drawn)
 
     def __repr__(self) -> str:
         """Show shapes only."""
         return f"SyntheticSets: {len(self)} sets of {self.data.n_records:,} records"
 
 
-def _frame(data: Microdata, drawn: dict[str, NDArray[Any]], backend: Backend) -> Any:
-    """Build a frame from the data, with some columns in place of its own."""
-    if backend not in get_args(Backend):
-        raise SettingError(
-            expected=f"a kind of frame: {', '.join(get_args(Backend))}",
-            came=quoted(backend),
-            do="choose one",
-        )
-    columns = {}
-    for variable in data.variables:
-        codes = drawn.get(variable.name)
-        columns[variable.name] = (variable, data.codes(variable.name) if codes is None else codes)
-    if backend == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                name: pd.Categorical.from_codes(
-                    np.where(codes < len(one.present_levels), codes, -1),
-                    categories=list(one.present_levels),
-                )
-                for name, (one, codes) in columns.items()
-            }
-        )
-    frame = pl.DataFrame({name: enum_column(one, codes) for name, (one, codes) in columns.items()})
-    return frame.to_arrow() if backend == "pyarrow" else frame
-
-
-def enum_column(variable: Variable, codes: NDArray[Any]) -> pl.Series:
-    """Turn codes into a Polars column of categories; missing becomes null."""
-    kind = pl.Enum(list(variable.present_levels))
-    levels = pl.Series(list(variable.present_levels), dtype=kind)
-    places = pl.Series(codes).cast(pl.UInt32)
-    if variable.has_missing:
-        places = pl.Series(np.where(codes < levels.len(), codes, -1)).cast(pl.Int64)
-        places = places.set(places < 0, None).cast(pl.UInt32)
-    return levels.gather(places)
+def _columns(data: Microdata, drawn: Mapping[str, NDArray[Any]] | None = None) -> Columns:
+    """Pair every variable with its codes (record,): those drawn, or else the data's own."""
+    drawn = drawn or {}
+    return {
+        name: (variable, drawn[name] if name in drawn else data.codes(name))
+        for name, variable in zip(data.names, data.variables, strict=True)
+    }

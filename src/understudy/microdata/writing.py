@@ -14,7 +14,7 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, OutputError, quoted, quoted_list
 from understudy.microdata.csv_reader import check_delimiter, check_encoding
-from understudy.microdata.frames import LABELS_KEY
-from understudy.microdata.table import Microdata, enum_column
+from understudy.microdata.frames import LABELS_KEY, Columns, enum_column
 from understudy.microdata.variable import Variable
 
 __all__ = [
@@ -47,29 +46,24 @@ WINDOWS_NAMES = {"con", "prn", "aux", "nul"} | {
 LONGEST_FILE_NAME = 255
 LARGEST_EXACT = 2**53
 
-Codes = Mapping[str, NDArray[Any]]
-
 
 def write_table(
-    data: Microdata,
+    columns: Columns,
     path: str | os.PathLike[str],
-    drawn: Codes | None = None,
     *,
     encoding: str | None = None,
     delimiter: str = ",",
     overwrite: bool = False,
 ) -> Path:
-    """Write the data, or a synthetic version of them, to a file.
+    """Write columns of categories to a file.
 
     Parameters
     ----------
-    data : Microdata
-        What to write.
+    columns : mapping of str to (Variable, codes (record,))
+        What to write, by name of the column.
     path : str or path
         The ending decides on the format: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, ``.dta``
         (Stata) or ``.sav`` (SPSS).
-    drawn : mapping, optional
-        Codes (record,) to write in place of the data's own, by name of the variable.
     encoding : str, optional
         Of a text file; UTF-8 when left out.
     delimiter : str
@@ -91,11 +85,6 @@ def write_table(
             came=quoted(target.name),
             do="choose the ending of the format you want",
         )
-    given = drawn or {}
-    columns: dict[str, tuple[Variable, NDArray[Any]]] = {
-        one.name: (one, given[one.name] if one.name in given else data.codes(one.name))
-        for one in data.variables
-    }
     with new_file(target) as temporary:
         WRITERS[ending](columns, temporary, encoding, "\t" if ending == ".tsv" else delimiter)
     return target
@@ -209,9 +198,6 @@ def cannot_write(target: Path, problem: OSError) -> OutputError:
     )
 
 
-Columns = Mapping[str, tuple[Variable, NDArray[Any]]]
-
-
 def _write_text(columns: Columns, path: Path, encoding: str | None, delimiter: str) -> None:
     codec = check_encoding(encoding) or "utf-8"
     with path.open("wb") as raw:
@@ -303,7 +289,7 @@ def _quoted_field(text: str, delimiter: str, *, alone: bool) -> str:
 
 
 def _write_parquet(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
-    frame = pl.DataFrame({name: enum_column(one, codes) for name, (one, codes) in columns.items()})
+    frame = pl.DataFrame({name: enum_column(*column) for name, column in columns.items()})
     labels = {name: dict(one.labels) for name, (one, _) in columns.items() if one.labels}
     frame.write_parquet(path, metadata={LABELS_KEY: json.dumps(labels)} if labels else None)
 

@@ -17,7 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import SettingError, quoted, quoted_list
-from understudy.microdata.table import Microdata, SyntheticSets, enum_column
+from understudy.microdata.frames import enum_column
+from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.joint import JointIdentification, joint_identification
 from understudy.risk.matching import (
