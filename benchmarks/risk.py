@@ -1,4 +1,4 @@
-"""How fast risk is measured: against the quadratic twins, at a million records, and the levels.
+"""How fast risk is measured: against the quadratic twins, at a million records, and the baselines.
 
 Run with ``python benchmarks/risk.py`` from the repository's root. All ratios come from this one
 run; the quadratic twin in Python is given one set and its time multiplied by the number of sets
@@ -45,8 +45,8 @@ def perfect_sets(data: us.Microdata, m: int) -> us.SyntheticSets:
     """Redraw the labels from their own distribution."""
     table = empirical_labels(data)
     codes = np.empty((m, data.n_records, 1), dtype=np.int32)  # (set, record, variable)
-    for one in range(m):
-        codes[one, :, 0] = table.draw(stream(1, "benchmark", one), data)
+    for index in range(m):
+        codes[index, :, 0] = table.draw(stream(1, "benchmark", index), data)
     return us.SyntheticSets(data, codes)
 
 
@@ -94,16 +94,16 @@ def gigabytes() -> float:
 
 
 def small() -> None:
-    """Compare with the quadratic twins at the size of the paper, and time the levels."""
+    """Compare with the quadratic twins at the size of the paper, and time the baselines."""
     data = us.load_ce_like()
     sets = perfect_sets(data, SETS)
     known = ["gender", "age"]
     us.identification_risk(data, sets, known)  # compile
-    ours, found = timed(lambda: us.identification_risk(data, sets, known))
+    ours, risk = timed(lambda: us.identification_risk(data, sets, known))
     cells = data.cells(known).of_combination[data.of_record]
     true = data.codes("county")
     arrays, risks = timed(lambda: quadratic(cells, true, sets.codes[:, :, 0]), 1)
-    assert np.allclose(found.per_set["expected_match_risk"].to_numpy(), risks)
+    assert np.allclose(risk.per_set["expected_match_risk"].to_numpy(), risks)
     made = sets.codes[0, :, 0].tolist()
     python, slow = timed(lambda: naive.match(cells.tolist(), true.tolist(), made), 1)
     assert np.isclose(float(naive.expected_match_risk(slow)), risks[0])
@@ -112,10 +112,10 @@ def small() -> None:
     print(f"  all pairs, NumPy      {arrays:10.4f} s  {arrays / ours:10.0f} x (no joint, no guard)")
     print(f"  all pairs, Python     {python * SETS:10.4f} s  {python * SETS / ours:10.0f} x")
     us.inherent_risk(data, known, repeats=1, seed=1)
-    levels, _ = timed(lambda: us.inherent_risk(data, known, repeats=100, seed=1))
-    print(f"  inherent_risk, 100 repeats of Min and Max: {levels:.3f} s")
+    baselines, _ = timed(lambda: us.inherent_risk(data, known, repeats=100, seed=1))
+    print(f"  inherent_risk, 100 repeats of Min and Max: {baselines:.3f} s")
     joint, _ = timed(lambda: us.inherent_risk(data, known, repeats=100, seed=1, sets=SETS), 1)
-    print(f"  the same with joint levels of {SETS} files: {joint:.3f} s")
+    print(f"  the same with joint attacks on {SETS} files: {joint:.3f} s")
 
 
 def large(n: int = 1_000_000) -> None:
@@ -129,9 +129,9 @@ def large(n: int = 1_000_000) -> None:
     )
     total = 0.0
     for known in (["sex"], ["sex", "age"], list(data.kept)):
-        seconds, found = timed(lambda known=known: us.identification_risk(data, sets, known), 1)  # type: ignore[misc]
+        seconds, risk = timed(lambda known=known: us.identification_risk(data, sets, known), 1)  # type: ignore[misc]
         total += seconds
-        print(f"  {len(known)} known: {seconds:6.2f} s, risk {found.expected_match_risk:12,.1f}")
+        print(f"  {len(known)} known: {seconds:6.2f} s, risk {risk.expected_match_risk:12,.1f}")
     print(f"  three knowledge sets: {total:.1f} s, peak memory {gigabytes():.2f} GB")
     seconds, _ = timed(lambda: us.attribute_risk(data, sets), 1)
     print(f"  attribute risk: {seconds:.1f} s, peak memory {gigabytes():.2f} GB")

@@ -78,7 +78,7 @@ def vote(true: Values, sets: Sequence[Values]) -> Fraction:
     right = Fraction(0)
     for i, label in enumerate(true):
         votes = Counter(made[i] for made in sets)
-        winners = [one for one in votes if votes[one] == max(votes.values())]
+        winners = [value for value in votes if votes[value] == max(votes.values())]
         right += Fraction(label in winners, len(winners))
     return right
 
@@ -88,7 +88,7 @@ def guess_most_frequent(pattern: Values, true: Values, seen: Values) -> Fraction
     right = Fraction(0)
     for i, label in enumerate(true):
         votes = Counter(seen[j] for j in range(len(seen)) if pattern[j] == pattern[i])
-        winners = [one for one in votes if votes[one] == max(votes.values())]
+        winners = [value for value in votes if votes[value] == max(votes.values())]
         right += Fraction(label in winners, len(winners))
     return right
 
@@ -126,7 +126,7 @@ def shuffled_labels(true: Values, sets: Sequence[Values]) -> tuple[Fraction, Fra
         for order in permutations(range(n))
     ]
     mean = sum(numbers, Fraction(0)) / len(numbers)
-    return mean, sum(((one - mean) ** 2 for one in numbers), Fraction(0)) / len(numbers)
+    return mean, sum(((value - mean) ** 2 for value in numbers), Fraction(0)) / len(numbers)
 
 
 def shuffled_score(pattern: Values, true: Values, made: Values) -> tuple[Fraction, Fraction]:
@@ -138,7 +138,7 @@ def shuffled_score(pattern: Values, true: Values, made: Values) -> tuple[Fractio
         for order in permutations(range(n))
     ]  # fmt: skip
     mean = sum(scores, Fraction(0)) / len(scores)
-    return mean, sum(((one - mean) ** 2 for one in scores), Fraction(0)) / len(scores)
+    return mean, sum(((value - mean) ** 2 for value in scores), Fraction(0)) / len(scores)
 
 
 def _holders(pattern: Values, true: Values, record: int, label: Hashable) -> tuple[int, int]:
@@ -172,7 +172,7 @@ def attribution(
     alone = [len(rows(keys, key)) == 1 for key in keys]
     told = [values(made_keys, made_target, key) for key in keys]
     held = [values(keys, target, key) for key in keys]
-    told_one = [len(one) == 1 for one in told]
+    told_one = [len(value) == 1 for value in told]
     correct = [told[i] == {target[i]} for i in range(n)]
     return {
         "uniques_original": share(sum(alone)),
@@ -181,11 +181,11 @@ def attribution(
         "replicated_uniques": share(
             sum(alone[i] and len(rows(made_keys, keys[i])) == 1 for i in range(n))
         ),
-        "disclosive_original": share(sum(len(one) == 1 for one in held)),
+        "disclosive_original": share(sum(len(value) == 1 for value in held)),
         "disclosive_synthetic": share(
             sum(len(values(made_keys, made_target, key)) == 1 for key in made_keys), other
         ),
-        "in_synthetic": share(sum(bool(one) for one in told)),
+        "in_synthetic": share(sum(bool(value) for value in told)),
         "disclosive": share(sum(told_one)),
         "disclosive_correct": share(sum(correct)),
         "disclosive_both": share(sum(correct[i] and len(held[i]) == 1 for i in range(n))),

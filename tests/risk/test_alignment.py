@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 from tests.naive import risk as naive
-from tests.risk.making import EXAMPLES, Survey, close, microdata, surveys
+from tests.risk.example_surveys import EXAMPLES, Survey, close, microdata, surveys
 
 import understudy as us
 from understudy.errors import DataWarning, InputError
@@ -21,9 +21,9 @@ from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
 from understudy.risk.alignment import (
     Alignment,
-    _count_figure,
+    _count_excess,
     _count_rows,
-    _score_figure,
+    _score_excess,
     judge_alignment,
 )
 from understudy.risk.matching import find_targets, labels_of
@@ -33,9 +33,9 @@ from understudy.risk.matching import find_targets, labels_of
 @given(survey=surveys(most_records=6, most_sets=3))
 def test_figures_of_random_pairing_are_exact(survey: Survey) -> None:
     mean, variance = naive.shuffled_labels(survey.true, survey.made)
-    found = judge_alignment(labels_of(survey.sets))
-    assert close(found.random, mean)
-    assert np.isclose(found.standard_deviation**2, float(variance), atol=1e-12)
+    result = judge_alignment(labels_of(survey.sets))
+    assert close(result.random, mean)
+    assert np.isclose(result.standard_deviation**2, float(variance), atol=1e-12)
 
 
 @EXAMPLES
@@ -45,16 +45,16 @@ def test_figures_of_each_set_are_exact(survey: Survey) -> None:
     everywhere = find_targets(data, (), labels.of_combination, labels.size)
     patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
     rows = _count_rows(labels, everywhere, patterns)
-    count, score = _count_figure(rows, everywhere), _score_figure(rows, everywhere, patterns)
+    count, score = _count_excess(rows, everywhere), _score_excess(rows, everywhere, patterns)
     pattern = survey.values(data.kept)
-    for one, made in enumerate(survey.made):
+    for index, made in enumerate(survey.made):
         mean, variance = naive.shuffled_labels(survey.true, [made])
         hits = sum(a == b for a, b in zip(survey.true, made, strict=True))
-        assert np.isclose(count.excess[one], float(hits - mean))
-        assert np.isclose(count.deviation[one] ** 2, float(variance), atol=1e-12)
+        assert np.isclose(count.excess[index], float(hits - mean))
+        assert np.isclose(count.deviation[index] ** 2, float(variance), atol=1e-12)
         again, variance = naive.shuffled_score(pattern, survey.true, made)
         assert again == mean
-        assert np.isclose(score.deviation[one] ** 2, float(variance), atol=1e-9)
+        assert np.isclose(score.deviation[index] ** 2, float(variance), atol=1e-9)
 
 
 @EXAMPLES
@@ -74,15 +74,15 @@ def perfect_codes(seed: int, m: int = 20) -> tuple[us.Microdata, NDArray[np.int3
     """Redraw the bundled sample's labels: (set, record, variable)."""
     data = us.load_ce_like()
     table = empirical_labels(data)
-    codes = np.stack([table.draw(stream(seed, "perfect", one), data) for one in range(m)])
+    codes = np.stack([table.draw(stream(seed, "perfect", index), data) for index in range(m)])
     return data, codes[:, :, None]
 
 
 @pytest.mark.parametrize("m", [1, 5, 20])
 def test_aligned_sets_pass(m: int) -> None:
     data, codes = perfect_codes(1, m)
-    found = us.identification_risk(data, SyntheticSets(data, codes), "gender")
-    assert found.alignment.verdict == "aligned"
+    result = us.identification_risk(data, SyntheticSets(data, codes), "gender")
+    assert result.alignment.verdict == "aligned"
     assert us.attribute_risk(data, SyntheticSets(data, codes)).alignment.verdict == "aligned"
 
 
@@ -93,13 +93,13 @@ def test_shuffled_label_columns_are_caught(per_set: bool) -> None:
     order = stream(2, "shuffle").permutation(data.n_records)
     shuffled = codes[:, order].copy()
     if per_set:
-        for one in range(len(codes)):
-            shuffled[one] = codes[one, stream(2, "shuffle", one).permutation(data.n_records)]
+        for index in range(len(codes)):
+            shuffled[index] = codes[index, stream(2, "shuffle", index).permutation(data.n_records)]
     sets = SyntheticSets(data, shuffled)
     with pytest.warns(DataWarning, match="randomly paired rows"):
-        found = us.identification_risk(data, sets, ["gender", "age"])
-    assert found.alignment.verdict == "looks random"
-    assert "looks random" in str(found)
+        result = us.identification_risk(data, sets, ["gender", "age"])
+    assert result.alignment.verdict == "looks random"
+    assert "looks random" in str(result)
     with pytest.raises(InputError, match="check that row i"):
         us.identification_risk(data, sets, "gender", if_unaligned="error")
     with pytest.raises(InputError, match="check that row i"):
@@ -126,9 +126,9 @@ def test_shuffled_sets_hidden_among_aligned_ones_are_named(
 ) -> None:
     data, codes = weaker_codes(8, m) if weaker else perfect_codes(8, m)
     mixed = SyntheticSets(data, shuffle_some(codes, 8, sets))
-    found = judge_alignment(labels_of(mixed))
-    assert found.verdict == "looks random"
-    assert found.sets == tuple(sets)
+    result = judge_alignment(labels_of(mixed))
+    assert result.verdict == "looks random"
+    assert result.sets == tuple(sets)
     named = f"in sets? {', '.join(map(str, sets[:12]))}( and others)? of {m}"
     with pytest.warns(DataWarning, match=named):
         us.identification_risk(data, mixed, "gender")
@@ -139,11 +139,11 @@ def test_shuffled_sets_hidden_among_aligned_ones_are_named(
 def weaker_codes(seed: int, m: int) -> tuple[us.Microdata, NDArray[np.int32]]:
     """Redraw labels as a model does that keeps four tenths of what the patterns say."""
     data, codes = perfect_codes(seed, m)
-    for one in range(m):
-        generator = stream(seed, "weaker", one)
+    for index in range(m):
+        generator = stream(seed, "weaker", index)
         order = generator.permutation(data.n_records)
         blind = generator.random(data.n_records) < 0.6
-        codes[one] = np.where(blind[:, None], codes[one, order], codes[one])
+        codes[index] = np.where(blind[:, None], codes[index, order], codes[index])
     return data, codes
 
 
@@ -152,8 +152,8 @@ def test_no_right_set_is_flagged_by_chance(weaker: bool) -> None:
     """Thirty times twenty sets, and each of some alone: none lies near the limit."""
     for seed in range(30):
         data, codes = weaker_codes(seed, 20) if weaker else perfect_codes(seed)
-        found = judge_alignment(labels_of(SyntheticSets(data, codes)))
-        assert (found.verdict, found.sets) == ("aligned", ())
+        result = judge_alignment(labels_of(SyntheticSets(data, codes)))
+        assert (result.verdict, result.sets) == ("aligned", ())
         alone = judge_alignment(labels_of(SyntheticSets(data, codes[:1])))
         assert (alone.verdict, alone.sets) == ("aligned", ())
 
@@ -162,13 +162,13 @@ def test_a_barely_informed_synthesizer_has_no_set_singled_out() -> None:
     """Sets that lie around the limit differ by chance alone: none is named among the others."""
     for seed in range(20):
         data, codes = perfect_codes(seed)
-        for one in range(20):
-            generator = stream(seed, "barely", one)
+        for index in range(20):
+            generator = stream(seed, "barely", index)
             blind = generator.random(data.n_records) < 0.93
             order = generator.permutation(data.n_records)
-            codes[one] = np.where(blind[:, None], codes[one, order], codes[one])
-        found = judge_alignment(labels_of(SyntheticSets(data, codes)))
-        assert found.sets == () or len(found.sets) > 10
+            codes[index] = np.where(blind[:, None], codes[index, order], codes[index])
+        result = judge_alignment(labels_of(SyntheticSets(data, codes)))
+        assert result.sets == () or len(result.sets) > 10
 
 
 def test_labels_that_follow_the_record_alone_are_judged_by_true_labels() -> None:
@@ -196,14 +196,14 @@ def test_labels_in_another_coding_are_caught() -> None:
     data, codes = perfect_codes(4)
     other = (codes + 57) % 133
     with pytest.warns(DataWarning, match="coded"):
-        found = us.identification_risk(data, SyntheticSets(data, other), "gender")
-    assert found.alignment.verdict == "looks random"
+        result = us.identification_risk(data, SyntheticSets(data, other), "gender")
+    assert result.alignment.verdict == "looks random"
 
 
 def test_labels_that_ignore_the_kept_variables_are_mentioned() -> None:
     """Uniform labels look the same as shuffled ones; the message gives both reasons."""
     data = us.load_ce_like()
-    codes = np.stack([uniform_labels(data).draw(stream(6, one), data) for one in range(5)])
+    codes = np.stack([uniform_labels(data).draw(stream(6, index), data) for index in range(5)])
     with pytest.warns(DataWarning, match="nothing to do with the kept variables"):
         us.attribute_risk(data, SyntheticSets(data, codes[:, :, None]))
 
@@ -213,15 +213,15 @@ def test_the_guard_keeps_quiet_where_nobody_can_tell() -> None:
     generator = stream(7, "unrelated")
     sex, town, made = (generator.integers(0, size, 2000) for size in (2, 20, 20))
     data = microdata({"sex": sex.tolist()}, {"town": town.tolist()}, {"sex": 2, "town": 20})
-    found = us.attribute_risk(data, SyntheticSets(data, made[None, :, None]))
-    assert found.alignment.verdict == "cannot tell"
+    result = us.attribute_risk(data, SyntheticSets(data, made[None, :, None]))
+    assert result.alignment.verdict == "cannot tell"
 
 
 def test_few_records_are_too_few_to_tell() -> None:
     data = microdata({"sex": [0, 0, 1, 1] * 3}, {"town": [0, 0, 1, 1] * 3}, {"sex": 2, "town": 2})
-    found = judge_alignment(labels_of(SyntheticSets(data, np.zeros((1, 12, 1), dtype=int))))
-    assert found.verdict == "cannot tell"
-    assert found.standard_deviation == 0
+    result = judge_alignment(labels_of(SyntheticSets(data, np.zeros((1, 12, 1), dtype=int))))
+    assert result.verdict == "cannot tell"
+    assert result.standard_deviation == 0
 
 
 def test_sets_of_other_data_are_refused() -> None:

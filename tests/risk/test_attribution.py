@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from tests.naive import risk as naive
-from tests.risk.making import EXAMPLES, Survey, close, microdata, surveys
+from tests.risk.example_surveys import EXAMPLES, Survey, close, microdata, surveys
 
 import understudy as us
 from understudy.errors import AlignmentError, InputError, SettingError
@@ -18,11 +18,11 @@ def test_agrees_with_the_slow_twin(survey: Survey) -> None:
     data = survey.data
     target = data.synthesized[-1]
     for keys in {data.kept, data.kept[:1], tuple(name for name in data.names if name != target)}:
-        found = us.attribution_risk(data, survey.sets, keys, target)
+        risk = us.attribution_risk(data, survey.sets, keys, target)
         for index in range(len(survey.sets)):
             columns = {
-                name: survey.sets.codes[index, :, place]
-                for place, name in enumerate(data.synthesized)
+                name: survey.sets.codes[index, :, column]
+                for column, name in enumerate(data.synthesized)
             }
             made = [columns.get(name, data.codes(name)).tolist() for name in keys]
             slow = naive.attribution(
@@ -31,7 +31,7 @@ def test_agrees_with_the_slow_twin(survey: Survey) -> None:
                 [tuple(row) for row in zip(*made, strict=True)],
                 columns[target].tolist(),
             )
-            row = found.per_set.row(index, named=True)
+            row = risk.per_set.row(index, named=True)
             for name, value in slow.items():
                 assert close(row[name], value), name
 
@@ -57,23 +57,23 @@ def test_fully_synthetic_sets_by_hand() -> None:
     1/2, 0, and 0 where the key is absent: DCAP 2.5 of 6.
     """
     data, sets = fully_synthetic()
-    found = us.attribution_risk(data, sets, "key", "target")
-    row = found.per_set.row(0, named=True)
+    risk = us.attribution_risk(data, sets, "key", "target")
+    row = risk.per_set.row(0, named=True)
     assert close(row["uniques_original"], 2 / 6)
     assert close(row["uniques_synthetic"], 2 / 6)
     assert close(row["uniques_in_synthetic"], 2 / 6)
-    assert close(found.replicated_uniques, 1 / 6)
+    assert close(risk.replicated_uniques, 1 / 6)
     assert close(row["disclosive_original"], 4 / 6)
     assert close(row["disclosive_synthetic"], 4 / 6)
     assert close(row["in_synthetic"], 4 / 6)
     assert close(row["disclosive"], 3 / 6)
-    assert close(found.disclosive_correct, 2 / 6)
+    assert close(risk.disclosive_correct, 2 / 6)
     assert close(row["disclosive_both"], 2 / 6)
-    assert close(found.dcap, 2.5 / 6)
+    assert close(risk.dcap, 2.5 / 6)
     assert close(row["cap_original"], 5 / 6)
     assert close(row["baseline_cap"], 0.5)
-    assert close(found.tcap, 2 / 3)
-    assert found.over_sets().height == 14
+    assert close(risk.tcap, 2 / 3)
+    assert risk.over_sets().height == 14
 
 
 def test_fully_synthetic_files_may_have_any_number_of_rows() -> None:
@@ -89,13 +89,13 @@ def test_fully_synthetic_files_may_have_any_number_of_rows() -> None:
         )
         for keys, targets in made
     ]
-    found = us.attribution_risk(data, frames, "key", "target")
-    assert found.n_sets == 2
+    risk = us.attribution_risk(data, frames, "key", "target")
+    assert risk.n_sets == 2
     for index, (keys, targets) in enumerate(made):
         slow = naive.attribution(
             data.codes("key").tolist(), data.codes("target").tolist(), keys, targets
         )
-        row = found.per_set.row(index, named=True)
+        row = risk.per_set.row(index, named=True)
         for name, value in slow.items():
             assert close(row[name], value), name
     with pytest.raises(InputError, match=r"row|record"):
@@ -114,10 +114,10 @@ def test_rows_still_count_where_something_is_kept() -> None:
 def test_prints_without_levels_and_says_undefined() -> None:
     data = microdata({"key": [0, 0]}, {"target": [0, 1]}, {"key": 1, "target": 2})
     sets = SyntheticSets(data, np.array([[[0], [1]]]))
-    found = us.attribution_risk(data, sets, ["key"], "target")
-    assert found.tcap is None
-    assert "undefined (no disclosive keys)" in str(found)
-    assert "secret" not in str(found)
+    risk = us.attribution_risk(data, sets, ["key"], "target")
+    assert risk.tcap is None
+    assert "undefined (no disclosive keys)" in str(risk)
+    assert "secret" not in str(risk)
 
 
 def test_names_are_checked() -> None:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from tests.naive import risk as naive
-from tests.risk.making import Survey, microdata, surveys
+from tests.risk.example_surveys import Survey, microdata, surveys
 
 import understudy as us
 from understudy.errors import InputError, SettingError
 from understudy.microdata.label_table import empirical_labels, uniform_labels
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
-from understudy.risk import baselines as levels
+from understudy.risk import baselines
 from understudy.risk.spread import UNDEFINED
 
 SIMULATED = 4.5  # standard errors
@@ -23,17 +23,19 @@ SIMULATED = 4.5  # standard errors
 
 @pytest.mark.parametrize("known", [["gender"], ["gender", "age"]])
 def test_samples_agree_with_closed_forms(known: list[str]) -> None:
-    found = us.inherent_risk(us.load_ce_like(), known, repeats=200, seed=8)
-    for level in (found.minimum, found.maximum):
+    inherent = us.inherent_risk(us.load_ce_like(), known, repeats=200, seed=8)
+    for baseline in (inherent.minimum, inherent.maximum):
         for name in (
             "expected_match_risk", "true_match_rate", "unique_matches", "attribute_matches",
         ):  # fmt: skip
-            spread = level.spreads[name]
+            spread = baseline.spreads[name]
             assert spread.mean is not None
             assert spread.standard_error is not None
-            difference = abs(spread.mean - getattr(level.expected, name))
+            difference = abs(spread.mean - getattr(baseline.expected, name))
             # rare events: the exact figure's Poisson error where 200 repeats saw next to none
-            least = (getattr(level.expected, name) / found.n_records / found.repeats) ** 0.5
+            least = (
+                getattr(baseline.expected, name) / inherent.n_records / inherent.repeats
+            ) ** 0.5
             assert difference <= SIMULATED * max(spread.standard_error, least)
 
 
@@ -50,26 +52,27 @@ def test_minimum_is_far_from_zero_where_the_paper_prints_zero() -> None:
 def test_samples_are_matched_like_any_set(survey: Survey) -> None:
     """Draw with the same streams and match with the slow twin."""
     data, known = survey.data, survey.data.kept[:1]
-    found = us.inherent_risk(data, known, repeats=2, seed=3, sets=2)
+    inherent = us.inherent_risk(data, known, repeats=2, seed=3, sets=2)
     sizes = [data.variable(name).n_levels for name in data.synthesized]
     true = [int(np.ravel_multi_index(label, sizes)) for label in survey.true]
-    for level, table in (
-        (found.minimum, uniform_labels(data)), (found.maximum, empirical_labels(data)),
+    for baseline, table in (
+        (inherent.minimum, uniform_labels(data)), (inherent.maximum, empirical_labels(data)),
     ):  # fmt: skip
-        assert level.joint is not None
+        assert baseline.joint is not None
         for repeat in range(2):
-            path = (3, "inherent risk", level.name)
+            path = (3, "inherent risk", baseline.name)
             made = table.draw(stream(*path, repeat), data).tolist()
             slow = naive.match(survey.values(known), true, made)
-            row = level.samples.row(repeat, named=True)
+            row = baseline.samples.row(repeat, named=True)
             assert np.isclose(row["expected_match_risk"], float(naive.expected_match_risk(slow)))
             assert row["unique_matches"] == naive.unique_matches(slow)
             assert row["attribute_matches"] == sum(slow.truth)
             files = [
-                table.draw(stream(*path, "joint", repeat, one), data).tolist() for one in range(2)
+                table.draw(stream(*path, "joint", repeat, index), data).tolist()
+                for index in range(2)
             ]
             together = naive.joint_match(survey.values(known), true, files)
-            joint = level.joint.row(repeat, named=True)
+            joint = baseline.joint.row(repeat, named=True)
             risk = float(naive.expected_match_risk(together))
             assert np.isclose(joint["expected_match_risk"], risk)
             assert np.isclose(joint["attribute_matches"], float(naive.vote(true, files)))
@@ -82,13 +85,13 @@ def test_the_perfect_synthesizer_lies_at_its_own_level() -> None:
     seed never.
     """
     data = us.load_ce_like()
-    level = us.inherent_risk(data, "gender", repeats=60, seed=1, sets=10)
+    baseline = us.inherent_risk(data, "gender", repeats=60, seed=1, sets=10)
     table = empirical_labels(data)
-    codes = np.stack([table.draw(stream(4, "perfect", one), data) for one in range(10)])
+    codes = np.stack([table.draw(stream(4, "perfect", index), data) for index in range(10)])
     sets = SyntheticSets(data, codes[:, :, None])
     joint = us.identification_risk(data, sets, "gender").joint
     vote = us.attribute_risk(data, sets).joint
-    spreads = level.maximum.joint_spreads
+    spreads = baseline.maximum.joint_spreads
     for name, value in (
         ("expected_match_risk", joint.expected_match_risk),
         ("unique_matches", joint.unique_matches),
@@ -98,7 +101,7 @@ def test_the_perfect_synthesizer_lies_at_its_own_level() -> None:
         assert low is not None
         assert high is not None
         assert low <= value <= high
-    assert "all 10 files" in str(level)
+    assert "all 10 files" in str(baseline)
 
 
 def test_the_same_seed_gives_the_same_samples() -> None:
@@ -112,17 +115,17 @@ def test_the_same_seed_gives_the_same_samples() -> None:
 
 def test_undefined_is_said_and_levels_are_not_called_bounds() -> None:
     data = microdata({"sex": [0, 0]}, {"town": [0, 0]}, {"sex": 1, "town": 1})
-    found = us.inherent_risk(data, "sex", repeats=3, seed=1)
-    assert found.maximum.false_match_rate is None
-    assert UNDEFINED in str(found)
-    assert "not bounds" in str(found)
-    assert UNDEFINED in str(found.maximum)
-    assert "secret" not in str(found)
-    assert found.maximum.joint_spreads == {}
-    assert found.minimum.expected_match_risk == 1.0
-    assert found.minimum.true_match_rate == 0.0
-    assert found.minimum.unique_matches == 0.0
-    assert found.minimum.attribute_matches == 2.0
+    inherent = us.inherent_risk(data, "sex", repeats=3, seed=1)
+    assert inherent.maximum.false_match_rate is None
+    assert UNDEFINED in str(inherent)
+    assert "not bounds" in str(inherent)
+    assert UNDEFINED in str(inherent.maximum)
+    assert "secret" not in str(inherent)
+    assert inherent.maximum.joint_spreads == {}
+    assert inherent.minimum.expected_match_risk == 1.0
+    assert inherent.minimum.true_match_rate == 0.0
+    assert inherent.minimum.unique_matches == 0.0
+    assert inherent.minimum.attribute_matches == 2.0
 
 
 def test_settings_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +139,7 @@ def test_settings_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing_kept = microdata({}, {"town": [0, 1]}, {"town": 2})
     with pytest.raises(InputError, match="attribution_risk"):
         us.inherent_risk(nothing_kept, "town")
-    monkeypatch.setattr(levels, "MOST_CELLS", 100)
+    monkeypatch.setattr(baselines, "MOST_CELLS", 100)
     with pytest.raises(SettingError, match="40 patterns and 133 labels"):
         us.inherent_risk(data, "gender")
 
@@ -144,10 +147,10 @@ def test_settings_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_table_says_over_how_many_draws_a_mean_is() -> None:
     """A unique match occurs in some repeats only; the false match rate is a mean over those."""
     data = microdata({"sex": [0, 0, 0]}, {"town": [0, 0, 1]}, {"sex": 1, "town": 2})
-    found = us.inherent_risk(data, "sex", repeats=30, seed=2)
-    files = found.minimum.spreads["false_match_rate"].files
+    inherent = us.inherent_risk(data, "sex", repeats=30, seed=2)
+    files = inherent.minimum.spreads["false_match_rate"].files
     assert 0 < files < 30
-    for shown in (str(found), str(found.minimum)):
+    for shown in (str(inherent), str(inherent.minimum)):
         assert "draws" in shown.splitlines()[1]
         rate = next(line for line in shown.splitlines() if "false match rate" in line)
         assert f"  {files}  " in rate

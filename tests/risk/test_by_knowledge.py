@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given
-from tests.risk.making import EXAMPLES, Survey, close, microdata, surveys
+from tests.risk.example_surveys import EXAMPLES, Survey, close, microdata, surveys
 
 import understudy as us
 from understudy.errors import SettingError
@@ -13,26 +13,26 @@ from understudy.risk import by_knowledge
 @EXAMPLES
 @given(survey=surveys())
 def test_every_set_has_its_own_risk(survey: Survey) -> None:
-    found = us.risk_lattice(survey.data, survey.sets)
-    assert len(found.subsets) == len(set(found.subsets)) == 2 ** len(survey.data.kept) - 1
-    risks = found.ranking["expected_match_risk"].to_list()
+    lattice = us.risk_lattice(survey.data, survey.sets)
+    assert len(lattice.subsets) == len(set(lattice.subsets)) == 2 ** len(survey.data.kept) - 1
+    risks = lattice.ranking["expected_match_risk"].to_list()
     assert risks == sorted(risks, reverse=True)
-    for subset, row in zip(found.subsets, found.ranking.iter_rows(named=True), strict=True):
-        one = us.identification_risk(survey.data, survey.sets, subset)
+    for subset, row in zip(lattice.subsets, lattice.ranking.iter_rows(named=True), strict=True):
+        single = us.identification_risk(survey.data, survey.sets, subset)
         assert row["known"] == ", ".join(subset)
         assert row["cells"] == len(survey.data.cells(subset))
-        assert close(row["expected_match_risk"], one.expected_match_risk)
-        assert close(row["true_match_rate"], one.true_match_rate)
-        assert close(row["false_match_rate"], one.false_match_rate)
-        assert close(row["unique_matches"], one.unique_matches)
-        assert close(row["random_linkage"], one.random_linkage)
+        assert close(row["expected_match_risk"], single.expected_match_risk)
+        assert close(row["true_match_rate"], single.true_match_rate)
+        assert close(row["false_match_rate"], single.false_match_rate)
+        assert close(row["unique_matches"], single.unique_matches)
+        assert close(row["random_linkage"], single.random_linkage)
 
 
 @EXAMPLES
 @given(survey=surveys())
 def test_knowledge_never_merges_cells(survey: Survey) -> None:
-    found = us.risk_lattice(survey.data, survey.sets)
-    rows = dict(zip(found.subsets, found.ranking.iter_rows(named=True), strict=True))
+    lattice = us.risk_lattice(survey.data, survey.sets)
+    rows = dict(zip(lattice.subsets, lattice.ranking.iter_rows(named=True), strict=True))
     for small, less in rows.items():
         for large, more in rows.items():
             if set(small) <= set(large):
@@ -43,17 +43,17 @@ def test_knowledge_never_merges_cells(survey: Survey) -> None:
 @EXAMPLES
 @given(survey=surveys())
 def test_least_knowledge_is_above_and_no_part_of_it_is(survey: Survey) -> None:
-    found = us.risk_lattice(survey.data, survey.sets)
-    risk = dict(zip(found.subsets, found.ranking["expected_match_risk"], strict=True))
+    lattice = us.risk_lattice(survey.data, survey.sets)
+    risk = dict(zip(lattice.subsets, lattice.ranking["expected_match_risk"], strict=True))
     threshold = sorted(risk.values())[len(risk) // 2] - 1e-9
-    least = found.least_knowledge(threshold)
+    least = lattice.least_knowledge(threshold)
     assert least
     for subset in least:
         assert risk[subset] > threshold
         assert not any(set(other) < set(subset) and risk[other] > threshold for other in risk)
     above = [subset for subset in risk if risk[subset] > threshold]
-    assert all(any(set(one) <= set(subset) for one in least) for subset in above)
-    assert found.least_knowledge(1e9) == ()
+    assert all(any(set(single) <= set(subset) for single in least) for subset in above)
+    assert lattice.least_knowledge(1e9) == ()
 
 
 def test_prints_the_most_dangerous_and_counts_the_rest() -> None:
@@ -62,9 +62,9 @@ def test_prints_the_most_dangerous_and_counts_the_rest() -> None:
         {name: [0, 1, 0] for name in names}, {"town": [0, 1, 1]}, dict.fromkeys([*names, "town"], 2)
     )
     sets = SyntheticSets(data, data.codes("town")[None, :, None])
-    found = us.risk_lattice(data, sets)
-    assert "and 11 less dangerous" in str(found)
-    assert "secret" not in str(found)
+    lattice = us.risk_lattice(data, sets)
+    assert "and 11 less dangerous" in str(lattice)
+    assert "secret" not in str(lattice)
     assert us.risk_lattice(data, sets, most_variables=2).ranking.height == 15
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.risk.making import microdata
+from tests.risk.example_surveys import microdata
 
 import understudy as us
 from understudy.microdata.label_table import empirical_labels
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "risk.md"
 def rows_after(mark: str) -> list[list[str]]:
     """Read the table that follows a comment of the page, without its header."""
     lines = PAGE.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n")[1].splitlines()
-    table = lines[: next(place for place, line in enumerate(lines) if not line.startswith("|"))]
+    table = lines[: next(number for number, line in enumerate(lines) if not line.startswith("|"))]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
 
 
@@ -28,8 +28,8 @@ def ten() -> tuple[us.Microdata, us.SyntheticSets]:
     records = rows_after("ten records")
     assert len(records) == 10
 
-    def column(place: int, levels: str) -> list[int]:
-        return [levels.split().index(row[place]) for row in records]
+    def column(number: int, levels: str) -> list[int]:
+        return [levels.split().index(row[number]) for row in records]
 
     data = microdata(
         {"sex": column(1, "f m"), "age": column(2, "young old")},
@@ -45,24 +45,24 @@ def test_candidates_and_truth(ten: tuple[us.Microdata, us.SyntheticSets]) -> Non
     labels = labels_of(sets)
     targets = find_targets(data, ["sex"], labels.of_combination, labels.size)
     page: NDArray[np.str_] = np.array(rows_after("ten records"))
-    for one, first in enumerate((5, 8)):
-        placed, counts = targets.place(labels.of_set(one))
+    for index, first in enumerate((5, 8)):
+        matched, counts = targets.match_rows(labels.of_set(index))
         assert counts[targets.of_record].tolist() == page[:, first].astype(int).tolist()
-        truth = (placed == targets.of_record).astype(int)
+        truth = (matched == targets.of_record).astype(int)
         assert truth.tolist() == page[:, first + 1].astype(int).tolist()
 
 
 def test_figures_of_each_set(ten: tuple[us.Microdata, us.SyntheticSets]) -> None:
     data, sets = ten
-    found = us.identification_risk(data, sets, "sex").per_set
+    per_set = us.identification_risk(data, sets, "sex").per_set
     attribute = us.attribute_risk(data, sets).per_set
     computed = {
-        "expected match risk": found["expected_match_risk"],
-        "unique matches": found["unique_matches"],
-        "true match rate": found["true_match_rate"],
-        "false match rate": found["false_match_rate"],
-        "random linkage": found["random_linkage"],
-        "random within cells": found["random_within_cells"],
+        "expected match risk": per_set["expected_match_risk"],
+        "unique matches": per_set["unique_matches"],
+        "true match rate": per_set["true_match_rate"],
+        "false match rate": per_set["false_match_rate"],
+        "random linkage": per_set["random_linkage"],
+        "random within cells": per_set["random_within_cells"],
         "attribute matches": attribute["matches"],
         "guess from the set's patterns": attribute["most_frequent_synthetic_label"],
     }
@@ -76,7 +76,7 @@ def test_figures_together(ten: tuple[us.Microdata, us.SyntheticSets]) -> None:
     data, sets = ten
     joint = us.identification_risk(data, sets, "sex").joint
     attribute = us.attribute_risk(data, sets)
-    levels = us.inherent_risk(data, "sex", repeats=1, seed=1)
+    baselines = us.inherent_risk(data, "sex", repeats=1, seed=1)
     all_known = us.expected_risk(data, empirical_labels(data), ["sex", "age"])
     computed = {
         "joint expected match risk": joint.expected_match_risk,
@@ -85,9 +85,9 @@ def test_figures_together(ten: tuple[us.Microdata, us.SyntheticSets]) -> None:
         "joint false match rate": joint.false_match_rate,
         "vote": attribute.joint.matches,
         "guess from the original's patterns": attribute.most_frequent_label,
-        "Min, expected match risk": levels.minimum.expected.expected_match_risk,
-        "Min, attribute matches": levels.minimum.expected.attribute_matches,
-        "Max, attribute matches": levels.maximum.expected.attribute_matches,
+        "Min, expected match risk": baselines.minimum.expected.expected_match_risk,
+        "Min, attribute matches": baselines.minimum.expected.attribute_matches,
+        "Max, attribute matches": baselines.maximum.expected.attribute_matches,
         "Max, expected match risk, sex and age known": all_known.expected_match_risk,
         "DCAP of town from sex and age, mean over sets": us.attribution_risk(
             data, sets, ["sex", "age"], "town"
@@ -106,9 +106,9 @@ def test_levels_of_the_bundled_sample() -> None:
     data = us.load_ce_like()
     gender = us.inherent_risk(data, "gender", repeats=1, seed=1)
     both = us.inherent_risk(data, ["gender", "age"], repeats=1, seed=1)
-    for words, one in (("gender known", gender), ("gender and age known", both)):
-        low = one.minimum.expected.expected_match_risk
-        high = one.maximum.expected.expected_match_risk
+    for words, risk in (("gender known", gender), ("gender and age known", both)):
+        low = risk.minimum.expected.expected_match_risk
+        high = risk.maximum.expected.expected_match_risk
         assert f"expected match risk, {words} | {low:.2f} | {high:.2f} |" in text
-    low, high = (one.expected.attribute_matches for one in (both.minimum, both.maximum))
+    low, high = (baseline.expected.attribute_matches for baseline in (both.minimum, both.maximum))
     assert f"attribute matches | {low:.2f} | {high:.2f} |" in text

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.risk.making import microdata
+from tests.risk.example_surveys import microdata
 
 import understudy as us
 from understudy.errors import InputError, SettingError

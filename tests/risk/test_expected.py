@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from tests.naive import risk as naive
-from tests.risk.making import EXAMPLES, Survey, microdata, surveys
+from tests.risk.example_surveys import EXAMPLES, Survey, microdata, surveys
 
 import understudy as us
 from understudy.errors import InputError, SettingError
@@ -37,7 +37,9 @@ def random_table(data: Microdata, seed: int) -> LabelTable:
 
 def tiny() -> st.SearchStrategy[Survey]:
     """Draw surveys with few enough files to list them all."""
-    return surveys(most_records=4).filter(lambda one: one.data.n_labels**one.data.n_records <= 1500)
+    return surveys(most_records=4).filter(
+        lambda survey: survey.data.n_labels**survey.data.n_records <= 1500
+    )
 
 
 @EXAMPLES
@@ -53,40 +55,40 @@ def test_agrees_with_listing_every_file(survey: Survey, seed: int) -> None:
         rows = table.probabilities[table.row_of_combination[data.of_record]]
         sums = np.zeros(6)
         for chance, labels in naive.all_draws(rows.tolist()):
-            one = naive.match(values, true, labels)
-            reachable = sum(c > 0 for c in one.candidates)
-            matches = sum(one.truth)
+            matched = naive.match(values, true, labels)
+            reachable = sum(c > 0 for c in matched.candidates)
+            matches = sum(matched.truth)
             sums += chance * np.array(
-                [float(naive.expected_match_risk(one)), naive.true_matches(one),
-                 naive.unique_matches(one), matches, matches**2, reachable]
+                [float(naive.expected_match_risk(matched)), naive.true_matches(matched),
+                 naive.unique_matches(matched), matches, matches**2, reachable]
             )  # fmt: skip
-        found = us.expected_risk(data, table, known)
-        assert np.isclose(found.expected_match_risk, sums[0])
-        assert np.isclose(found.true_matches, sums[1])
-        assert np.isclose(found.unique_matches, sums[2])
-        assert np.isclose(found.attribute_matches, sums[3])
-        assert np.isclose(found.attribute_deviation**2, sums[4] - sums[3] ** 2, atol=1e-9)
-        assert np.isclose(found.random_linkage * data.n_records, sums[5])
-        if found.false_match_ratio is None:
+        result = us.expected_risk(data, table, known)
+        assert np.isclose(result.expected_match_risk, sums[0])
+        assert np.isclose(result.true_matches, sums[1])
+        assert np.isclose(result.unique_matches, sums[2])
+        assert np.isclose(result.attribute_matches, sums[3])
+        assert np.isclose(result.attribute_deviation**2, sums[4] - sums[3] ** 2, atol=1e-9)
+        assert np.isclose(result.random_linkage * data.n_records, sums[5])
+        if result.false_match_ratio is None:
             assert sums[2] == 0
         else:
-            assert np.isclose(found.false_match_ratio, 1 - sums[1] / sums[2])
+            assert np.isclose(result.false_match_ratio, 1 - sums[1] / sums[2])
 
 
 def test_agrees_with_the_formulas_of_the_method() -> None:
     data = us.load_ce_like()
     for known in (["gender"], ["gender", "age"]):
         cells = data.cells(known)
-        found = us.expected_risk(data, uniform_labels(data), known)
-        assert np.isclose(found.expected_match_risk, (1 - (1 - 1 / 133) ** cells.sizes).sum())
-        assert np.isclose(found.attribute_matches, data.n_records / 133)
+        result = us.expected_risk(data, uniform_labels(data), known)
+        assert np.isclose(result.expected_match_risk, (1 - (1 - 1 / 133) ** cells.sizes).sum())
+        assert np.isclose(result.attribute_matches, data.n_records / 133)
     patterns = data.patterns
     counts = np.zeros((len(patterns), 133))
     np.add.at(counts, (patterns.of_combination, data.combinations[:, 3]), data.counts)
     n_b, share = patterns.sizes[:, None], counts / patterns.sizes[:, None]
-    found = us.expected_risk(data, empirical_labels(data), data.kept)
-    assert np.isclose(found.attribute_matches, (counts**2 / n_b).sum())
-    assert np.isclose(found.expected_match_risk, (share * (1 - (1 - share) ** n_b)).sum())
+    result = us.expected_risk(data, empirical_labels(data), data.kept)
+    assert np.isclose(result.attribute_matches, (counts**2 / n_b).sum())
+    assert np.isclose(result.expected_match_risk, (share * (1 - (1 - share) ** n_b)).sum())
 
 
 def test_agrees_with_the_program_that_made_the_bundled_data() -> None:
@@ -107,14 +109,14 @@ def test_the_integral_is_exact_in_cells_of_any_size(n: int, q: float) -> None:
     """One cell, one true label: the mean of T/c summed is 1 - (1 - q)^n, to eleven digits."""
     data = microdata({"sex": [0] * n}, {"town": [0] * n}, {"sex": 1, "town": 2})
     table = LabelTable(np.array([[q, 1 - q]]), np.zeros(data.n_combinations, dtype=np.int32))
-    found = us.expected_risk(data, table, "sex")
+    result = us.expected_risk(data, table, "sex")
     nobody = (1 - q) ** n if q < 1 else 0.0
     somebody = -np.expm1(n * np.log1p(-q)) if q < 1 else 1.0
-    assert np.isclose(found.expected_match_risk, somebody, rtol=1e-11)
-    assert np.isclose(found.random_linkage, 1 - nobody)
+    assert np.isclose(result.expected_match_risk, somebody, rtol=1e-11)
+    assert np.isclose(result.random_linkage, 1 - nobody)
     alone = n * q * (1 - q) ** (n - 1)
-    assert np.isclose(found.unique_matches, n * alone)
-    assert np.isclose(found.true_matches, alone)
+    assert np.isclose(result.unique_matches, n * alone)
+    assert np.isclose(result.true_matches, alone)
 
 
 def test_two_kinds_of_records_in_one_cell() -> None:
@@ -146,16 +148,16 @@ def test_samples_agree_with_the_exact_figures() -> None:
     rows = own.probabilities[own.row_of_combination]  # (combination, label)
     every = np.arange(data.n_combinations, dtype=np.int32)
     table = LabelTable((rows + random_table(data, 2).probabilities) / 2, every)
-    codes = np.stack([table.draw(stream(11, "sample", one), data) for one in range(200)])
+    codes = np.stack([table.draw(stream(11, "sample", index), data) for index in range(200)])
     sets = SyntheticSets(data, codes[:, :, None])
     exact = us.expected_risk(data, table, ["gender", "age"])
-    found = us.identification_risk(data, sets, ["gender", "age"])
+    result = us.identification_risk(data, sets, ["gender", "age"])
     for name in ("expected_match_risk", "true_match_rate", "unique_matches"):
-        one = found.spreads[name]
-        assert one.mean is not None
-        assert one.standard_error is not None
-        assert abs(one.mean - getattr(exact, name)) <= SIMULATED * one.standard_error
-    columns = (found.per_set[name].to_numpy().sum() for name in ("true_matches", "unique_matches"))
+        spread = result.spreads[name]
+        assert spread.mean is not None
+        assert spread.standard_error is not None
+        assert abs(spread.mean - getattr(exact, name)) <= SIMULATED * spread.standard_error
+    columns = (result.per_set[name].to_numpy().sum() for name in ("true_matches", "unique_matches"))
     true, unique = columns
     matches = true / unique
     assert exact.false_match_ratio is not None
@@ -168,17 +170,17 @@ def test_samples_agree_with_the_exact_figures() -> None:
 def test_posterior_risk_is_the_expected_risk_of_every_draw() -> None:
     data = us.load_ce_like()
     tables = [random_table(data, seed) for seed in range(5)]
-    found = us.posterior_risk(data, tables, "gender")
+    result = us.posterior_risk(data, tables, "gender")
     each = [us.expected_risk(data, table, "gender").expected_match_risk for table in tables]
-    assert found.draws["expected_match_risk"].to_list() == each
-    assert np.isclose(found.spreads["expected_match_risk"].mean or 0.0, np.mean(each))
-    low, high = found.interval("expected_match_risk", 0.5) or (0.0, 0.0)
+    assert result.draws["expected_match_risk"].to_list() == each
+    assert np.isclose(result.spreads["expected_match_risk"].mean or 0.0, np.mean(each))
+    low, high = result.interval("expected_match_risk", 0.5) or (0.0, 0.0)
     assert min(each) < low < high < max(each)
-    assert "5 posterior draws" in str(found)
+    assert "5 posterior draws" in str(result)
     with pytest.raises(SettingError, match="expected_match_risk"):
-        found.interval("nothing")
+        result.interval("nothing")
     with pytest.raises(SettingError, match="probability"):
-        found.interval("expected_match_risk", 1.5)
+        result.interval("expected_match_risk", 1.5)
     with pytest.raises(InputError, match="posterior draw"):
         us.posterior_risk(data, [], "gender")
 
@@ -193,9 +195,9 @@ def test_a_table_of_other_data_is_refused() -> None:
 def test_no_unique_match_is_undefined() -> None:
     data = microdata({"sex": [0, 0]}, {"town": [0, 0]}, {"sex": 1, "town": 2})
     table = LabelTable(np.array([[1.0, 0.0]]), np.zeros(1, dtype=np.int32))
-    found = us.expected_risk(data, table, "sex")
-    assert found.false_match_ratio is None
-    assert "undefined" in str(found)
+    result = us.expected_risk(data, table, "sex")
+    assert result.false_match_ratio is None
+    assert "undefined" in str(result)
     posterior = us.posterior_risk(data, [table], "sex")
     assert posterior.interval("false_match_ratio") is None
     assert "undefined" in str(posterior)

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from tests.naive import risk as naive
-from tests.risk.making import EXAMPLES, Survey, close, known_sets, microdata, surveys
+from tests.risk.example_surveys import EXAMPLES, Survey, close, known_sets, microdata, surveys
 
 import understudy as us
 from understudy.errors import InputError, SettingError
@@ -27,41 +27,50 @@ def mean(values: list[object]) -> float | None:
 @pytest.mark.parametrize("count_in", ["synthetic", "original"])
 def test_agrees_with_the_slow_twin(survey: Survey, count_in: str) -> None:
     for known in known_sets(survey.data):
-        found = us.identification_risk(survey.data, survey.sets, known, count_in)  # type: ignore[arg-type]
+        risk = us.identification_risk(survey.data, survey.sets, known, count_in)  # type: ignore[arg-type]
         slow = [
             naive.match(survey.values(known), survey.true, made, count_in) for made in survey.made
         ]
         n = survey.data.n_records
-        rates = [naive.false_match_rate(one) for one in slow]
-        assert close(found.expected_match_risk, mean([naive.expected_match_risk(o) for o in slow]))
-        assert close(found.true_match_rate, mean([naive.true_matches(one) / n for one in slow]))
-        assert close(found.false_match_rate, mean([*rates]))
-        assert close(found.unique_matches, mean([naive.unique_matches(one) for one in slow]))
-        assert found.spreads["false_match_rate"].files == sum(rate is not None for rate in rates)
-        for row, one, rate in zip(found.per_set.iter_rows(named=True), slow, rates, strict=True):
-            assert close(row["expected_match_risk"], naive.expected_match_risk(one))
+        rates = [naive.false_match_rate(matches) for matches in slow]
+        assert close(
+            risk.expected_match_risk, mean([naive.expected_match_risk(matches) for matches in slow])
+        )
+        assert close(
+            risk.true_match_rate, mean([naive.true_matches(matches) / n for matches in slow])
+        )
+        assert close(risk.false_match_rate, mean([*rates]))
+        assert close(risk.unique_matches, mean([naive.unique_matches(matches) for matches in slow]))
+        assert risk.spreads["false_match_rate"].files == sum(rate is not None for rate in rates)
+        for row, matches, rate in zip(risk.per_set.iter_rows(named=True), slow, rates, strict=True):
+            assert close(row["expected_match_risk"], naive.expected_match_risk(matches))
             assert close(row["false_match_rate"], rate)
-            assert row["unique_matches"] == naive.unique_matches(one)
-            assert row["true_matches"] == naive.true_matches(one)
+            assert row["unique_matches"] == naive.unique_matches(matches)
+            assert row["true_matches"] == naive.true_matches(matches)
         per_record = [
-            mean([one.truth[i] / one.candidates[i] if one.truth[i] else 0.0 for one in slow])
+            mean(
+                [
+                    matches.truth[i] / matches.candidates[i] if matches.truth[i] else 0.0
+                    for matches in slow
+                ]
+            )
             for i in range(n)
         ]
-        assert np.allclose(found.per_record(), np.array(per_record, dtype=float))
+        assert np.allclose(risk.per_record(), np.array(per_record, dtype=float))
 
 
 @EXAMPLES
 @given(survey=surveys())
 def test_records_and_patterns_add_up_to_the_file(survey: Survey) -> None:
-    found = us.identification_risk(survey.data, survey.sets, survey.data.kept[:1])
-    patterns = found.per_pattern()
+    risk = us.identification_risk(survey.data, survey.sets, survey.data.kept[:1])
+    patterns = risk.per_pattern()
     assert patterns.columns[: len(survey.data.kept)] == list(survey.data.kept)
     assert patterns["records"].sum() == survey.data.n_records
-    assert close(found.per_record().sum(), found.expected_match_risk)
-    assert close(float(patterns["expected_match_risk"].sum()), found.expected_match_risk)
-    assert close(float(patterns["unique_matches"].sum()), found.unique_matches)
-    assert close(found.per_record("true_match").mean(), found.true_match_rate)
-    assert (found.per_record() <= 1).all()
+    assert close(risk.per_record().sum(), risk.expected_match_risk)
+    assert close(float(patterns["expected_match_risk"].sum()), risk.expected_match_risk)
+    assert close(float(patterns["unique_matches"].sum()), risk.unique_matches)
+    assert close(risk.per_record("true_match").mean(), risk.true_match_rate)
+    assert (risk.per_record() <= 1).all()
 
 
 @EXAMPLES
@@ -69,13 +78,13 @@ def test_records_and_patterns_add_up_to_the_file(survey: Survey) -> None:
 @pytest.mark.parametrize("count_in", ["synthetic", "original"])
 def test_random_pairings_average_to_the_baselines(survey: Survey, count_in: CountIn) -> None:
     known = survey.data.kept[:1]
-    found = us.identification_risk(survey.data, survey.sets, known, count_in)
+    risk = us.identification_risk(survey.data, survey.sets, known, count_in)
     values, true, made = survey.values(known), survey.true, survey.made[0]
-    assert close(found.random_linkage, naive.random_pairings(values, true, made, count_in))
+    assert close(risk.random_linkage, naive.random_pairings(values, true, made, count_in))
     within = naive.random_pairings(values, true, made, count_in, within=True)
-    assert close(found.random_within_cells, within)
-    assert found.random_linkage <= 1 + 1e-12
-    assert found.random_within_cells <= len(survey.data.cells(known)) + 1e-12
+    assert close(risk.random_within_cells, within)
+    assert risk.random_linkage <= 1 + 1e-12
+    assert risk.random_within_cells <= len(survey.data.cells(known)) + 1e-12
 
 
 @EXAMPLES
@@ -84,10 +93,10 @@ def test_the_original_itself_gives_the_number_of_occupied_cells(survey: Survey) 
     data = survey.data
     own = np.stack([data.codes(name) for name in data.synthesized], axis=1)[None]
     for known in known_sets(data):
-        found = us.identification_risk(data, SyntheticSets(data, own), known)
+        risk = us.identification_risk(data, SyntheticSets(data, own), known)
         occupied = len(data.cells((*known, *data.synthesized)))
-        assert close(found.expected_match_risk, occupied)
-        assert found.false_match_rate in (None, 0.0)
+        assert close(risk.expected_match_risk, occupied)
+        assert risk.false_match_rate in (None, 0.0)
 
 
 @EXAMPLES
@@ -115,11 +124,9 @@ def test_permuted_rows_give_at_most_one_in_expectation() -> None:
         order = stream(5, "shuffle", repeat).permutation(data.n_records)
         hit = key[order] == own
         risks.append(float((1 / counts[own[hit]]).sum()))
-    found = us.identification_risk(
-        data, SyntheticSets(data, made[None, :, None]), ["gender", "age"]
-    )
+    risk = us.identification_risk(data, SyntheticSets(data, made[None, :, None]), ["gender", "age"])
     assert np.mean(risks) <= 1 + 5 * np.std(risks) / 20
-    assert abs(np.mean(risks) - found.random_linkage) <= 5 * np.std(risks) / 20
+    assert abs(np.mean(risks) - risk.random_linkage) <= 5 * np.std(risks) / 20
 
 
 def one_cell(true: list[int], made: list[list[int]]) -> Survey:
@@ -130,46 +137,46 @@ def one_cell(true: list[int], made: list[list[int]]) -> Survey:
 
 def test_without_unique_matches_the_rate_is_undefined() -> None:
     survey = one_cell([0, 0, 1, 1], [[0, 0, 1, 1], [4, 4, 4, 4]])
-    found = us.identification_risk(survey.data, survey.sets, "sex")
-    assert found.unique_matches == 0
-    assert found.false_match_rate is None
-    assert found.spreads["false_match_rate"].files == 0
-    assert found.per_set["false_match_rate"].to_list() == [None, None]
-    assert UNDEFINED in str(found)
-    assert "nan" not in str(found).lower()
+    risk = us.identification_risk(survey.data, survey.sets, "sex")
+    assert risk.unique_matches == 0
+    assert risk.false_match_rate is None
+    assert risk.spreads["false_match_rate"].files == 0
+    assert risk.per_set["false_match_rate"].to_list() == [None, None]
+    assert UNDEFINED in str(risk)
+    assert "nan" not in str(risk).lower()
 
 
 def test_the_mean_counts_only_sets_with_unique_matches() -> None:
     survey = one_cell([0, 0, 1, 2], [[0, 0, 2, 1], [4, 4, 4, 4], [0, 0, 1, 1]])
-    found = us.identification_risk(survey.data, survey.sets, "sex")
-    assert found.per_set["false_match_rate"].to_list() == [1.0, None, None]
-    assert found.false_match_rate == 1.0
-    assert found.spreads["false_match_rate"].files == 1
-    assert found.over_sets().filter(pl.col("measure") == "false_match_rate")["files"].item() == 1
+    risk = us.identification_risk(survey.data, survey.sets, "sex")
+    assert risk.per_set["false_match_rate"].to_list() == [1.0, None, None]
+    assert risk.false_match_rate == 1.0
+    assert risk.spreads["false_match_rate"].files == 1
+    assert risk.over_sets().filter(pl.col("measure") == "false_match_rate")["files"].item() == 1
 
 
 def test_nobody_has_a_candidate() -> None:
     survey = one_cell([0, 1], [[2, 3]])
-    found = us.identification_risk(survey.data, survey.sets, "sex")
-    assert found.expected_match_risk == 0
-    assert found.random_linkage == 0
-    assert found.joint.unique_matches == 0
-    assert found.joint.false_match_rate is None
+    risk = us.identification_risk(survey.data, survey.sets, "sex")
+    assert risk.expected_match_risk == 0
+    assert risk.random_linkage == 0
+    assert risk.joint.unique_matches == 0
+    assert risk.joint.false_match_rate is None
 
 
 def test_printing_shows_no_level() -> None:
     survey = one_cell([0, 0, 1, 2], [[0, 0, 2, 1]])
-    found = us.identification_risk(survey.data, survey.sets, "sex")
+    risk = us.identification_risk(survey.data, survey.sets, "sex")
     for shown in (
-        str(found),
-        repr(found),
-        str(found.joint),
-        found.assumption,
-        str(found.alignment),
+        str(risk),
+        repr(risk),
+        str(risk.joint),
+        risk.assumption,
+        str(risk.alignment),
     ):
         assert "secret" not in shown
-    assert '"sex"' in str(found)
-    assert "at random" in str(found)
+    assert '"sex"' in str(risk)
+    assert "at random" in str(risk)
 
 
 def test_the_joint_column_says_where_it_counts() -> None:
@@ -226,9 +233,9 @@ def test_options_are_checked() -> None:
         us.identification_risk(survey.data, survey.sets, "sex", "both")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="if_unaligned"):
         us.identification_risk(survey.data, survey.sets, "sex", if_unaligned="no")  # type: ignore[arg-type]
-    found = us.identification_risk(survey.data, survey.sets, "sex")
+    risk = us.identification_risk(survey.data, survey.sets, "sex")
     with pytest.raises(SettingError, match="match_probability"):
-        found.per_record("something")  # type: ignore[arg-type]
+        risk.per_record("something")  # type: ignore[arg-type]
 
 
 def test_fully_synthetic_sets_are_refused_with_the_reason() -> None:
@@ -249,8 +256,8 @@ def test_ce_like_figures_stand_still() -> None:
     data = us.load_ce_like()
     made = empirical_labels(data).draw(stream(1, "stand still"), data)
     survey = Survey(data, SyntheticSets(data, made[None, :, None]))
-    found = us.identification_risk(data, survey.sets, ["gender", "age"])
+    risk = us.identification_risk(data, survey.sets, ["gender", "age"])
     slow = naive.match(survey.values(["gender", "age"]), survey.true, survey.made[0])
-    assert close(found.expected_match_risk, naive.expected_match_risk(slow))
-    assert found.unique_matches == naive.unique_matches(slow)
-    assert found.alignment.verdict == "aligned"
+    assert close(risk.expected_match_risk, naive.expected_match_risk(slow))
+    assert risk.unique_matches == naive.unique_matches(slow)
+    assert risk.alignment.verdict == "aligned"

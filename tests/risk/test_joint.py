@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from tests.naive import risk as naive
-from tests.risk.making import EXAMPLES, Survey, close, known_sets, microdata, surveys
+from tests.risk.example_surveys import EXAMPLES, Survey, close, known_sets, microdata, surveys
 
 import understudy as us
 from understudy.microdata.label_table import empirical_labels
@@ -16,22 +16,22 @@ from understudy.randomness import stream
 @given(survey=surveys(most_sets=6))
 def test_agrees_with_the_slow_twin(survey: Survey) -> None:
     for known in known_sets(survey.data):
-        found = us.identification_risk(survey.data, survey.sets, known).joint
+        risk = us.identification_risk(survey.data, survey.sets, known).joint
         slow = naive.joint_match(survey.values(known), survey.true, survey.made)
-        assert close(found.expected_match_risk, naive.expected_match_risk(slow))
-        assert close(found.false_match_rate, naive.false_match_rate(slow))
-        assert found.unique_matches == naive.unique_matches(slow)
-        assert found.true_matches == naive.true_matches(slow)
-        assert close(found.true_match_rate, naive.true_matches(slow) / survey.data.n_records)
+        assert close(risk.expected_match_risk, naive.expected_match_risk(slow))
+        assert close(risk.false_match_rate, naive.false_match_rate(slow))
+        assert risk.unique_matches == naive.unique_matches(slow)
+        assert risk.true_matches == naive.true_matches(slow)
+        assert close(risk.true_match_rate, naive.true_matches(slow) / survey.data.n_records)
 
 
 @EXAMPLES
 @given(survey=surveys(most_sets=1))
 def test_one_set_jointly_is_one_set(survey: Survey) -> None:
-    found = us.identification_risk(survey.data, survey.sets, survey.data.kept)
-    assert close(found.joint.expected_match_risk, found.expected_match_risk)
-    assert close(found.joint.false_match_rate, found.false_match_rate)
-    assert found.joint.unique_matches == found.unique_matches
+    risk = us.identification_risk(survey.data, survey.sets, survey.data.kept)
+    assert close(risk.joint.expected_match_risk, risk.expected_match_risk)
+    assert close(risk.joint.false_match_rate, risk.false_match_rate)
+    assert risk.joint.unique_matches == risk.unique_matches
 
 
 @pytest.mark.parametrize(
@@ -49,17 +49,17 @@ def test_sums_that_are_equal_in_fractions_are_ties(
     n = 2 + sum(sizes)
     made = np.ones((len(sizes), n), dtype=int)  # (set, record); label 1 is nobody's
     fill = 2
-    for one, size in enumerate(sizes):
-        made[one, 0 if one < len(first) else 1] = 0
-        made[one, fill : fill + size - 1] = 0
+    for index, size in enumerate(sizes):
+        made[index, 0 if index < len(first) else 1] = 0
+        made[index, fill : fill + size - 1] = 0
         fill += size - 1
     data = microdata({"sex": [0] * n}, {"town": [0] + [2] * (n - 1)}, {"sex": 1, "town": 3})
     survey = Survey(data, SyntheticSets(data, made[:, :, None]))
     slow = naive.joint_match(survey.values(["sex"]), survey.true, survey.made)
-    found = us.identification_risk(data, survey.sets, "sex").joint
+    risk = us.identification_risk(data, survey.sets, "sex").joint
     assert slow.candidates[0] == 2
     assert slow.truth[0] == 1
-    assert close(found.expected_match_risk, naive.expected_match_risk(slow))
+    assert close(risk.expected_match_risk, naive.expected_match_risk(slow))
 
 
 def test_many_files_of_a_leaky_synthesizer_give_everything_away() -> None:
@@ -71,10 +71,10 @@ def test_many_files_of_a_leaky_synthesizer_give_everything_away() -> None:
     data = us.load_ce_like()
     true = data.codes("county")
     codes = np.empty((40, data.n_records, 1), dtype=np.int32)
-    for one in range(40):
-        generator = stream(3, "leaky", one)
+    for index in range(40):
+        generator = stream(3, "leaky", index)
         drawn = empirical_labels(data).draw(generator, data)
-        codes[one, :, 0] = np.where(generator.random(data.n_records) < 0.3, true, drawn)
-    found = us.attribute_risk(data, SyntheticSets(data, codes))
-    assert found.share < 0.35
-    assert found.joint.share > 0.9
+        codes[index, :, 0] = np.where(generator.random(data.n_records) < 0.3, true, drawn)
+    risk = us.attribute_risk(data, SyntheticSets(data, codes))
+    assert risk.share < 0.35
+    assert risk.joint.share > 0.9

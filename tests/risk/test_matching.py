@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 from tests.naive import risk as naive
-from tests.risk.making import EXAMPLES, Survey, close, microdata
+from tests.risk.example_surveys import EXAMPLES, Survey, close, microdata
 
 import understudy as us
 from understudy.microdata.table import SyntheticSets
@@ -39,11 +39,11 @@ def wide_survey(n_kept: int, n_synthesized: int, n: int = 40, m: int = 3) -> Sur
     generator = stream(n_kept, n_synthesized)
     names = [*(f"k{i}" for i in range(n_kept)), *(f"s{i}" for i in range(n_synthesized))]
 
-    def column(place: int) -> list[int]:
-        values = generator.integers(0, 2, n) if place % 17 == 0 else np.full(n, 3)
+    def column(number: int) -> list[int]:
+        values = generator.integers(0, 2, n) if number % 17 == 0 else np.full(n, 3)
         return [int(value) for value in values]
 
-    columns = {name: column(place) for place, name in enumerate(names)}
+    columns = {name: column(number) for number, name in enumerate(names)}
     data = microdata(
         {name: columns[name] for name in names[:n_kept]},
         {name: columns[name] for name in names[n_kept:]},
@@ -56,16 +56,18 @@ def wide_survey(n_kept: int, n_synthesized: int, n: int = 40, m: int = 3) -> Sur
 
 def check(survey: Survey) -> None:
     known = survey.data.kept
-    found = us.identification_risk(survey.data, survey.sets, known)
+    risk = us.identification_risk(survey.data, survey.sets, known)
     slow = [naive.match(survey.values(known), survey.true, made) for made in survey.made]
-    risks = [float(naive.expected_match_risk(one)) for one in slow]
-    assert np.allclose(found.per_set["expected_match_risk"], risks)
-    assert found.per_set["unique_matches"].to_list() == [naive.unique_matches(o) for o in slow]
+    risks = [float(naive.expected_match_risk(matches)) for matches in slow]
+    assert np.allclose(risk.per_set["expected_match_risk"], risks)
+    assert risk.per_set["unique_matches"].to_list() == [
+        naive.unique_matches(matches) for matches in slow
+    ]
     joint = naive.joint_match(survey.values(known), survey.true, survey.made)
-    assert close(found.joint.expected_match_risk, naive.expected_match_risk(joint))
+    assert close(risk.joint.expected_match_risk, naive.expected_match_risk(joint))
     attribute = us.attribute_risk(survey.data, survey.sets)
     assert close(attribute.joint.matches, naive.vote(survey.true, survey.made))
-    assert attribute.per_set["matches"].to_list() == [sum(one.truth) for one in slow]
+    assert attribute.per_set["matches"].to_list() == [sum(matches.truth) for matches in slow]
 
 
 def test_more_labels_than_64_bits_hold() -> None:
@@ -90,7 +92,7 @@ def test_cells_times_labels_at_the_edge_of_64_bits() -> None:
 def test_attribution_with_more_keys_than_64_bits_hold() -> None:
     survey = wide_survey(40, 2)
     keys = survey.data.names[:-1]
-    found = us.attribution_risk(survey.data, survey.sets, keys, survey.data.names[-1])
+    risk = us.attribution_risk(survey.data, survey.sets, keys, survey.data.names[-1])
     first = survey.values(survey.data.kept)
     made = survey.made[0]
     slow = naive.attribution(
@@ -99,7 +101,7 @@ def test_attribution_with_more_keys_than_64_bits_hold() -> None:
         [(*row, label[0]) for row, label in zip(first, made, strict=True)],
         [label[1] for label in made],
     )
-    row = found.per_set.row(0, named=True)
+    row = risk.per_set.row(0, named=True)
     for name, value in slow.items():
         assert close(row[name], value), name
 
@@ -112,10 +114,10 @@ def test_a_crowded_table_finds_every_key() -> None:
     data = microdata({"sex": [0] * n}, {"town": town.tolist()}, {"sex": 1, "town": 1})
     targets = find_targets(data, ["sex"], data.combinations[:, 1].astype(np.int64), size)
     labels = data.codes("town").astype(np.int64)
-    placed, counts = targets.place(labels)
-    assert (placed == targets.of_record).all()
+    matched, counts = targets.match_rows(labels)
+    assert (matched == targets.of_record).all()
     assert (counts == targets.sizes).all()
-    missing, none = targets.place(np.full(n, size - 1))
+    missing, none = targets.match_rows(np.full(n, size - 1))
     assert (missing == -1).all()
     assert none.sum() == 0
 

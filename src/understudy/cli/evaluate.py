@@ -17,7 +17,7 @@ from understudy.microdata.reading import read_microdata
 from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.attribute import AttributeRisk, attribute_risk
-from understudy.risk.baselines import InherentRisk, Level, inherent_risk
+from understudy.risk.baselines import Baseline, InherentRisk, inherent_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
 from understudy.risk.spread import Spread, figure
 from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
@@ -302,13 +302,13 @@ def _row(
     return (label, *shown, *(figure(one, "-") for one in together))
 
 
-def _joint_level(level: Level | None, name: str) -> float | None:
+def _joint_level(level: Baseline | None, name: str) -> float | None:
     if level is None or name not in level.joint_spreads:
         return None
     return level.joint_spreads[name].mean
 
 
-def _level(level: Level | None, name: str) -> float | None:
+def _level(level: Baseline | None, name: str) -> float | None:
     """Take the exact value of a level where there is one, the mean of its draws otherwise."""
     if level is None:
         return None

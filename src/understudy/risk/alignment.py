@@ -1,4 +1,4 @@
-"""The guard at the door: a file whose rows are mixed up must never look safe.
+"""Alignment: a file whose rows are mixed up must never look safe.
 
 Measures that match by rows are right only if row i of a synthetic set stands in for record i. If
 rows were mixed up, or if the labels were coded otherwise, hardly any label would be the true one
@@ -24,13 +24,14 @@ number of true labels is too coarse for that. The *score* is finer: each row's l
 random pairings is known exactly as well, and is several times smaller. A set is *clear* if its
 score or its number of true labels is more than `NEAR` standard deviations above chance. A set that
 is not is flagged if it lies `CLEAR` standard deviations below the mean of the clear sets in either
-figure.
+statistic.
 
-How often that errs: a shuffled set is clear by accident once in 400 times (two figures beyond three
-standard deviations). A set made in the same way as clear ones must fall six standard deviations
-below their mean to be flagged: about once in 10⁹ sets for normal figures, less than once in 10⁴ if
-their true spread is 1.6 times that of random pairings, as on the bundled sample. (There even a
-model that keeps four tenths of what patterns say lies 28 standard deviations above chance.)
+How often that errs: a shuffled set is clear by accident once in 400 times (two statistics beyond
+three standard deviations). A set made in the same way as clear ones must fall six standard
+deviations below their mean to be flagged: about once in 10⁹ sets for normal statistics, less than
+once in 10⁴ if their true spread is 1.6 times that of random pairings, as on the bundled sample.
+(There even a model that keeps four tenths of what patterns say lies 28 standard deviations above
+chance.)
 
 References
 ----------
@@ -66,7 +67,7 @@ ROWS = 1 << 16  # rows looked at together
 
 
 def aligned_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> SyntheticSets:
-    """Do the same for a measure that matches row by row; refuse sets that have no such rows."""
+    """Check data and sets for a measure that matches row by row."""
     check_data(data)
     sets = as_sets(data, synthetic)
     if sets.fully_synthetic or not data.kept:
@@ -112,7 +113,7 @@ class Alignment:
     n_sets: int = 1
 
     def __str__(self) -> str:
-        """Say the verdict and the figures behind it."""
+        """Say the verdict and the numbers behind it."""
         where = f" in {_numbered(self.sets)} of {self.n_sets}" if self.sets else ""
         return (
             f"rows: {self.verdict}{where} ({figure(self.observed)} true labels; "
@@ -144,9 +145,9 @@ def judge_alignment(labels: Labels) -> Alignment:
     observed, deviation = float(rows.true_labels.mean()), variance**0.5
     informed = _other_of_pattern(patterns, everywhere)
     gain = informed - _pairs(everywhere.sizes, data.n_records)
-    figures = (_count_figure(rows, everywhere), _score_figure(rows, everywhere, patterns))
-    together = (_Figure(np.array([observed - random]), np.array([deviation])), figures[1].mean())
-    verdict, sets = _judge(together, figures, gain)
+    statistics = (_count_excess(rows, everywhere), _score_excess(rows, everywhere, patterns))
+    together = (_Excess(np.array([observed - random]), np.array([deviation])), statistics[1].mean())
+    verdict, sets = _judge(together, statistics, gain)
     if verdict == "looks random" and data.n_records < FEWEST:
         verdict, sets = "cannot tell", ()
     return Alignment(observed, random, deviation, informed, verdict, sets, len(labels.sets))
@@ -170,28 +171,28 @@ def _count_rows(labels: Labels, everywhere: Targets, patterns: Targets) -> _Rows
     true_labels, squares, row_squares = np.zeros(n_sets, dtype=np.int64), 0.0, 0.0
     for start in range(0, n_records, ROWS):
         rows = slice(start, min(start + ROWS, n_records))
-        placed = np.empty((n_sets, rows.stop - rows.start), dtype=np.int32)  # (set, row)
-        for one, block in enumerate(labels.of_rows(rows)):
+        matched = np.empty((n_sets, rows.stop - rows.start), dtype=np.int32)  # (set, row)
+        for index, block in enumerate(labels.of_rows(rows)):
             own = np.ascontiguousarray(block)
-            placed[one], counts = everywhere.place(own, rows)
-            made[one] += counts
-            in_patterns[one] += patterns.place(own, rows)[1]
-        true_labels += np.count_nonzero(placed == everywhere.of_record[rows], axis=1)
-        in_cells, in_rows = kernels.pairing_sums(placed, everywhere.sizes)
+            matched[index], counts = everywhere.match_rows(own, rows)
+            made[index] += counts
+            in_patterns[index] += patterns.match_rows(own, rows)[1]
+        true_labels += np.count_nonzero(matched == everywhere.of_record[rows], axis=1)
+        in_cells, in_rows = kernels.pairing_sums(matched, everywhere.sizes)
         squares, row_squares = squares + in_cells, row_squares + in_rows
     return _Rows(true_labels, made, in_patterns, squares, row_squares)
 
 
 @dataclass(frozen=True, eq=False)
-class _Figure:
+class _Excess:
     """How far each set lies above randomly paired rows, and their standard deviation."""
 
     excess: NDArray[np.float64]  # (set,)
     deviation: NDArray[np.float64]  # (set,)
 
-    def mean(self) -> _Figure:
+    def mean(self) -> _Excess:
         """Give the mean over sets; its deviation is at most the mean of theirs."""
-        return _Figure(self.excess.mean(keepdims=True), self.deviation.mean(keepdims=True))
+        return _Excess(self.excess.mean(keepdims=True), self.deviation.mean(keepdims=True))
 
     @property
     def clear(self) -> NDArray[np.bool_]:
@@ -199,32 +200,35 @@ class _Figure:
         above: NDArray[np.bool_] = self.excess > NEAR * self.deviation
         return above
 
-    def far_below(self, level: float) -> NDArray[np.bool_]:
-        """Which sets lie far below a level, (set,)."""
-        gap = level - self.excess
+    def far_below(self, mean: float) -> NDArray[np.bool_]:
+        """Which sets lie far below a mean, (set,)."""
+        gap = mean - self.excess
         below: NDArray[np.bool_] = (self.deviation > 0) & (gap >= CLEAR * self.deviation)
         return below
 
 
 def _judge(
-    together: tuple[_Figure, _Figure], figures: tuple[_Figure, _Figure], gain: float
+    together: tuple[_Excess, _Excess], statistics: tuple[_Excess, _Excess], gain: float
 ) -> tuple[Literal["aligned", "looks random", "cannot tell"], tuple[int, ...]]:
     """Judge the mean over sets, then each set; the worst counts.
 
     Parameters
     ----------
-    together, figures : pairs of figures
+    together, statistics : pairs of statistics
         True labels and score: of the mean over sets, and of each set.
     gain : float
         What labels that follow the kept variables have above randomly paired ones.
     """
-    clear = figures[0].clear | figures[1].clear  # (set,)
+    clear = statistics[0].clear | statistics[1].clear  # (set,)
     aligned = bool((together[0].clear | together[1].clear)[0])
-    if not aligned and gain > 0 and any(_tells(one, gain) for one in together):
+    if not aligned and gain > 0 and any(_tells(statistic, gain) for statistic in together):
         flagged = ~clear if not clear.all() else np.ones_like(clear)
     elif clear.any():
         flagged = ~clear & np.logical_or(
-            *(one.far_below(float(one.excess[clear].mean())) for one in figures)
+            *(
+                statistic.far_below(float(statistic.excess[clear].mean()))
+                for statistic in statistics
+            )
         )
     else:
         flagged = np.zeros_like(clear)
@@ -234,32 +238,32 @@ def _judge(
     return ("aligned" if aligned or clear.all() else "cannot tell"), ()
 
 
-def _tells(figure: _Figure, gain: float) -> bool:
+def _tells(statistic: _Excess, gain: float) -> bool:
     """Whether the gain would stand out from chance."""
-    return bool(gain >= CLEAR * figure.deviation[0] > 0)
+    return bool(gain >= CLEAR * statistic.deviation[0] > 0)
 
 
-def _count_figure(rows: _Rows, everywhere: Targets) -> _Figure:
+def _count_excess(rows: _Rows, everywhere: Targets) -> _Excess:
     """True labels of each set, beside what randomly paired rows give."""
     sizes, n = everywhere.sizes, int(everywhere.sizes.sum())
     variances = [
-        _pairing_variance(sizes, one, float(sizes @ one), float(sizes**2 @ one))
-        for one in rows.made
+        _pairing_variance(sizes, made, float(sizes @ made), float(sizes**2 @ made))
+        for made in rows.made
     ]
-    return _Figure(rows.true_labels - rows.made @ sizes / n, np.sqrt(variances))
+    return _Excess(rows.true_labels - rows.made @ sizes / n, np.sqrt(variances))
 
 
-def _score_figure(rows: _Rows, everywhere: Targets, patterns: Targets) -> _Figure:
+def _score_excess(rows: _Rows, everywhere: Targets, patterns: Targets) -> _Excess:
     """Score of each set: the shares of rows' patterns that have the rows' labels, added up."""
     n = int(everywhere.sizes.sum())
     share = patterns.sizes / patterns.cell_sizes[patterns.cell]  # (target,)
     label = np.searchsorted(everywhere.label, patterns.label)  # (target,)
     variances = [
-        _score_variance(patterns, share, one[label], float(everywhere.sizes**2 @ one),
-                        float(everywhere.sizes @ one))
-        for one in rows.made
+        _score_variance(patterns, share, made[label], float(everywhere.sizes**2 @ made),
+                        float(everywhere.sizes @ made))
+        for made in rows.made
     ]  # fmt: skip
-    return _Figure(rows.in_patterns @ share - rows.made @ everywhere.sizes / n, np.sqrt(variances))
+    return _Excess(rows.in_patterns @ share - rows.made @ everywhere.sizes / n, np.sqrt(variances))
 
 
 def _score_variance(
@@ -335,7 +339,7 @@ def check_alignment(labels: Labels, if_unaligned: IfUnaligned) -> Alignment:
             f"{alignment.n_sets}",
             "do": "check that row i of every set stands in for record i and that labels are coded "
             "as in the original; if so, the labels have nothing to do with the kept variables. "
-            "If not, all figures are far too low",
+            "If not, all risks are far too low",
         }
         error = InputError(**parts)
         if if_unaligned == "error":

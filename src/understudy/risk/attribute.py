@@ -3,7 +3,7 @@
 The story. The intruder knows all kept variables of a person and with them, in the worst case, which
 row is the person's. She takes the row's synthetic label for the true one. She succeeds if it is.
 
-What she could do without any row is the yardstick: guess the label that is most frequent in the
+The comparison needs no row: guess the label that is most frequent in the
 person's pattern. If she knew the confidential data's distribution that would be right in
 `most_frequent_label` cases; from a synthetic file she gets `most_frequent_synthetic_label`.
 """
@@ -78,7 +78,7 @@ class AttributeRisk:
 
     @property
     def assumption(self) -> str:
-        """What the figures take for granted."""
+        """What the results take for granted."""
         return "the intruder knows which row is the person's and believes its label"
 
     def over_sets(self) -> pl.DataFrame:
@@ -95,7 +95,7 @@ class AttributeRisk:
         Returns
         -------
         polars.DataFrame
-            One row per pattern: the kept variables (one named like a column of figures is called
+            One row per pattern: the kept variables (one named like a column of results is called
             "NAME (variable)"), ``records``, ``matches`` (mean over sets) and ``share``.
         """
         frame = pattern_frame(self._data, {"matches": self.per_record()})
@@ -105,10 +105,10 @@ class AttributeRisk:
         """Show a readable table, without any value of the data."""
         rows = []
         for name, words in (("matches", "true labels"), ("share", "share of records")):
-            one = self.spreads[name]
+            spread = self.spreads[name]
             rows.append(
-                (words, figure(one.mean), figure(one.minimum), figure(one.maximum),
-                 figure(one.standard_error, "-"), f"{one.files}",
+                (words, figure(spread.mean), figure(spread.minimum), figure(spread.maximum),
+                 figure(spread.standard_error, "-"), f"{spread.files}",
                  figure(getattr(self.joint, name)))
             )  # fmt: skip
         header = ("over sets", "mean", "minimum", "maximum", "std. error", "sets", "vote of all")
@@ -166,8 +166,8 @@ def attribute_risk(
     patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
     right = np.zeros(true.size, dtype=np.int64)  # (record,), sets with the true label
     matches, guesses = [], []
-    for one in range(len(sets)):
-        made = labels.of_set(one)
+    for index in range(len(sets)):
+        made = labels.of_set(index)
         hit = made == true
         right += hit
         matches.append(int(np.count_nonzero(hit)))
@@ -202,8 +202,8 @@ def _vote(labels: Labels) -> JointAttribute:
 
 def _per_variable(sets: SyntheticSets) -> pl.DataFrame:
     matches = [
-        float((sets.codes[:, :, place] == sets.data.codes(name)).sum()) / len(sets)
-        for place, name in enumerate(sets.data.synthesized)
+        float((sets.codes[:, :, column] == sets.data.codes(name)).sum()) / len(sets)
+        for column, name in enumerate(sets.data.synthesized)
     ]
     return pl.DataFrame(
         {
@@ -220,8 +220,8 @@ def _guess_from_set(patterns: Targets, made: NDArray[np.int64]) -> float:
         patterns.cell_of_record * patterns.n_labels + made, return_counts=True
     )  # both (pair of pattern and synthetic label,)
     cells = keys // patterns.n_labels
-    place = np.minimum(np.searchsorted(patterns.keys, keys), len(patterns) - 1)
-    right = np.where(patterns.keys[place] == keys, patterns.sizes[place], 0)
+    nearest = np.minimum(np.searchsorted(patterns.keys, keys), len(patterns) - 1)
+    right = np.where(patterns.keys[nearest] == keys, patterns.sizes[nearest], 0)
     return guess_most_frequent(patterns, cells, counts, right)
 
 

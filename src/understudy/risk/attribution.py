@@ -117,7 +117,7 @@ class AttributionRisk:
 
     @property
     def assumption(self) -> str:
-        """What the figures take for granted."""
+        """What the results take for granted."""
         return f"the intruder knows {quoted_list(self.keys)} of a person in the data, and no row"
 
     def over_sets(self) -> pl.DataFrame:
@@ -248,26 +248,26 @@ def _compare(
     own = np.bincount(key, weights=original, minlength=n_keys)  # (key,)
     made = np.bincount(key, weights=synthetic, minlength=n_keys)  # (key,)
     alone = own == 1
-    one_made = (synthetic == made[key]) & (synthetic > 0)  # (pair,), the key's only value
-    one_own = (original == own[key]) & (original > 0)
+    only_synthetic = (synthetic == made[key]) & (synthetic > 0)  # (pair,), the key's only value
+    only_original = (original == own[key]) & (original > 0)
     share_made = synthetic / np.maximum(made[key], 1)  # (pair,)
     share_own = original / np.maximum(own[key], 1)
-    key_tells = np.zeros(n_keys, dtype=bool)
-    key_tells[key[one_made]] = True
-    told, correct = own[key_tells].sum(), original[one_made].sum()
+    discloses = np.zeros(n_keys, dtype=bool)
+    discloses[key[only_synthetic]] = True
+    disclosed, correct = own[discloses].sum(), original[only_synthetic].sum()
     return {
         "uniques_original": float(alone.sum() / n),
         "uniques_synthetic": float((made == 1).sum() / n_synthetic),
         "uniques_in_synthetic": float((alone & (made > 0)).sum() / n),
         "replicated_uniques": float((alone & (made == 1)).sum() / n),
-        "disclosive_original": float(original[one_own].sum() / n),
-        "disclosive_synthetic": float(synthetic[one_made].sum() / n_synthetic),
+        "disclosive_original": float(original[only_original].sum() / n),
+        "disclosive_synthetic": float(synthetic[only_synthetic].sum() / n_synthetic),
         "in_synthetic": float(own[made > 0].sum() / n),
-        "disclosive": float(told / n),
+        "disclosive": float(disclosed / n),
         "disclosive_correct": float(correct / n),
-        "disclosive_both": float(original[one_made & one_own].sum() / n),
+        "disclosive_both": float(original[only_synthetic & only_original].sum() / n),
         "dcap": float((share_made * original).sum() / n),
         "cap_original": float((share_own * original).sum() / n),
         "baseline_cap": float((np.bincount(value, weights=original) ** 2).sum() / n**2),
-        "tcap": float(correct / told) if told else None,
+        "tcap": float(correct / disclosed) if disclosed else None,
     }

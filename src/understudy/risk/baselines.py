@@ -1,13 +1,12 @@
-"""The confidential data's own risk levels: Min and Max, as samples and in closed form.
+"""Baselines: what reference synthesizers would give away, as samples and in closed form.
 
-No synthesizer is involved. *Max* redraws every record's label from the empirical distribution of
-its pattern, as a synthesizer without any error would. *Min* redraws it from all labels alike, as
-one that learned nothing would. Both are tables of label probabilities and go through the same
-counting as any synthetic set.
+*Max* redraws every record's label from the distribution of its pattern, as a synthesizer without
+any error would. *Min* redraws it from all labels alike, as one that learned nothing would. Both
+are tables of label probabilities and are measured like any synthetic set.
 
-They are reference levels. The paper calls them bounds, but nothing keeps a synthesizer between
-them: one that looks at a record's own label when it draws can exceed Max, and rows that are mixed
-up fall below Min. For the false match rate Max is the lower level.
+The paper calls them bounds, but nothing keeps a synthesizer between them: one that uses a record's
+own label can exceed Max, and rows that are mixed up fall below Min. For the false match rate Max
+is the lower one.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from understudy.risk.matching import (
 )
 from understudy.risk.spread import Spread, figure, spread_of, text_table
 
-__all__ = ["InherentRisk", "Level", "inherent_risk"]
+__all__ = ["Baseline", "InherentRisk", "inherent_risk"]
 
 MEASURES = {
     "expected_match_risk": "expected match risk",
@@ -54,8 +53,8 @@ MOST_CELLS = 2**27  # probabilities in a table: one gibibyte
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Level:
-    """One reference level: what redrawing all labels in one way would give away.
+class Baseline:
+    """One baseline: what redrawing all labels in one way would give away.
 
     Attributes
     ----------
@@ -106,7 +105,7 @@ class Level:
 
     @property
     def joint_spreads(self) -> Mapping[str, Spread]:
-        """Mean, minimum, maximum and standard error of the joint levels, by measure."""
+        """Mean, minimum, maximum and standard error of the joint attacks, by measure."""
         return {} if self.joint is None else _spreads(self.joint)
 
     def cells(self, name: str, together: bool = False) -> tuple[str, str, str, str]:
@@ -119,29 +118,29 @@ class Level:
     def __repr__(self) -> str:
         """Show a readable table."""
         rows = [(words, *self.cells(name)) for name, words in MEASURES.items()]
-        title = f"{self.name} level, known: {quoted_list(self.expected.known)}"
+        title = f"{self.name} baseline, known: {quoted_list(self.expected.known)}"
         return text_table(title, ("measure", "mean", "std. error", "draws", "exact"), rows)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class InherentRisk:
-    """The data's own risk levels for one intruder's knowledge.
+    """The baselines for one intruder's knowledge.
 
     Attributes
     ----------
     known : tuple of str
         Kept variables that the intruder knows, besides the true label.
-    minimum, maximum : Level
-        The levels Min and Max.
+    minimum, maximum : Baseline
+        The baselines Min and Max.
     n_records, n_labels, repeats : int
         Sizes of the data and of the samples.
     n_sets : int or None
-        Files that the joint intruder holds, where joint levels were asked for.
+        Files that the joint intruder holds, where joint attacks were asked for.
     """
 
     known: tuple[str, ...]
-    minimum: Level
-    maximum: Level
+    minimum: Baseline
+    maximum: Baseline
     n_records: int
     n_labels: int
     repeats: int
@@ -162,14 +161,14 @@ class InherentRisk:
         header = ("measure", "Min", "std. error", "draws", "exact",
                   "Max", "std. error", "draws", "exact")  # fmt: skip
         title = (
-            f"Risk levels of the confidential data ({self.n_records:,} records, {self.n_labels:,} "
+            f"Baselines of the confidential data ({self.n_records:,} records, {self.n_labels:,} "
             f"labels), known: {quoted_list(self.known)} and the true label"
         )
         return "\n".join(
             [
                 text_table(title, header, rows),
                 f"  {self.repeats} repeats; draws: those in which a measure is defined, which its "
-                "mean is over. Reference levels, not bounds: a synthesizer can lie outside. For "
+                "mean is over. Baselines, not bounds: a synthesizer can lie outside. For "
                 "the false match rate Max is the lower one.",
             ]
         )
@@ -187,7 +186,7 @@ def inherent_risk(
     *,
     sets: int | None = None,
 ) -> InherentRisk:
-    """Find the data's own risk levels, without any synthesizer.
+    """Measure the baselines of the data, without any synthesizer.
 
     Parameters
     ----------
@@ -196,12 +195,12 @@ def inherent_risk(
     known : sequence of str
         Kept variables that the intruder knows besides the true label.
     repeats : int
-        How often all labels are redrawn, for each level.
+        How often all labels are redrawn, for each baseline.
     seed : int, optional
         Makes the samples repeatable.
     sets : int, optional
-        Number of files of the joint intruder; when given, joint levels are sampled too, each repeat
-        from that many files.
+        Number of files of the joint intruder; when given, joint attacks are sampled too, on that
+        many files in each repeat.
 
     Returns
     -------
@@ -210,21 +209,21 @@ def inherent_risk(
     Examples
     --------
     >>> import understudy as us
-    >>> levels = us.inherent_risk(us.load_ce_like(), known=["gender"], repeats=2, seed=1)
-    >>> round(levels.minimum.expected.attribute_matches, 2)
+    >>> risk = us.inherent_risk(us.load_ce_like(), known=["gender"], repeats=2, seed=1)
+    >>> round(risk.minimum.expected.attribute_matches, 2)
     46.68
     """
     names = _checked(data, known, repeats, sets)
     root, size = check_seed(seed), data.n_labels
     targets = find_targets(data, names, true_labels(data), size)
 
-    def level(name: str, table: LabelTable) -> Level:
+    def baseline(name: str, table: LabelTable) -> Baseline:
         def draw(*path: str | int) -> NDArray[np.int64]:
             generator = stream(root, "inherent risk", name, *path)
             return table.draw(generator, data).astype(np.int64)
 
         samples = _frame([_sample(targets, draw(repeat)) for repeat in range(repeats)], data)
-        return Level(
+        return Baseline(
             name=name,
             samples=samples,
             spreads=_spreads(samples),
@@ -234,8 +233,8 @@ def inherent_risk(
 
     return InherentRisk(
         known=names,
-        minimum=level("Min", uniform_labels(data)),
-        maximum=level("Max", empirical_labels(data)),
+        minimum=baseline("Min", uniform_labels(data)),
+        maximum=baseline("Max", empirical_labels(data)),
         n_records=data.n_records,
         n_labels=size,
         repeats=repeats,
@@ -270,9 +269,9 @@ def _checked(
 
 
 def _sample(targets: Targets, labels: NDArray[np.int64]) -> MatchCounts:
-    placed, counts = targets.place(labels)
+    matched, counts = targets.match_rows(labels)
     sums = PerRecord.zeros(labels.size)
-    return count_matches(targets, counts, placed == targets.of_record, sums)
+    return count_matches(targets, counts, matched == targets.of_record, sums)
 
 
 def _joint(
@@ -283,16 +282,16 @@ def _joint(
     n_sets: int,
 ) -> pl.DataFrame:
     """Draw `n_sets` files in every repeat and attack them together."""
-    placed = np.empty((n_sets, data.n_records), dtype=np.int32)  # (set, record)
+    matched = np.empty((n_sets, data.n_records), dtype=np.int32)  # (set, record)
     labels = np.empty((n_sets, data.n_records), dtype=np.int64)  # (set, record)
     counts = np.empty((n_sets, len(targets)), dtype=np.int64)  # (set, target)
     true = targets.label[targets.of_record]  # (record,)
     matches, votes = [], []
     for repeat in range(repeats):
-        for one in range(n_sets):
-            labels[one] = draw("joint", repeat, one)
-            placed[one], counts[one] = targets.place(labels[one])
-        matches.append(match_jointly(targets, placed, counts))
+        for index in range(n_sets):
+            labels[index] = draw("joint", repeat, index)
+            matched[index], counts[index] = targets.match_rows(labels[index])
+        matches.append(match_jointly(targets, matched, counts))
         right = np.zeros(data.n_records)  # (record,)
         kernels.vote(true, labels, right)
         votes.append(float(right.sum()))
@@ -303,11 +302,11 @@ def _frame(matches: Sequence[MatchCounts], data: Microdata) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "repeat": list(range(len(matches))),
-            "expected_match_risk": [one.expected_match_risk for one in matches],
-            "true_match_rate": [one.true_matches / data.n_records for one in matches],
-            "false_match_rate": [one.false_match_rate for one in matches],
-            "unique_matches": [one.unique_matches for one in matches],
-            "attribute_matches": [one.attribute_matches for one in matches],
+            "expected_match_risk": [counts.expected_match_risk for counts in matches],
+            "true_match_rate": [counts.true_matches / data.n_records for counts in matches],
+            "false_match_rate": [counts.false_match_rate for counts in matches],
+            "unique_matches": [counts.unique_matches for counts in matches],
+            "attribute_matches": [counts.attribute_matches for counts in matches],
         },
         schema_overrides={"false_match_rate": pl.Float64},
     )

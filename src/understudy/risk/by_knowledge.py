@@ -1,9 +1,9 @@
-"""The lattice of knowledge: every set of kept variables that an intruder might know.
+"""Identification risk by knowledge: for every set of kept variables that an intruder might know.
 
-Which knowledge an intruder has is an assumption. The lattice takes none: it measures the risk for
-every set of kept variables, ranks them, and finds the least knowledge that brings the risk above a
-threshold. More knowledge never lowers the expected match risk: a record's own row stays among its
-candidates, and candidates can only drop out.
+What an intruder knows is an assumption. Here the risk is measured for every set of kept variables,
+the sets are ranked, and the least knowledge that brings the risk above a threshold is named. More
+knowledge never lowers the expected match risk: a record's own row stays among its candidates, and
+candidates can only drop out.
 """
 
 from __future__ import annotations
@@ -138,24 +138,24 @@ def _subsets(data: Microdata, most_variables: int | None) -> list[tuple[str, ...
             came="something else",
             do="give such a number, or leave it out",
         )
-    found: list[tuple[str, ...]] = []
+    subsets: list[tuple[str, ...]] = []
     for size in range(1, min(largest, len(kept)) + 1):
         for subset in combinations(kept, size):
-            found.append(subset)
-            if len(found) > MOST_SUBSETS:
+            subsets.append(subset)
+            if len(subsets) > MOST_SUBSETS:
                 raise SettingError(
                     expected=f"at most {MOST_SUBSETS:,} sets of known variables",
                     came=f"more, from {len(kept)} kept variables ({quoted_list(kept)})",
                     do="limit the sets with most_variables",
                 )
-    return found
+    return subsets
 
 
 def _measure(data: Microdata, known: tuple[str, ...], labels: Labels) -> dict[str, Any]:
     targets = find_targets(data, known, labels.of_combination, labels.size)
     matches = match_sets(targets, labels).matches
     n_records = data.n_records
-    risk = spread_of([one.expected_match_risk for one in matches])
+    risk = spread_of([counts.expected_match_risk for counts in matches])
     return {
         "known": ", ".join(known),
         "variables": len(known),
@@ -163,8 +163,8 @@ def _measure(data: Microdata, known: tuple[str, ...], labels: Labels) -> dict[st
         "expected_match_risk": risk.mean,
         "minimum": risk.minimum,
         "maximum": risk.maximum,
-        "true_match_rate": spread_of([one.true_matches / n_records for one in matches]).mean,
-        "false_match_rate": spread_of([one.false_match_rate for one in matches]).mean,
-        "unique_matches": spread_of([one.unique_matches for one in matches]).mean,
-        "random_linkage": spread_of([one.random_linkage for one in matches]).mean,
+        "true_match_rate": spread_of([counts.true_matches / n_records for counts in matches]).mean,
+        "false_match_rate": spread_of([counts.false_match_rate for counts in matches]).mean,
+        "unique_matches": spread_of([counts.unique_matches for counts in matches]).mean,
+        "random_linkage": spread_of([counts.random_linkage for counts in matches]).mean,
     }

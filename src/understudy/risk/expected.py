@@ -1,10 +1,10 @@
 """The exact expected risk of a draw, without drawing.
 
 A synthesizer is a table of label probabilities (`LabelTable`). If every record's label is drawn
-from its row of the table, independently, most of what the other files of this room count has an
-expectation that can be written down. Let record i have known cell a and true label g, let it draw
+from its row of the table, independently, most of what is counted has an expectation in
+closed form. Let record i have known cell a and true label g, let it draw
 g with probability q_i, and let X be the number of *other* records of the cell that draw g: a sum
-of independent coin throws with their own q_j.
+of independent Bernoulli draws with their own q_j.
 
 - Attribute matches: the sum of q_i, with variance the sum of q_i (1 - q_i).
 - Expected match risk: the sum of q_i E[1 / (1 + X)]. Since 1 / (1 + X) is the integral of t^X over
@@ -79,8 +79,10 @@ class ExpectedRisk:
     random_linkage: float
 
     def measures(self) -> dict[str, float | None]:
-        """All figures by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "known"}
+        """All measures by name."""
+        return {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name != "known"
+        }
 
     def __repr__(self) -> str:
         """Show a readable table."""
@@ -160,15 +162,15 @@ def _grouped(
         Table rows, and records that draw from them.
     """
     n_rows = int(rows.max()) + 1
-    keys, place = np.unique(groups * n_rows + rows, return_inverse=True)
-    records = np.bincount(place, weights=counts).astype(np.int64)
+    keys, entry = np.unique(groups * n_rows + rows, return_inverse=True)
+    records = np.bincount(entry, weights=counts).astype(np.int64)
     starts = np.searchsorted(keys, np.arange(n_groups + 1) * n_rows).astype(np.int64)
     return starts, keys % n_rows, records
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PosteriorRisk:
-    """The expected risk as a posterior quantity: one exact figure per posterior draw.
+    """The expected risk as a posterior quantity: one exact value per posterior draw.
 
     Attributes
     ----------
@@ -205,11 +207,11 @@ class PosteriorRisk:
     def __repr__(self) -> str:
         """Show a readable table."""
         rows = []
-        for name, one in self.spreads.items():
+        for name, spread in self.spreads.items():
             ends = self.interval(name)
             low, high = ends if ends is not None else (None, None)
             rows.append(
-                (name.replace("_", " "), figure(one.mean), figure(low, "-"), figure(high, "-"))
+                (name.replace("_", " "), figure(spread.mean), figure(low, "-"), figure(high, "-"))
             )
         title = f"Posterior of the expected risk, known: {quoted_list(self.known)}"
         table = text_table(title, ("measure", "mean", "5 %", "95 %"), rows)
@@ -239,14 +241,14 @@ def posterior_risk(
     check_data(data)
     names = data.known(known)
     targets = find_targets(data, names, true_labels(data), data.n_labels)
-    found = []
+    measured = []
     for table in listed_tables(tables):
         check_table(data, table)
-        found.append(_expected(data, table, names, targets).measures())
-    if not found:
+        measured.append(_expected(data, table, names, targets).measures())
+    if not measured:
         raise InputError(
             expected="at least one posterior draw", came="none", do="give tables of a fit's draws"
         )
-    draws = pl.DataFrame(found, schema=dict.fromkeys(found[0], pl.Float64))
+    draws = pl.DataFrame(measured, schema=dict.fromkeys(measured[0], pl.Float64))
     spreads = {name: spread_of(draws[name].to_list()) for name in draws.columns}
     return PosteriorRisk(names, draws, spreads)

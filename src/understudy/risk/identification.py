@@ -111,7 +111,7 @@ class IdentificationRisk:
 
     @property
     def assumption(self) -> str:
-        """What the figures take for granted."""
+        """What the results take for granted."""
         return (
             "the intruder knows the person is in the data, knows the true label and "
             f"{quoted_list(self.known)}, and matches one file at a time"
@@ -151,7 +151,7 @@ class IdentificationRisk:
         Returns
         -------
         polars.DataFrame
-            One row per pattern: the kept variables (one named like a column of figures is called
+            One row per pattern: the kept variables (one named like a column of results is called
             "NAME (variable)"), ``records``, and means over sets of
             ``expected_match_risk``, ``unique_matches`` and ``true_matches``.
         """
@@ -168,11 +168,12 @@ class IdentificationRisk:
         """Show a readable table, without any value of the data."""
         rows = []
         for name, words in MEASURES.items():
-            one = self.spreads[name]
+            spread = self.spreads[name]
             together: float | None = getattr(self.joint, name)
             rows.append(
-                (words, figure(one.mean), figure(one.minimum, "-"), figure(one.maximum, "-"),
-                 figure(one.standard_error, "-"), f"{one.files}", figure(together))
+                (words, figure(spread.mean), figure(spread.minimum, "-"),
+                 figure(spread.maximum, "-"), figure(spread.standard_error, "-"),
+                 f"{spread.files}", figure(together))
             )  # fmt: skip
         title = (
             f"Identification risk of {self.n_records:,} records, known: {quoted_list(self.known)}"
@@ -254,8 +255,8 @@ def identification_risk(
     labels = labels_of(sets)
     alignment = check_alignment(labels, if_unaligned)
     targets = find_targets(data, names, labels.of_combination, labels.size)
-    found = match_sets(targets, labels, count_in)
-    per_set = _per_set(found.matches, data.n_records)
+    matched = match_sets(targets, labels, count_in)
+    per_set = _per_set(matched.matches, data.n_records)
     return IdentificationRisk(
         known=names,
         count_in=count_in,
@@ -263,12 +264,12 @@ def identification_risk(
         n_sets=len(sets),
         per_set=per_set,
         spreads={name: spread_of(per_set[name].to_list()) for name in MEASURES},
-        joint=joint_identification(targets, found.placed, found.counts),
+        joint=joint_identification(targets, matched.matched, matched.counts),
         random_linkage=_defined(spread_of(per_set["random_linkage"].to_list())),
         random_within_cells=_defined(spread_of(per_set["random_within_cells"].to_list())),
         alignment=alignment,
         _data=data,
-        _sums=found.sums,
+        _sums=matched.sums,
     )
 
 
@@ -277,7 +278,7 @@ class SetMatches:
     """All sets matched with the same targets."""
 
     matches: list[MatchCounts]  # one per set
-    placed: NDArray[np.int32]  # (set, record)
+    matched: NDArray[np.int32]  # (set, record)
     counts: NDArray[np.int64]  # (set, target)
     sums: PerRecord
 
@@ -285,28 +286,28 @@ class SetMatches:
 def match_sets(targets: Targets, labels: Labels, count_in: CountIn = "synthetic") -> SetMatches:
     """Match every set, one by one."""
     n_sets, n_records = len(labels.sets), targets.of_record.size
-    placed = np.empty((n_sets, n_records), dtype=np.int32)  # (set, record)
+    matched = np.empty((n_sets, n_records), dtype=np.int32)  # (set, record)
     counts = np.empty((n_sets, len(targets)), dtype=np.int64)  # (set, target)
     sums, matches = PerRecord.zeros(n_records), []
-    for one in range(n_sets):
-        placed[one], counts[one] = targets.place(labels.of_set(one))
-        candidates = counts[one] if count_in == "synthetic" else targets.sizes
-        hit = placed[one] == targets.of_record
-        matches.append(count_matches(targets, candidates, hit, sums, counts[one]))
-    return SetMatches(matches, placed, counts, sums)
+    for index in range(n_sets):
+        matched[index], counts[index] = targets.match_rows(labels.of_set(index))
+        candidates = counts[index] if count_in == "synthetic" else targets.sizes
+        hit = matched[index] == targets.of_record
+        matches.append(count_matches(targets, candidates, hit, sums, counts[index]))
+    return SetMatches(matches, matched, counts, sums)
 
 
 def _per_set(matches: Sequence[MatchCounts], n_records: int) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "set": list(range(1, len(matches) + 1)),
-            "expected_match_risk": [one.expected_match_risk for one in matches],
-            "true_match_rate": [one.true_matches / n_records for one in matches],
-            "false_match_rate": [one.false_match_rate for one in matches],
-            "unique_matches": [one.unique_matches for one in matches],
-            "true_matches": [one.true_matches for one in matches],
-            "random_linkage": [one.random_linkage for one in matches],
-            "random_within_cells": [one.within_cells for one in matches],
+            "expected_match_risk": [counts.expected_match_risk for counts in matches],
+            "true_match_rate": [counts.true_matches / n_records for counts in matches],
+            "false_match_rate": [counts.false_match_rate for counts in matches],
+            "unique_matches": [counts.unique_matches for counts in matches],
+            "true_matches": [counts.true_matches for counts in matches],
+            "random_linkage": [counts.random_linkage for counts in matches],
+            "random_within_cells": [counts.within_cells for counts in matches],
         },
         schema_overrides={"false_match_rate": pl.Float64},
     )
@@ -328,9 +329,9 @@ def pattern_frame(data: Microdata, sums: Mapping[str, NDArray[Any]]) -> pl.DataF
     of_record = patterns.of_combination[data.of_record]  # (record,)
     columns: dict[str, Any] = {
         f"{name} (variable)" if name in taken else name: enum_column(
-            data.variable(name), patterns.codes[:, place]
+            data.variable(name), patterns.codes[:, column]
         )
-        for place, name in enumerate(patterns.names)
+        for column, name in enumerate(patterns.names)
     }
     columns["records"] = patterns.sizes
     for name, values in sums.items():

@@ -6,9 +6,8 @@ the c rows that match, 0 for the others), averages these over the files, and onl
 the rows with the highest one: their number is c, and T says whether the record's own row is among
 them [1]_. Where no file has any match there is no candidate: c = 0.
 
-A synthesizer that draws a record's labels anew and independently for every file gives the joint
-intruder little more than one file does. One that lets a record's own label shine through gives her
-a clearer picture with every further file, and a figure for one file alone then reassures wrongly.
+If a synthesizer uses the record's own label, every further file makes the vote and the joint match
+more certain, and the risk of one file understates that of all.
 
 References
 ----------
@@ -59,7 +58,7 @@ class JointIdentification:
         """Show a readable table."""
         return text_table(
             f"Match probabilities averaged over {self.n_sets} sets",
-            ("measure", "figure"),
+            ("measure", "value"),
             [
                 ("expected match risk", figure(self.expected_match_risk)),
                 ("true match rate", figure(self.true_match_rate)),
@@ -91,11 +90,11 @@ class JointAttribute:
     def __repr__(self) -> str:
         """Show a readable table."""
         rows = [("true labels", figure(self.matches)), ("share of records", figure(self.share))]
-        return text_table(f"Vote over {self.n_sets} sets", ("measure", "figure"), rows)
+        return text_table(f"Vote over {self.n_sets} sets", ("measure", "value"), rows)
 
 
 def joint_identification(
-    targets: Targets, placed: NDArray[np.int32], counts: NDArray[np.int64]
+    targets: Targets, matched: NDArray[np.int32], counts: NDArray[np.int64]
 ) -> JointIdentification:
     """Match records with all files at once.
 
@@ -103,29 +102,29 @@ def joint_identification(
     ----------
     targets : Targets
         What is looked for.
-    placed : int32 (set, record)
+    matched : int32 (set, record)
         The target that each row equals, -1 for none.
     counts : int64 (set, target)
         Rows that equal each target.
     """
-    matches = match_jointly(targets, placed, counts)
+    matches = match_jointly(targets, matched, counts)
     return JointIdentification(
         expected_match_risk=matches.expected_match_risk,
         true_match_rate=matches.true_matches / targets.of_record.size,
         false_match_rate=matches.false_match_rate,
         unique_matches=matches.unique_matches,
         true_matches=matches.true_matches,
-        n_sets=placed.shape[0],
+        n_sets=matched.shape[0],
     )
 
 
 def match_jointly(
-    targets: Targets, placed: NDArray[np.int32], counts: NDArray[np.int64]
+    targets: Targets, matched: NDArray[np.int32], counts: NDArray[np.int64]
 ) -> MatchCounts:
     """Form c and T from averaged match probabilities and add them up."""
     candidates = np.zeros(len(targets), dtype=np.int64)  # (target,)
     hit = np.zeros(targets.of_record.size, dtype=np.bool_)  # (record,)
-    kernels.joint_matches(targets.of_record, placed, counts, candidates, hit)
+    kernels.joint_matches(targets.of_record, matched, counts, candidates, hit)
     return count_matches(targets, candidates, hit, PerRecord.zeros(hit.size))
 
 

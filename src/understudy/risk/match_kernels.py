@@ -1,11 +1,11 @@
-"""Compiled counting: the loops of this room that run over every record or every probability.
+"""Compiled counting: the risk loops that run over every record or every probability.
 
 An intruder's question is always the same: which rows have this known cell and this label? The
 distinct pairs that occur in the confidential data are the *targets*. Every row of a synthetic set
-is looked up among them once, in a hash table, and everything else is adding up. That makes the
-measures linear in records and sets, and exact.
+is looked up among them once, in a hash table; the rest is addition. So the measures are exact, and
+linear in records and sets.
 
-The file stands alone because a compiled function's cache does not notice changes in other files.
+One file, because a compiled function's cache does not notice changes in other files.
 Its slow twins, written from the definitions, are in ``tests/naive/risk.py``.
 """
 
@@ -21,8 +21,8 @@ __all__ = [
     "expected_sums",
     "fill_slots",
     "joint_matches",
+    "match_rows",
     "pairing_sums",
-    "place_rows",
     "vote",
 ]
 
@@ -53,7 +53,7 @@ def fill_slots(keys, slots):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def place_rows(keys, slots, cells, labels, n_labels, placed, counts):  # type: ignore[no-untyped-def]
+def match_rows(keys, slots, cells, labels, n_labels, matched, counts):  # type: ignore[no-untyped-def]
     """Find the target that every row equals (-1 for none), and count the rows of each target."""
     mask = slots.size - 1
     for row in range(labels.size):
@@ -63,7 +63,7 @@ def place_rows(keys, slots, cells, labels, n_labels, placed, counts):  # type: i
         while target >= 0 and keys[target] != key:
             slot = (slot + 1) & mask
             target = slots[slot]
-        placed[row] = target
+        matched[row] = target
         if target >= 0:
             counts[target] += 1
 
@@ -77,57 +77,57 @@ def add_matches(of_record, hit, candidates, probability, unique, true_unique):  
     """
     risk, n_true, n_unique = 0.0, 0, 0
     for record in range(of_record.size):
-        found = candidates[of_record[record]]
-        if found == 0:
+        n_candidates = candidates[of_record[record]]
+        if n_candidates == 0:
             continue
-        if found == 1:
+        if n_candidates == 1:
             n_unique += 1
             unique[record] += 1
         if hit[record]:
-            risk += 1.0 / found
-            probability[record] += 1.0 / found
-            if found == 1:
+            risk += 1.0 / n_candidates
+            probability[record] += 1.0 / n_candidates
+            if n_candidates == 1:
                 n_true += 1
                 true_unique[record] += 1
     return risk, n_true, n_unique
 
 
 @compiled
-def _score(placed, counts, record, first):  # type: ignore[no-untyped-def]
+def _score(matched, counts, record, first):  # type: ignore[no-untyped-def]
     """Add 1/c over the sets, from `first` on, in which a row equals the same target.
 
     Returns -1 if an earlier set had that target already, so that every target counts once a row.
     """
-    target = placed[first, record]
+    target = matched[first, record]
     for earlier in range(first):
-        if placed[earlier, record] == target:
+        if matched[earlier, record] == target:
             return -1.0
     total = 0.0
-    for one in range(first, placed.shape[0]):
-        if placed[one, record] == target:
-            total += 1.0 / counts[one, target]
+    for index in range(first, matched.shape[0]):
+        if matched[index, record] == target:
+            total += 1.0 / counts[index, target]
     return total
 
 
 @compiled
-def joint_matches(of_record, placed, counts, candidates, hit):  # type: ignore[no-untyped-def]
+def joint_matches(of_record, matched, counts, candidates, hit):  # type: ignore[no-untyped-def]
     """Average match probabilities over the sets, then form c and T from the highest ones.
 
-    `placed` has axes (set, record), `counts` (set, target). Fills `candidates` (target,) with the
+    `matched` has axes (set, record), `counts` (set, target). Fills `candidates` (target,) with the
     number of rows that share the highest averaged probability, and `hit` (record,).
     """
     best = np.zeros(candidates.size)
     for record in range(of_record.size):
-        for one in range(placed.shape[0]):
-            target = placed[one, record]
+        for index in range(matched.shape[0]):
+            target = matched[index, record]
             if target >= 0:
-                score = _score(placed, counts, record, one)
+                score = _score(matched, counts, record, index)
                 best[target] = max(best[target], score)
     for record in range(of_record.size):
-        for one in range(placed.shape[0]):
-            target = placed[one, record]
+        for index in range(matched.shape[0]):
+            target = matched[index, record]
             if target >= 0:
-                score = _score(placed, counts, record, one)
+                score = _score(matched, counts, record, index)
                 if score >= best[target] * (1.0 - TIE):
                     candidates[target] += 1
                     if target == of_record[record]:
@@ -142,12 +142,12 @@ def vote(true, made, right):  # type: ignore[no-untyped-def]
     """
     for record in range(true.size):
         most, n_tied, for_true = 0, 0, 0
-        for one in range(made.shape[0]):
-            label, votes, seen = made[one, record], 0, False
+        for index in range(made.shape[0]):
+            label, votes, seen = made[index, record], 0, False
             for other in range(made.shape[0]):
                 if made[other, record] == label:
                     votes += 1
-                    if other < one:
+                    if other < index:
                         seen = True
             if seen:
                 continue
@@ -162,23 +162,23 @@ def vote(true, made, right):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def pairing_sums(placed, sizes):  # type: ignore[no-untyped-def]
+def pairing_sums(matched, sizes):  # type: ignore[no-untyped-def]
     """Sum, over rows, what the variance of randomly paired rows needs.
 
     With f the share of the sets in which a row has a label and N the records that have the label
     in truth: the sums over rows of N f² (over labels) and of (N f summed over labels)².
     """
     squares, row_squares = 0.0, 0.0
-    n_sets = placed.shape[0]
-    for record in range(placed.shape[1]):
+    n_sets = matched.shape[0]
+    for record in range(matched.shape[1]):
         row = 0.0
-        for one in range(n_sets):
-            target = placed[one, record]
+        for index in range(n_sets):
+            target = matched[index, record]
             if target < 0:
                 continue
             row += sizes[target] / n_sets
             for other in range(n_sets):  # f² = sum over pairs of sets of [both have it] / sets²
-                if placed[other, record] == target:
+                if matched[other, record] == target:
                     squares += sizes[target] / n_sets**2
         row_squares += row * row
     return squares, row_squares
@@ -211,8 +211,8 @@ def expected_sums(  # type: ignore[no-untyped-def]
     for target in range(target_cell.size):
         cell, label = target_cell[target], target_label[target]
         mean, certain, log_none, odds = 0.0, 0, 0.0, 0.0
-        for place in range(source_start[cell], source_start[cell + 1]):
-            q, records = probabilities[source_row[place], label], source_records[place]
+        for entry in range(source_start[cell], source_start[cell + 1]):
+            q, records = probabilities[source_row[entry], label], source_records[entry]
             mean += records * q
             if q >= 1.0:
                 certain += records
@@ -222,14 +222,14 @@ def expected_sums(  # type: ignore[no-untyped-def]
         none_of_rest = np.exp(log_none)  # nobody gets the label, apart from those who must
         length = 1.0 if mean <= reach + 1.0 else reach / (mean - 1.0)
         logs[:] = 0.0
-        for place in range(source_start[cell], source_start[cell + 1]):
-            q, records = probabilities[source_row[place], label], source_records[place]
+        for entry in range(source_start[cell], source_start[cell + 1]):
+            q, records = probabilities[source_row[entry], label], source_records[entry]
             if q > 0.0:
                 for node in range(points.size):
                     logs[node] += records * np.log1p(-q * length * points[node])
         aims = 0
-        for place in range(aim_start[target], aim_start[target + 1]):
-            q, records = probabilities[aim_row[place], label], aim_records[place]
+        for entry in range(aim_start[target], aim_start[target + 1]):
+            q, records = probabilities[aim_row[entry], label], aim_records[entry]
             aims += records
             matches += records * q
             variance += records * q * (1.0 - q)

@@ -1,9 +1,9 @@
-"""Matching: labels and known cells become keys, and the rows of a synthetic set find their targets.
+"""Matching: look up the rows of synthetic sets among what an intruder can look for.
 
 A *target* is a pair of known cell and true label that occurs in the confidential data: what an
-intruder can look for. All records with the same pair are the same target. `Targets.place` looks
-every row of a synthetic set up among the targets; `count_matches` forms the c and T of METHOD's
-section on risk and adds them up, set by set.
+intruder can look for. All records with the same pair are the same target. `Targets.match_rows`
+looks every row of a synthetic set up among the targets; `count_matches` forms c and T (docs/risk)
+and adds them up, set by set.
 """
 
 from __future__ import annotations
@@ -87,10 +87,10 @@ def labels_of(sets: SyntheticSets) -> Labels:
     size = data.n_labels
     if size * data.n_records < KEYS:
         return Labels(true_labels(data), size, sets)
-    own = data.combinations[:, _places(data)]  # (combination, synthesized variable)
+    own = data.combinations[:, _synthesized_columns(data)]  # (combination, synthesized variable)
     every = np.concatenate([own, sets.codes.reshape(-1, own.shape[1])])
     levels = [data.variable(name).n_levels for name in data.synthesized]
-    keys, _ = fold_keys([every[:, place] for place in range(every.shape[1])], levels)
+    keys, _ = fold_keys(list(every.T), levels)
     distinct, coded = np.unique(keys, return_inverse=True)
     coded = coded.astype(np.int64)
     made = coded[len(own) :].reshape(len(sets), data.n_records)
@@ -99,10 +99,10 @@ def labels_of(sets: SyntheticSets) -> Labels:
 
 def true_labels(data: Microdata) -> NDArray[np.int64]:
     """Combined true label of every combination, (combination,); see `combined_labels`."""
-    return combined_labels(data, data.combinations[:, _places(data)])
+    return combined_labels(data, data.combinations[:, _synthesized_columns(data)])
 
 
-def _places(data: Microdata) -> list[int]:
+def _synthesized_columns(data: Microdata) -> list[int]:
     return [data.names.index(name) for name in data.synthesized]
 
 
@@ -128,8 +128,8 @@ def fold_keys(
     keys, size = np.zeros(columns[0].size, dtype=np.int64), 1
     for codes, n_levels in zip(columns, levels, strict=True):
         if size * n_levels >= KEYS:  # number the keys so far by their order: at most one a row
-            distinct, place = np.unique(keys, return_inverse=True)
-            keys, size = place.astype(np.int64), distinct.size
+            distinct, rank = np.unique(keys, return_inverse=True)
+            keys, size = rank.astype(np.int64), distinct.size
         keys = keys * n_levels + codes.astype(np.int64)
         size *= n_levels
     return keys, size
@@ -169,7 +169,7 @@ class Targets:
         """Count the targets."""
         return self.sizes.size
 
-    def place(
+    def match_rows(
         self, labels: NDArray[np.int64], rows: slice = slice(None)
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Find the target that every row of a synthetic set equals, and count rows by target.
@@ -183,17 +183,17 @@ class Targets:
 
         Returns
         -------
-        placed : int32 (row,)
+        matched : int32 (row,)
             Target of each row, -1 where it is none.
         counts : int64 (target,)
             Rows that equal each target.
         """
-        placed = np.empty(labels.size, dtype=np.int32)
+        matched = np.empty(labels.size, dtype=np.int32)
         counts = np.zeros(len(self), dtype=np.int64)
-        kernels.place_rows(
-            self.keys, self.slots, self.cell_of_record[rows], labels, self.n_labels, placed, counts
+        kernels.match_rows(
+            self.keys, self.slots, self.cell_of_record[rows], labels, self.n_labels, matched, counts
         )
-        return placed, counts
+        return matched, counts
 
 
 def find_targets(

@@ -58,7 +58,7 @@ class Survey:
     @property
     def made(self) -> list[list[tuple[int, ...]]]:
         """List the labels of every set."""
-        return [[tuple(row) for row in one] for one in self.sets.codes.tolist()]
+        return [[tuple(row) for row in labels] for labels in self.sets.codes.tolist()]
 
     def values(self, names: Sequence[str]) -> list[tuple[int, ...]]:
         """List the records' codes of some variables."""
@@ -81,14 +81,14 @@ def surveys(draw: st.DrawFn, most_records: int = 9, most_sets: int = 4) -> Surve
     data = microdata(kept, synthesized, levels)
     m = draw(st.integers(1, most_sets))
     codes = np.zeros((m, n, len(synthesized)), dtype=np.int32)  # (set, record, variable)
-    for place, name in enumerate(synthesized):
+    for column, name in enumerate(synthesized):
         own = draw(st.sampled_from(["any", "mostly own"]))
         values = draw(st.lists(st.integers(0, levels[name] - 1), min_size=m * n, max_size=m * n))
-        codes[:, :, place] = np.array(values).reshape(m, n)
+        codes[:, :, column] = np.array(values).reshape(m, n)
         if own == "mostly own":
             stays = draw(st.lists(st.integers(0, 3), min_size=m * n, max_size=m * n))
             keep = np.array(stays).reshape(m, n) > 0
-            codes[:, :, place] = np.where(keep, data.codes(name), codes[:, :, place])
+            codes[:, :, column] = np.where(keep, data.codes(name), codes[:, :, column])
     return Survey(data, SyntheticSets(data, codes))
 
 
