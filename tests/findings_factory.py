@@ -7,23 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import understudy as us
-from understudy.findings.collecting import (
-    Analysis,
-    convergence_findings,
-    data_findings,
-    intruder_findings,
-    risk_findings,
-    utility_findings,
-)
+from understudy.findings.chains import convergence_findings
+from understudy.findings.data import data_findings
+from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import (
     AttributeFindings,
+    Baseline,
     Convergence,
     DataFindings,
     Findings,
     Histogram,
     IdentificationFindings,
     IntruderFindings,
-    Level,
     Pattern,
     PatternRisk,
     PatternShares,
@@ -39,6 +34,7 @@ from understudy.findings.schema import (
     VariableFindings,
     WithinPattern,
 )
+from understudy.findings.utility import Analysis, utility_findings
 from understudy.microdata.table import Microdata, SyntheticSets
 
 SETS = 4
@@ -103,7 +99,7 @@ def made_synthesizer(
             seed=5,
             repeats=SETS,
         ),
-        risk=risk_findings(data, sets, INTRUDERS, lattice=True),
+        risk=risk_findings(data, sets, INTRUDERS, by_knowledge=True),
         notes=(),
     )
 
@@ -130,9 +126,7 @@ def nothing_to_converge() -> Convergence:
 
 def spread(*values: float | None) -> Spread:
     """Make a spread from its values."""
-    from understudy.findings.collecting import spread_of_values
-
-    return spread_of_values(values)
+    return Spread.of(values)
 
 
 def chains(converged: bool = True) -> Convergence:
@@ -156,9 +150,9 @@ def chains(converged: bool = True) -> Convergence:
     )
 
 
-def level(match: float, label: float, joint: float = 0.0) -> Level:
+def level(match: float, label: float, joint: float = 0.0) -> Baseline:
     """Make a reference level: exact for one file, by samples for all."""
-    return Level(
+    return Baseline(
         samples={
             "expected_match_risk": spread(match - 1, match, match + 1),
             "true_match_rate": spread(0.0, 0.001),
@@ -271,7 +265,7 @@ def synthesizer(name: str = "one", **changes: Any) -> SynthesizerFindings:
                 matches=spread(19.0, 21.0), joint_matches=21.0, most_frequent_label=30.0
             ),
         ),
-        lattice={},
+        by_knowledge={},
     )
     made = SynthesizerFindings(
         name=name,

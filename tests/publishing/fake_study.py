@@ -18,13 +18,13 @@ import polars as pl
 
 from understudy.findings.schema import (
     AttributeFindings,
+    Baseline,
     Convergence,
     DataFindings,
     Findings,
     Histogram,
     IdentificationFindings,
     IntruderFindings,
-    Level,
     Pattern,
     PatternRisk,
     QuantityRow,
@@ -183,7 +183,7 @@ class Study:
             fully_synthetic=self.fully_synthetic,
             convergence=self._convergence(),
             utility=_utility(self.orders),
-            risk=RiskFindings(identification=(), attribute=None, lattice={})
+            risk=RiskFindings(identification=(), attribute=None, by_knowledge={})
             if self.fully_synthetic
             else self._risk(),
             notes=("a note",),
@@ -224,7 +224,7 @@ class Study:
             attribute=AttributeFindings(
                 matches=spread(self.attribute), joint_matches=151.5, most_frequent_label=133.0
             ),
-            lattice={"gender": 1.2345},
+            by_knowledge={"gender": 1.2345},
         )
 
     def _identification(self, known: tuple[str, ...]) -> IdentificationFindings:
@@ -302,8 +302,8 @@ class Study:
 
 
 def _intruder(known: tuple[str, ...]) -> IntruderFindings:
-    def level(risk: float, matches: float) -> Level:
-        return Level(
+    def level(risk: float, matches: float) -> Baseline:
+        return Baseline(
             samples={"expected_match_risk": spread(risk), "attribute_matches": spread(matches)},
             exact={"expected_match_risk": risk + 0.0123, "attribute_matches": matches + 0.0123},
             joint={"expected_match_risk": spread(risk * 1.5)},

@@ -64,7 +64,7 @@ def _into_findings(study: Study) -> None:
     one["utility"]["tables"]["tables"][0]["table"] = TOKEN
     one["utility"]["regressions"][0]["formula"] = f"age ~ {TOKEN}"
     one["utility"]["regressions"][0]["family"] = f"{TOKEN} 1"
-    one["risk"]["lattice"] = {TOKEN: 1.0}
+    one["risk"]["by_knowledge"] = {TOKEN: 1.0}
     one["risk"]["identification"][0]["alignment"] = TOKEN
     one["risk"]["identification"][0]["records"][0]["levels"] = [TOKEN]
     raw = json.dumps(content).encode()

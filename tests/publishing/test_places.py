@@ -11,7 +11,7 @@ import pytest
 
 import understudy as us
 from tests.publishing.fake_study import APPROVAL, Study, digest, spread
-from understudy.findings.schema import Findings, IntruderFindings, Level
+from understudy.findings.schema import Baseline, Findings, IntruderFindings
 from understudy.publishing.public_figures import blunted
 from understudy.publishing.rounding import NOT_SHOWN, TOO_CLOSE, place, place_share
 from understudy.verdict.grading import risk_position
@@ -22,8 +22,10 @@ RISK = "expected_match_risk"
 def between(low: float, high: float, noise: float = 0.0) -> IntruderFindings:
     """Make an intruder whose levels, of one file and of all, are these."""
 
-    def level(figure: float) -> Level:
-        return Level(samples={RISK: spread(figure)}, exact={}, joint={RISK: spread(figure, noise)})
+    def level(figure: float) -> Baseline:
+        return Baseline(
+            samples={RISK: spread(figure)}, exact={}, joint={RISK: spread(figure, noise)}
+        )
 
     return IntruderFindings(known=("gender",), minimum=level(low), maximum=level(high))
 

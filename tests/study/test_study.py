@@ -23,9 +23,9 @@ from understudy.errors import (
     SettingError,
     UnderstudyWarning,
 )
-from understudy.findings import collecting
 from understudy.findings.schema import Findings
 from understudy.pages import report as page
+from understudy.study import run as study_run
 from understudy.study.folder import StudyFolder, check_study_folder
 from understudy.study.plan import read_plan
 from understudy.study.progress import StudyProgress
@@ -58,7 +58,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     count(page, "page", plain_page)
     count(DPMPM, "fit", DPMPM.fit)
     for name in ("intruder_findings", "utility_findings", "risk_findings"):
-        count(collecting, name, getattr(collecting, name))
+        count(study_run, name, getattr(study_run, name))
     return counts
 
 

@@ -1,13 +1,13 @@
-"""Do chains that stand apart also measure differently? Figures of their sets, chain by chain.
+"""Do the sets of different chains measure differently? Each measure, chain by chain.
 
 A posterior may have several regions that chains hardly ever leave. Diagnostics then say that the
-chains have not met, and they are right; what a review board asks next is whether it matters for the
-file. Sets come from all chains in turn, so the figures of the sets answer that: if all chains stand
-for the same file, means of their sets differ by chance alone, which a one-way analysis of variance
-judges. It takes the sets of a chain as independent, and with a few sets a chain it sees only
-differences of about two standard deviations of a set (20 sets of four chains: 1.7 between two and
-two, 2.0 between one and three, with probability 0.8): it can show that chains differ, never that
-they do not. This never makes up for convergence.
+chains do not agree; what a review board asks next is whether it matters for the file. Sets come
+from all chains in turn, so their measures answer that: if all chains sample the same distribution,
+the means of their sets differ by chance alone, which a one-way analysis of variance judges. It
+takes the sets of a chain as independent, and with a few sets a chain it sees only differences of
+about two standard deviations of a set (20 sets of four chains: 1.7 between two and two, 2.0 between
+one and three, with probability 0.8): it can show that chains differ, never that they do not. It
+does not make up for convergence.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ def by_chain(values: Sequence[float | None], chains: Sequence[int]) -> ByChain |
         None where there is nothing to compare: an undefined value, a single chain, or no chain with
         two sets.
     """
-    found = [one for one in values if one is not None]
+    defined = [value for value in values if value is not None]
     numbers = sorted(set(chains))
-    if len(found) < len(chains) or len(numbers) < 2 or len(chains) <= len(numbers):
+    if len(defined) < len(chains) or len(numbers) < 2 or len(chains) <= len(numbers):
         return None
-    measured, of_chain = np.array(found), np.array(chains)  # (set,), (set,)
+    measured, of_chain = np.array(defined), np.array(chains)  # (set,), (set,)
     groups = [measured[of_chain == number] for number in numbers]
     means = [float(group.mean()) for group in groups]
     between = sum(

@@ -53,9 +53,9 @@ def convergence_findings(
     set_chains : sequence of int (set,)
         The chain that each set comes from.
     """
-    rows = [_row(one) for one in diagnostics.iter_rows(named=True)]
-    cells = [one for one in rows if one.quantity.startswith(CELL)]
-    named = [one for one in rows if not one.quantity.startswith(CELL)]
+    rows = [_row(row) for row in diagnostics.iter_rows(named=True)]
+    cells = [row for row in rows if row.quantity.startswith(CELL)]
+    named = [row for row in rows if not row.quantity.startswith(CELL)]
     first = next(iter(scalars.values()), np.empty((0, 0)))
     return Convergence(
         converged=converged,
@@ -65,8 +65,8 @@ def convergence_findings(
         sweeps_per_draw=thin,
         quantities=(*named, *_worst(cells)),
         n_cells=len(cells),
-        n_cells_failed=sum(not one.converged for one in cells),
-        cell_rhats=_rhat_histogram([one.rhat for one in cells]),
+        n_cells_failed=sum(not row.converged for row in cells),
+        cell_rhats=_rhat_histogram([row.rhat for row in cells]),
         traces=tuple(
             _trace(name, np.asarray(values, dtype=np.float64))
             for name, values in list(scalars.items())[:MOST_TRACES]
@@ -76,9 +76,9 @@ def convergence_findings(
         spacing=_finite(spacing),
         rhat_target=rhat_target,
         ess_target=ess_target,
-        worst_rhat=max((one.rhat for one in rows if one.rhat is not None), default=None),
+        worst_rhat=max((row.rhat for row in rows if row.rhat is not None), default=None),
         least_ess=min(
-            (size for one in rows for size in (one.ess_bulk, one.ess_tail) if size is not None),
+            (size for row in rows for size in (row.ess_bulk, row.ess_tail) if size is not None),
             default=None,
         ),
         set_chains=tuple(set_chains),
@@ -108,21 +108,21 @@ def _worst(cells: list[QuantityRow]) -> list[QuantityRow]:
     """Find the worst label probability: one that misses a target, of these that with least ESS."""
     if not cells:
         return []
-    worst = min(cells, key=lambda one: (one.converged, _least_ess(one), -(one.rhat or 0.0)))
+    worst = min(cells, key=lambda row: (row.converged, _least_ess(row), -(row.rhat or 0.0)))
     name = f"{WORST_CELL} {len(cells):,}"
     return [worst.model_copy(update={"quantity": name})]
 
 
-def _least_ess(one: QuantityRow) -> float:
-    """Effective sample size, bulk or tail; without limit where it is undefined."""
+def _least_ess(row: QuantityRow) -> float:
+    """Effective sample size, bulk or tail; infinite where it is undefined."""
     return min(
-        (size for size in (one.ess_bulk, one.ess_tail) if size is not None), default=math.inf
+        (size for size in (row.ess_bulk, row.ess_tail) if size is not None), default=math.inf
     )
 
 
 def _rhat_histogram(rhats: list[float | None]) -> Histogram | None:
     """Count R-hats in steps of two thousandths, up to a quarter of a unit above 1."""
-    values = np.array([one for one in rhats if one is not None])
+    values = np.array([rhat for rhat in rhats if rhat is not None])
     if not values.size:
         return None
     edges = np.round(0.99 + 0.002 * np.arange(131), 4)  # 0.99 to 1.25
@@ -133,11 +133,11 @@ def _rhat_histogram(rhats: list[float | None]) -> Histogram | None:
 
 def _trace(name: str, values: NDArray[np.float64]) -> Trace:
     chains, draws = values.shape
-    places = np.unique(np.linspace(0, draws - 1, min(draws, MOST_POINTS)).round().astype(int))
+    points = np.unique(np.linspace(0, draws - 1, min(draws, MOST_POINTS)).round().astype(int))
     return Trace(
         quantity=name,
-        draws=tuple((places + 1).tolist()),
-        values=tuple(tuple(_rounded(values[chain, places])) for chain in range(chains)),
+        draws=tuple((points + 1).tolist()),
+        values=tuple(tuple(_rounded(values[chain, points])) for chain in range(chains)),
         ranks=_ranks(values),
     )
 

@@ -1,20 +1,24 @@
-"""What a study found, as plain numbers and words: all that verdict, page and release see.
+"""What a study measured, as plain numbers and words: all that verdict, pages and release see.
 
 The measures' own results hold the confidential data and live in memory. Findings do not: they are
 frozen, go through JSON and back unchanged, and hold no clock times, so that the same study writes
-the same bytes. They are confidential all the same (`Records`, `Pattern`): what may become public is
-chosen by the release, never here.
+the same bytes. They are confidential all the same: `publishing` chooses what may become public.
 
-Figures that are undefined are None, never NaN, 0 or 1.
+Undefined values are None, never NaN, 0 or 1.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
 __all__ = [
     "WORST_CELL",
     "AttributeFindings",
+    "Baseline",
     "Coefficient",
     "Convergence",
     "DataFindings",
@@ -22,7 +26,6 @@ __all__ = [
     "Histogram",
     "IdentificationFindings",
     "IntruderFindings",
-    "Level",
     "Pattern",
     "PatternRisk",
     "PatternShares",
@@ -50,13 +53,33 @@ class _Finding(BaseModel):
 
 
 class Spread(_Finding):
-    """A measure over several synthetic sets, or over the repeats of a level."""
+    """A measure over several synthetic sets, or over the repeats of a baseline."""
 
     mean: float | None
     minimum: float | None
     maximum: float | None
     standard_error: float | None
     values: tuple[float | None, ...]  # (set,) or (repeat,)
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Self:
+        """Summarize a measure; None means undefined and is left out."""
+        listed = tuple(None if value is None else float(value) for value in values)
+        defined = [value for value in listed if value is not None]
+        if not defined:
+            return cls(mean=None, minimum=None, maximum=None, standard_error=None, values=listed)
+        mean = math.fsum(defined) / len(defined)
+        error = None
+        if len(defined) > 1:
+            squares = math.fsum((value - mean) ** 2 for value in defined)
+            error = math.sqrt(squares / (len(defined) - 1) / len(defined))
+        return cls(
+            mean=mean,
+            minimum=min(defined),
+            maximum=max(defined),
+            standard_error=error,
+            values=listed,
+        )
 
 
 class Histogram(_Finding):
@@ -97,7 +120,7 @@ class DataFindings(_Finding):
     codebook_declared: bool
     codebook_reviewed: bool
     n_patterns: int = 0  # of all, of which `patterns` may be a part
-    pattern_numbers: tuple[int, ...] = ()  # their places in `Microdata.patterns`
+    pattern_numbers: tuple[int, ...] = ()  # their indices in `Microdata.patterns`
     pattern_sizes: dict[int, int] = {}  # how many patterns have so many records, up to a few
     largest_pattern: int = 0
 
@@ -180,7 +203,7 @@ class Tables(_Finding):
     signed: tuple[Histogram, ...]  # (order,) signed deviations of all cells and sets
     signed_floor: tuple[Histogram, ...]  # (order,) the same for perfect sets
     propensity_ratio: float | None  # 1: as hard to tell apart as a perfect synthesizer's
-    minimum: tuple[float, ...] = ()  # (order,) what labels drawn from all alike score: Min
+    minimum: tuple[float, ...] = ()  # (order,) what labels drawn from all labels alike score
 
 
 class Coefficient(_Finding):
@@ -225,7 +248,7 @@ class PatternShares(_Finding):
     synthetic: tuple[float, ...]  # mean over sets
     lowest: tuple[float, ...]  # over sets
     highest: tuple[float, ...]
-    n_others: int = 0  # labels of the pattern that there was no room for
+    n_others: int = 0  # labels of the pattern that are left out
 
 
 class WithinPattern(_Finding):
@@ -237,14 +260,14 @@ class WithinPattern(_Finding):
     distance: tuple[float, ...]  # (pattern,) total variation distance, mean over sets
     noise_floor: tuple[float, ...]
     spreads_above: tuple[float | None, ...]
-    shares: tuple[PatternShares | None, ...]  # None where there was no room for all patterns
+    shares: tuple[PatternShares | None, ...]  # None where the pattern is not drawn
     mean_distance: float = 0.0  # over all records, in all patterns
     mean_floor: float = 0.0
     n_far: int = 0  # patterns, of all, more than three standard deviations above their floor
 
 
-class Level(_Finding):
-    """One reference level of the data for one intruder: Min or Max."""
+class Baseline(_Finding):
+    """One baseline of the data for one intruder: Uniform (Min) or Perfect (Max)."""
 
     samples: dict[str, Spread]  # by measure, over repeats
     exact: dict[str, float | None]  # by measure, closed forms
@@ -255,14 +278,14 @@ class IntruderFindings(_Finding):
     """What is known about one intruder before any synthesizer."""
 
     known: tuple[str, ...]
-    minimum: Level
-    maximum: Level
+    minimum: Baseline
+    maximum: Baseline
 
 
 class PatternRisk(_Finding):
     """What one pattern contributes."""
 
-    pattern: int  # its place in `Microdata.patterns`
+    pattern: int  # its index in `Microdata.patterns`
     expected_match_risk: float
     attribute_matches: float
     levels: tuple[str, ...] = ()  # (kept variable,)
@@ -315,7 +338,7 @@ class RiskFindings(_Finding):
 
     identification: tuple[IdentificationFindings, ...]  # one per intruder
     attribute: AttributeFindings | None  # None: fully synthetic, no row stands for a record
-    lattice: dict[str, float]  # expected match risk by knowledge, in words
+    by_knowledge: dict[str, float]  # expected match risk by what an intruder knows, in words
 
 
 class SynthesizerFindings(_Finding):

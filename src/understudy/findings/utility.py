@@ -1,4 +1,4 @@
-"""What is kept of the utility measures: sums, histograms, the most telling coefficients and panels.
+"""What is kept of the utility measures: sums, histograms, coefficients and panels.
 
 Where there is more than a reader can look at, the larger deviations, the larger patterns and the
 more frequent labels are kept.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
+from understudy.findings.data import listed_patterns
 from understudy.findings.schema import (
     Coefficient,
     Histogram,
@@ -24,13 +25,14 @@ from understudy.findings.schema import (
     Spread,
     TableRow,
     Tables,
+    UtilityFindings,
     WithinPattern,
 )
 from understudy.microdata.label_table import combined_labels
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
 
-__all__ = ["regression_findings", "table_findings", "within_findings"]
+__all__ = ["Analysis", "utility_findings"]
 
 MOST_TABLES = 60
 MOST_COEFFICIENTS = 200
@@ -45,33 +47,68 @@ DIGITS = 5  # of shares: what a plot can show
 MOST_PROPENSITY_CELLS = 2000  # levels of the largest table that a propensity model is tried with
 
 
-def table_findings(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
+class Analysis(NamedTuple):
+    """A regression that analysts will run; see `understudy.regression_utility`."""
+
+    formula: str
+    family: str
+    train: int | Literal["auto"] | None = "auto"
+    reference: Mapping[str, str] | str | None = None
+
+
+def utility_findings(
+    data: Microdata,
+    sets: SyntheticSets,
+    *,
+    analyses: Sequence[Analysis],
+    rule: str,
+    seed: int,
+    repeats: int = 20,
+) -> UtilityFindings:
+    """Measure what an analyst keeps with these sets.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    sets : SyntheticSets
+        Row by row beside the data.
+    analyses : sequence of Analysis
+        Regressions.
+    rule : {"partial", "full"}
+        How estimates are combined.
+    seed : int
+        Makes noise floors and splits repeatable.
+    repeats : int
+        Perfect sets that the noise floors of regressions are simulated from.
+    """
+    return UtilityFindings(
+        tables=_tables(data, sets, seed),
+        regressions=tuple(
+            _regression(data, sets, analysis, rule, seed, repeats) for analysis in analyses
+        ),
+        within=_within(data, sets, listed_patterns(data), seed),
+    )
+
+
+def _tables(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
     """Compare tables, with the noise floor and the signed deviations of perfect sets."""
     from understudy.utility.tables import table_utility
 
-    found = table_utility(data, sets, seed=seed)
-    orders = tuple(found.deviation)
+    utility = table_utility(data, sets, seed=seed)
+    orders = tuple(utility.deviation)
     perfect = table_utility(data, _perfect_sets(data, seed), orders, repeats=1, seed=seed)
     uniform = table_utility(data, _uniform_set(data, seed), orders, repeats=1, seed=seed)
-    per_set = {
-        order: found.per_set.filter(pl.col("order") == order)["deviation"].to_list()
-        for order in orders
-    }
+    per_set = utility.per_set
     return Tables(
         orders=orders,
         deviation=tuple(
-            Spread(
-                mean=found.spread[order].mean,
-                minimum=found.spread[order].minimum,
-                maximum=found.spread[order].maximum,
-                standard_error=found.spread[order].standard_error,
-                values=tuple(per_set[order]),
-            )
+            Spread.of(per_set.filter(pl.col("order") == order)["deviation"].to_list())
             for order in orders
         ),
-        noise_floor=tuple(found.noise_floor[order] for order in orders),
-        tables=_table_rows(found.tables),
-        signed=tuple(_signed(found.signed, order) for order in orders),
+        noise_floor=tuple(utility.noise_floor[order] for order in orders),
+        tables=_table_rows(utility.tables),
+        signed=tuple(_signed(utility.signed, order) for order in orders),
         signed_floor=tuple(_signed(perfect.signed, order) for order in orders),
         propensity_ratio=_propensity(data, sets, seed),
         minimum=tuple(uniform.deviation[order] for order in orders),
@@ -89,7 +126,7 @@ def _perfect_sets(data: Microdata, seed: int) -> SyntheticSets:
 
 
 def _uniform_set(data: Microdata, seed: int) -> SyntheticSets:
-    """One set of the level Min: every label drawn from all labels alike."""
+    """One set of the baseline Uniform: every label drawn from all labels alike."""
     generator = stream(seed, "report", "uniform")
     codes = [
         generator.integers(0, data.variable(name).n_levels, data.n_records, dtype=np.int32)
@@ -102,10 +139,10 @@ def _table_rows(tables: pl.DataFrame) -> tuple[TableRow, ...]:
     """The tables with the largest deviations for their floor, in the order they were made."""
     ratio = pl.col("deviation") / pl.col("noise_floor").clip(lower_bound=1e-9)
     kept = (
-        tables.with_row_index("place")
-        .sort(ratio, "place", descending=[True, False])
+        tables.with_row_index("row")
+        .sort(ratio, "row", descending=[True, False])
         .head(MOST_TABLES)
-        .sort("place")
+        .sort("row")
     )
     return tuple(
         TableRow(
@@ -128,13 +165,13 @@ def _signed(signed: pl.DataFrame, order: int) -> Histogram:
     width = -(-(high - low + 1) // MOST_VALUES)  # whole numbers in an interval
     n_bins = -(-(high - low + 1) // width)
     counts = np.bincount((values - low) // width, minlength=n_bins)
-    edges = [low - 0.5 + width * place for place in range(n_bins + 1)]
+    edges = [low - 0.5 + width * bin_number for bin_number in range(n_bins + 1)]
     return Histogram(edges=tuple(edges), counts=tuple(counts.tolist()))
 
 
 def _propensity(data: Microdata, sets: SyntheticSets, seed: int) -> float | None:
     """Ratio of the propensity score's error to a perfect set's; None where it is too large."""
-    sizes = [one.n_levels for one in data.variables]
+    sizes = [variable.n_levels for variable in data.variables]
     pairs = [a * b for i, a in enumerate(sizes) for b in sizes[i + 1 :]]
     if sum(sizes) + sum(pairs) > MOST_PROPENSITY_CELLS:
         return None
@@ -149,49 +186,42 @@ def _propensity(data: Microdata, sets: SyntheticSets, seed: int) -> float | None
     return float(ratio) if math.isfinite(ratio) else None
 
 
-def regression_findings(
-    data: Microdata,
-    sets: SyntheticSets,
-    formula: str,
-    family: str,
-    train: int | Literal["auto"] | None,
-    reference: Mapping[str, str] | str | None,
-    rule: str,
-    seed: int,
-    repeats: int = 20,
+def _regression(
+    data: Microdata, sets: SyntheticSets, analysis: Analysis, rule: str, seed: int, repeats: int
 ) -> Regression:
     """Fit one regression to the original and every set, and keep what can be looked at."""
     from understudy.utility.regression.regression_utility import regression_utility
 
-    found = regression_utility(
+    formula, family, train, reference = analysis
+    utility = regression_utility(
         data, sets, formula, family, train, seed, reference=reference, rule=rule, repeats=repeats
     )
-    coefficients = [_coefficient(row) for row in found.coefficients.iter_rows(named=True)]
-    original, synthetic = _predictions(found.predictions)
-    values = found.distance
+    coefficients = [_coefficient(row) for row in utility.coefficients.iter_rows(named=True)]
+    original, synthetic = _predictions(utility.predictions)
+    distance = utility.distance
     return Regression(
         formula=formula,
         family=family,
-        train=found.train,
-        coefficients=tuple(_telling(coefficients)),
-        mean_overlap=found.mean_overlap,
-        overlap_floor=found.overlap_floor.mean if found.overlap_floor else None,
+        train=utility.train,
+        coefficients=tuple(_least_overlapping(coefficients)),
+        mean_overlap=utility.mean_overlap,
+        overlap_floor=utility.overlap_floor.mean if utility.overlap_floor else None,
         predictions_original=original,
         predictions_synthetic=synthetic,
         distance=None
-        if values is None or not math.isfinite(values.mean)
+        if distance is None or not math.isfinite(distance.mean)
         else Spread(
-            mean=values.mean,
-            minimum=values.minimum,
-            maximum=values.maximum,
-            standard_error=values.standard_error,
+            mean=distance.mean,
+            minimum=distance.minimum,
+            maximum=distance.maximum,
+            standard_error=distance.standard_error,
             values=(),
         ),
-        distance_floor=found.noise_floor.mean if found.noise_floor else None,
-        overlap_in_common=found.overlap_in_common,
-        n_in_common=found.n_in_common,
+        distance_floor=utility.noise_floor.mean if utility.noise_floor else None,
+        overlap_in_common=utility.overlap_in_common,
+        n_in_common=utility.n_in_common,
         n_coefficients=len(coefficients),
-        n_failed=sum(one.note is not None for one in coefficients),
+        n_failed=sum(coefficient.note is not None for coefficient in coefficients),
     )
 
 
@@ -214,19 +244,17 @@ def _coefficient(row: dict[str, object]) -> Coefficient:
     )
 
 
-def _telling(coefficients: list[Coefficient]) -> list[Coefficient]:
+def _least_overlapping(coefficients: list[Coefficient]) -> list[Coefficient]:
     """Keep those that overlap least, in their own order, where there are too many."""
-    if len(coefficients) <= MOST_COEFFICIENTS:
-        return coefficients
-    rank = sorted(
+    by_overlap = sorted(
         range(len(coefficients)),
-        key=lambda place: (_overlap(coefficients[place]), place),
+        key=lambda index: (_overlap(coefficients[index]), index),
     )
-    return [coefficients[place] for place in sorted(rank[:MOST_COEFFICIENTS])]
+    return [coefficients[index] for index in sorted(by_overlap[:MOST_COEFFICIENTS])]
 
 
-def _overlap(one: Coefficient) -> float:
-    return math.inf if one.overlap is None else one.overlap
+def _overlap(coefficient: Coefficient) -> float:
+    return math.inf if coefficient.overlap is None else coefficient.overlap
 
 
 def _predictions(predictions: pl.DataFrame) -> tuple[Histogram | None, Histogram | None]:
@@ -247,28 +275,27 @@ def _predictions(predictions: pl.DataFrame) -> tuple[Histogram | None, Histogram
     return first, second
 
 
-def within_findings(
+def _within(
     data: Microdata, sets: SyntheticSets, listed: NDArray[np.int64], seed: int
 ) -> WithinPattern:
     """Compare distributions of labels within patterns; `listed` are those that are reported."""
     from understudy.utility.within_pattern import within_pattern_utility
 
-    found = within_pattern_utility(data, sets, seed=seed)
+    utility = within_pattern_utility(data, sets, seed=seed)
     sizes = data.patterns.sizes
-    above = found.spreads_above[listed]
+    above = utility.spreads_above[listed]
     largest = np.argsort(-sizes[listed], kind="stable")[:LARGEST_PANELS]
     farthest = np.argsort(-above, kind="stable")[:FARTHEST_PANELS]
-    panels = set(largest.tolist()) | set(farthest.tolist())
-    shares = _label_shares(data, sets, [int(listed[place]) for place in sorted(panels)])
+    shares = _label_shares(data, sets, listed[np.union1d(largest, farthest)].tolist())
     weights = sizes / sizes.sum()
     return WithinPattern(
-        distance=tuple(found.distance[listed].tolist()),
-        noise_floor=tuple(found.noise_floor[listed].tolist()),
+        distance=tuple(utility.distance[listed].tolist()),
+        noise_floor=tuple(utility.noise_floor[listed].tolist()),
         spreads_above=tuple(value if math.isfinite(value) else None for value in above.tolist()),
         shares=tuple(shares.get(pattern) for pattern in listed.tolist()),
-        mean_distance=float(weights @ found.distance),
-        mean_floor=float(weights @ found.noise_floor),
-        n_far=int((found.spreads_above > FAR).sum()),
+        mean_distance=float(weights @ utility.distance),
+        mean_floor=float(weights @ utility.noise_floor),
+        n_far=int((utility.spreads_above > FAR).sum()),
     )
 
 
@@ -279,18 +306,18 @@ def _label_shares(
     of_record = data.patterns.of_combination[data.of_record]  # (record,)
     order = np.argsort(of_record, kind="stable")
     starts = np.searchsorted(of_record[order], np.arange(len(data.patterns) + 1))
-    places = [data.names.index(name) for name in data.synthesized]
-    true = combined_labels(data, data.combinations[:, places])[data.of_record]  # (record,)
-    found = {}
+    columns = [data.names.index(name) for name in data.synthesized]
+    true = combined_labels(data, data.combinations[:, columns])[data.of_record]  # (record,)
+    shares = {}
     for pattern in patterns:
         rows = order[starts[pattern] : starts[pattern + 1]]
-        made = combined_labels(data, sets.codes[:, rows, :])  # (set, record of the pattern)
-        found[pattern] = _shares(true[rows], made)
-    return found
+        drawn = combined_labels(data, sets.codes[:, rows, :])  # (set, record of the pattern)
+        shares[pattern] = _shares(true[rows], drawn)
+    return shares
 
 
-def _shares(true: NDArray[np.int64], made: NDArray[np.int64]) -> PatternShares:
-    labels = np.unique(np.concatenate([true, made.reshape(-1)]))
+def _shares(true: NDArray[np.int64], drawn: NDArray[np.int64]) -> PatternShares:
+    labels = np.unique(np.concatenate([true, drawn.reshape(-1)]))
     size = true.size
 
     def share(values: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -298,7 +325,7 @@ def _shares(true: NDArray[np.int64], made: NDArray[np.int64]) -> PatternShares:
         return np.asarray(counts / size)
 
     original = share(true)  # (label,)
-    per_set = np.stack([share(row) for row in made])  # (set, label)
+    per_set = np.stack([share(labels_of_set) for labels_of_set in drawn])  # (set, label)
     mean = per_set.mean(axis=0)
     kept = np.sort(np.argsort(-np.maximum(original, mean), kind="stable")[:MOST_LABELS])
 

@@ -12,10 +12,10 @@ import re
 from understudy.errors import OutputError
 from understudy.findings.schema import (
     AttributeFindings,
+    Baseline,
     Findings,
     IdentificationFindings,
     IntruderFindings,
-    Level,
     Regression,
     RiskFindings,
     Spread,
@@ -151,7 +151,7 @@ def _risk(findings: Findings, one: SynthesizerFindings) -> RiskFindings:
         attribute=None
         if label is None
         else AttributeFindings(matches=_only(label), joint_matches=0.0, most_frequent_label=0.0),
-        lattice={},
+        by_knowledge={},
     )
 
 
@@ -164,9 +164,9 @@ def _only(value: float | None) -> Spread:
     return Spread(mean=value, minimum=None, maximum=None, standard_error=None, values=())
 
 
-def _level(place: float) -> Level:
+def _level(place: float) -> Baseline:
     measures = ("expected_match_risk", "attribute_matches")
-    return Level(samples={name: _only(place) for name in measures}, exact={}, joint={})
+    return Baseline(samples={name: _only(place) for name in measures}, exact={}, joint={})
 
 
 def _utility(found: UtilityFindings) -> UtilityFindings:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from understudy.findings import collecting
+from understudy.findings.data import data_findings
+from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import Findings, IntruderFindings, SynthesizerFindings
+from understudy.findings.utility import Analysis, utility_findings
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.reproduction.measuring import KNOWN
 from understudy.study.planned_fit import convergence
@@ -21,7 +23,7 @@ SHOWN = {  # contender, with its name, title and kind in the report
     "collapsed kept": ("dpmpm", "DPMPM", "dpmpm"),
     "text": ("areal", "DP-areal", "areal"),
 }
-ANALYSIS = collecting.Analysis("income ~ county + age + gender", "ordered-logit", 5000)
+ANALYSIS = Analysis("income ~ county + age + gender", "ordered-logit", 5000)
 
 
 def found_synthesizer(
@@ -37,10 +39,8 @@ def found_synthesizer(
         m=len(sets),
         fully_synthetic=False,
         convergence=convergence(fit, sets),
-        utility=collecting.utility_findings(
-            data, sets, analyses=[ANALYSIS], rule="partial", seed=seed
-        ),
-        risk=collecting.risk_findings(data, sets, KNOWN, lattice=True),
+        utility=utility_findings(data, sets, analyses=[ANALYSIS], rule="partial", seed=seed),
+        risk=risk_findings(data, sets, KNOWN, by_knowledge=True),
         notes=(),
     )
 
@@ -50,8 +50,7 @@ def found_intruders(
 ) -> tuple[IntruderFindings, ...]:
     """Collect the data's own levels for both intruders of the paper."""
     return tuple(
-        collecting.intruder_findings(data, known, repeats=repeats, sets=sets, seed=seed)
-        for known in KNOWN
+        intruder_findings(data, known, repeats=repeats, sets=sets, seed=seed) for known in KNOWN
     )
 
 
@@ -65,7 +64,7 @@ def whole_findings(
     """Put them together as the findings of a study."""
     return Findings(
         title="The paper's study on the bundled population",
-        data=collecting.data_findings(data, codebook_declared=True, codebook_reviewed=True),
+        data=data_findings(data, codebook_declared=True, codebook_reviewed=True),
         intruders=tuple(intruders),
         synthesizers=tuple(synthesizers),
         versions=versions,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import SettingError, UnderstudyError, quoted
-from understudy.findings import collecting
+from understudy.findings.chains import convergence_findings
 from understudy.findings.schema import Convergence
 from understudy.microdata.codebook import Codebook, codebook_from
 from understudy.microdata.reading import read_microdata
@@ -115,7 +115,7 @@ def convergence(fit: Any, drawn: Any) -> Convergence:
         for name, values in fit.draws["posterior"].items()
         if values.dims == ("chain", "draw")
     }
-    return collecting.convergence_findings(
+    return convergence_findings(
         diagnostics=fit.diagnostics(),
         scalars=scalars,
         converged=fit.converged,

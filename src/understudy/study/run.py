@@ -34,7 +34,8 @@ from pydantic import BaseModel
 
 import understudy
 from understudy.errors import ExitCode, Mistakes, SettingError, quoted
-from understudy.findings import collecting
+from understudy.findings.data import data_findings
+from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import (
     Convergence,
     DataFindings,
@@ -44,6 +45,7 @@ from understudy.findings.schema import (
     SynthesizerFindings,
     UtilityFindings,
 )
+from understudy.findings.utility import Analysis, utility_findings
 from understudy.microdata.codebook import Codebook
 from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
@@ -286,7 +288,7 @@ class _Work:
     def describe_data(self) -> None:
         """Stage data: variables, patterns, and the public side of the codebook."""
         declared = all(one.declared for one in self.data.variables)
-        found = collecting.data_findings(
+        found = data_findings(
             self.data, codebook_declared=declared, codebook_reviewed=self.book.reviewed
         )
         book = {
@@ -310,7 +312,7 @@ class _Work:
         self._stage(
             f"intruder-{number}",
             "",
-            lambda: collecting.intruder_findings(
+            lambda: intruder_findings(
                 self.data,
                 known,
                 repeats=self.plan.levels.repeats,
@@ -349,10 +351,10 @@ class _Work:
         self._stage(
             f"{name}-utility",
             self._sets_digest(name),
-            lambda: collecting.utility_findings(
+            lambda: utility_findings(
                 self.data,
                 self._sets(name),
-                analyses=[collecting.Analysis(*one.asked) for one in self.plan.analyses],
+                analyses=[Analysis(*one.asked) for one in self.plan.analyses],
                 rule="partial" if self.data.kept else "full",
                 seed=self._seed("utility", name),
             ),
@@ -364,11 +366,11 @@ class _Work:
         self._stage(
             f"{name}-risk",
             self._sets_digest(name),
-            lambda: collecting.risk_findings(
+            lambda: risk_findings(
                 self.data,
                 self._sets(name),
                 self.intruders,
-                lattice=len(self.data.kept) <= MOST_KNOWN,
+                by_knowledge=len(self.data.kept) <= MOST_KNOWN,
             ),
             about=name,
         )

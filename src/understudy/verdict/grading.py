@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict
 
 from understudy.errors import quoted_list
 from understudy.findings.schema import (
+    Baseline,
     DataFindings,
     IdentificationFindings,
     IntruderFindings,
-    Level,
     Regression,
     Spread,
     SynthesizerFindings,
@@ -99,7 +99,7 @@ def position_between(value: float | None, low: float | None, high: float | None)
     return (value - low) / (high - low)
 
 
-def level_figure(level: Level, measure: str, joint: bool = False) -> float | None:
+def level_figure(level: Baseline, measure: str, joint: bool = False) -> float | None:
     """A level's figure: exact where there is a closed form, else the mean over repeats."""
     exact = None if joint else level.exact.get(measure)
     if exact is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from understudy.findings.schema import (
+    Baseline,
     Findings,
     IdentificationFindings,
     IntruderFindings,
-    Level,
     Spread,
     SynthesizerFindings,
 )
@@ -98,14 +98,14 @@ def _level_figures(findings: Findings, place: int) -> list[Figure]:
 
 def _lattice(findings: Findings) -> list[Block]:
     """Expected match risk for everything that an intruder might know."""
-    measured = [one for one in findings.synthesizers if one.risk.lattice]
+    measured = [one for one in findings.synthesizers if one.risk.by_knowledge]
     if not measured:
         return []
-    names = list(measured[0].risk.lattice)
+    names = list(measured[0].risk.by_knowledge)
     rows = [
         [
             name_cell(name, 60),
-            *(number_cell(one.risk.lattice.get(name)) for one in measured),
+            *(number_cell(one.risk.by_knowledge.get(name)) for one in measured),
         ]
         for name in names
     ]
@@ -165,7 +165,7 @@ def identified(
     return next((two for two in one.risk.identification if two.known == intruder.known), None)
 
 
-def _level(level: Level, measure: str, joint: bool = False) -> Cell:
+def _level(level: Baseline, measure: str, joint: bool = False) -> Cell:
     return number_cell(level_figure(level, measure, joint), missing=UNDEFINED)
 
 

@@ -10,9 +10,13 @@ from tests.findings_factory import INTRUDERS, SETS
 
 import understudy as us
 from understudy.findings import chains as chain_records
-from understudy.findings import collecting
+from understudy.findings import data as data_records
 from understudy.findings import utility as utility_records
+from understudy.findings.chains import convergence_findings
+from understudy.findings.data import data_findings
+from understudy.findings.risk import risk_findings
 from understudy.findings.schema import Findings
+from understudy.findings.utility import Analysis, utility_findings
 from understudy.verdict.verdict import judge
 
 pytestmark = pytest.mark.xdist_group("collecting")
@@ -80,7 +84,9 @@ def test_risk(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> No
     assert found.attribute.matches.mean == pytest.approx(attribute.matches)
     assert found.attribute.joint_matches == attribute.joint.matches
     ranking = us.risk_lattice(data, sets).ranking
-    assert found.lattice == dict(zip(ranking["known"], ranking["expected_match_risk"], strict=True))
+    assert found.by_knowledge == dict(
+        zip(ranking["known"], ranking["expected_match_risk"], strict=True)
+    )
 
 
 def test_tables(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> None:
@@ -140,22 +146,20 @@ def test_within_patterns(data: us.Microdata, sets: us.SyntheticSets, study: Find
 def test_many_patterns_and_labels_stay_small(
     data: us.Microdata, sets: us.SyntheticSets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collecting, "MOST_PATTERNS", 12)
+    monkeypatch.setattr(data_records, "MOST_PATTERNS", 12)
     monkeypatch.setattr(utility_records, "LARGEST_PANELS", 3)
     monkeypatch.setattr(utility_records, "FARTHEST_PANELS", 2)
     monkeypatch.setattr(utility_records, "MOST_LABELS", 10)
     monkeypatch.setattr(utility_records, "MOST_PROPENSITY_CELLS", 10)
     monkeypatch.setattr(utility_records, "MOST_VALUES", 9)
     monkeypatch.setattr(utility_records, "MOST_COEFFICIENTS", 5)
-    found = collecting.data_findings(data, codebook_declared=False, codebook_reviewed=False)
+    found = data_findings(data, codebook_declared=False, codebook_reviewed=False)
     assert len(found.patterns) == len(found.pattern_numbers) == 12
     assert found.n_patterns == 40
     assert min(one.records for one in found.patterns) >= 225
     assert found.pattern_sizes[3] == 3  # the smallest are still counted
-    analysis = collecting.Analysis("income ~ county", "linear", None)
-    utility = collecting.utility_findings(
-        data, sets, analyses=[analysis], rule="partial", seed=1, repeats=2
-    )
+    analysis = Analysis("income ~ county", "linear", None)
+    utility = utility_findings(data, sets, analyses=[analysis], rule="partial", seed=1, repeats=2)
     assert len(utility.within.distance) == 12
     panels = [one for one in utility.within.shares if one is not None]
     assert 3 <= len(panels) <= 5
@@ -169,7 +173,7 @@ def test_many_patterns_and_labels_stay_small(
 
 def test_fully_synthetic_sets_have_no_matches(data: us.Microdata, sets: us.SyntheticSets) -> None:
     whole = us.SyntheticSets(data, sets.codes, fully_synthetic=True)
-    found = collecting.risk_findings(data, whole, INTRUDERS, lattice=True)
+    found = risk_findings(data, whole, INTRUDERS, by_knowledge=True)
     assert found.identification == ()
     assert found.attribute is None
 
@@ -179,11 +183,11 @@ def test_no_match_at_all_has_no_share() -> None:
     small = us.read_microdata(frame, synthesize="town")
     turned = us.SyntheticSets(small, 1 - small.codes("town")[None, :, None])
     with pytest.warns(UserWarning, match="random"):
-        found = collecting.risk_findings(small, turned, [["sex"]], lattice=False)
+        found = risk_findings(small, turned, [["sex"]], by_knowledge=False)
     own = found.identification[0]
     assert own.share_of_top_percent is None
     assert own.records == ()
-    assert found.lattice == {}
+    assert found.by_knowledge == {}
 
 
 def diagnostics(*rows: tuple[str, float | None, float | None, bool]) -> pl.DataFrame:
@@ -198,7 +202,7 @@ def diagnostics(*rows: tuple[str, float | None, float | None, bool]) -> pl.DataF
 def test_chains() -> None:
     generator = np.random.default_rng(1)
     values = generator.normal(size=(2, 600))
-    found = collecting.convergence_findings(
+    found = convergence_findings(
         diagnostics=diagnostics(
             ("alpha", 1.002, 500.0, True),
             ("label_probability[3]", 1.02, 300.0, False),
@@ -234,7 +238,7 @@ def test_chains() -> None:
 
 def test_the_worst_label_probability_is_one_that_misses_a_target() -> None:
     """A larger R-hat that is within its target is no worse than too few effective draws."""
-    found = collecting.convergence_findings(
+    found = convergence_findings(
         diagnostics=diagnostics(
             ("label_probability[1]", 1.009, 900.0, True),
             ("label_probability[2]", 1.004, 380.0, False),
@@ -257,7 +261,7 @@ def test_the_worst_label_probability_is_one_that_misses_a_target() -> None:
 
 
 def test_ties_are_spread_over_their_ranks() -> None:
-    found = collecting.convergence_findings(
+    found = convergence_findings(
         diagnostics=diagnostics(),
         scalars={"classes": np.full((2, 100), 5.0)},
         converged=True,

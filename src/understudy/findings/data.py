@@ -1,0 +1,87 @@
+"""What is kept of the data: variables, patterns and their sizes.
+
+A file may have more patterns or levels than a reader can look at. The largest patterns are listed,
+and the numbers of all of them are kept beside, so that a page can say what it leaves out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.findings.schema import DataFindings, Pattern, VariableFindings
+from understudy.microdata.table import Microdata
+
+__all__ = ["data_findings", "listed_patterns", "pattern_levels"]
+
+MOST_PATTERNS = 1000  # patterns that are listed one by one
+MOST_LEVELS = 5000  # levels of a variable that are listed
+SMALL = 25  # sizes of patterns that are counted one by one
+
+
+def data_findings(
+    data: Microdata, *, codebook_declared: bool, codebook_reviewed: bool
+) -> DataFindings:
+    """Describe the data.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    codebook_declared : bool
+        Whether a codebook declares the levels, rather than the data.
+    codebook_reviewed : bool
+        Whether somebody has reviewed that codebook.
+    """
+    sizes = data.patterns.sizes
+    listed = listed_patterns(data)
+    small, counts = np.unique(sizes[sizes <= SMALL], return_counts=True)
+    return DataFindings(
+        n_records=data.n_records,
+        n_dropped=data.n_dropped,
+        n_combinations=data.n_combinations,
+        n_labels=data.n_labels,
+        kept=data.kept,
+        synthesized=data.synthesized,
+        variables=tuple(
+            VariableFindings(
+                name=variable.name,
+                role=variable.role,
+                description=variable.description,
+                levels=variable.levels[:MOST_LEVELS],
+                labels=dict(variable.labels),
+            )
+            for variable in data.variables
+        ),
+        patterns=tuple(
+            Pattern(levels=pattern_levels(data, pattern), records=int(sizes[pattern]))
+            for pattern in listed.tolist()
+        ),
+        codebook_declared=codebook_declared,
+        codebook_reviewed=codebook_reviewed,
+        n_patterns=len(data.patterns),
+        pattern_numbers=tuple(listed.tolist()),
+        pattern_sizes={int(size): int(count) for size, count in zip(small, counts, strict=True)},
+        largest_pattern=int(sizes.max()),
+    )
+
+
+def listed_patterns(data: Microdata) -> NDArray[np.int64]:
+    """Choose the patterns to list: all of them, or the largest.
+
+    Returns
+    -------
+    int64 (listed pattern,)
+        Indices into ``data.patterns``, rising.
+    """
+    largest = np.argsort(-data.patterns.sizes, kind="stable")[:MOST_PATTERNS]
+    return np.sort(largest).astype(np.int64)
+
+
+def pattern_levels(data: Microdata, pattern: int) -> tuple[str, ...]:
+    """Write the levels of one pattern, (kept variable,)."""
+    codes = data.patterns.codes[pattern]
+    return tuple(
+        data.variable(name).levels[code]
+        for name, code in zip(data.patterns.names, codes, strict=True)
+    )

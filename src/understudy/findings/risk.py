@@ -1,0 +1,193 @@
+"""What is kept of the risk measures: values over the sets, and who carries most of the risk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.findings.data import pattern_levels
+from understudy.findings.schema import (
+    AttributeFindings,
+    Baseline,
+    IdentificationFindings,
+    IntruderFindings,
+    PatternRisk,
+    RecordRisk,
+    RiskFindings,
+    Spread,
+)
+from understudy.microdata.table import Microdata, SyntheticSets
+
+if TYPE_CHECKING:
+    from understudy.risk.baselines import Level
+
+__all__ = ["intruder_findings", "risk_findings"]
+
+MOST_RISKY = 20  # patterns and records that carry most of the risk
+MOST_KNOWLEDGE = 64  # combinations of known variables that are listed
+FEW_KEPT = 8  # kept variables up to which every combination of them is measured
+LEAST_KNOWLEDGE = 2  # with more of them, combinations of so many
+MATCH_MEASURES = ("expected_match_risk", "true_match_rate", "false_match_rate", "unique_matches")
+MEASURES = (*MATCH_MEASURES, "attribute_matches")
+
+
+def intruder_findings(
+    data: Microdata, known: Sequence[str], *, repeats: int, sets: int, seed: int
+) -> IntruderFindings:
+    """Measure the data's own baselines for one intruder, before any synthesizer.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    known : sequence of str
+        Kept variables that the intruder knows besides the true label.
+    repeats : int
+        How often all labels are redrawn for each baseline.
+    sets : int
+        Files of the intruder who holds all: as many as the study releases.
+    seed : int
+        Makes the samples repeatable.
+    """
+    from understudy.risk.baselines import inherent_risk
+
+    risk = inherent_risk(data, known, repeats=repeats, seed=seed, sets=sets)
+    return IntruderFindings(
+        known=risk.known, minimum=_baseline(risk.minimum), maximum=_baseline(risk.maximum)
+    )
+
+
+def _baseline(baseline: Level) -> Baseline:
+    return Baseline(
+        samples=_spreads(baseline.samples),
+        exact={name: getattr(baseline.expected, name, None) for name in MEASURES},
+        joint={} if baseline.joint is None else _spreads(baseline.joint),
+    )
+
+
+def _spreads(frame: pl.DataFrame) -> dict[str, Spread]:
+    """Summarize the measures that a frame has, one row per set or repeat."""
+    return {name: Spread.of(frame[name].to_list()) for name in MEASURES if name in frame.columns}
+
+
+def risk_findings(
+    data: Microdata, sets: SyntheticSets, intruders: Sequence[Sequence[str]], *, by_knowledge: bool
+) -> RiskFindings:
+    """Measure what intruders learn from these sets.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    sets : SyntheticSets
+        Row by row beside the data. Fully synthetic sets have no such rows: nothing is matched then.
+    intruders : sequence of sequences of str
+        What each intruder knows besides the true label.
+    by_knowledge : bool
+        Whether to measure every combination of kept variables that an intruder might know.
+    """
+    if sets.fully_synthetic or not data.kept:
+        return RiskFindings(identification=(), attribute=None, by_knowledge={})
+    from understudy.risk.attribute import attribute_risk
+
+    attribute = attribute_risk(data, sets)
+    label_right = attribute.per_record()  # (record,)
+    return RiskFindings(
+        identification=tuple(
+            _identification(data, sets, known, label_right) for known in intruders
+        ),
+        attribute=AttributeFindings(
+            matches=Spread.of(attribute.per_set["matches"].to_list()),
+            joint_matches=attribute.joint.matches,
+            most_frequent_label=attribute.most_frequent_label,
+            most_frequent_synthetic_label=attribute.most_frequent_synthetic_label,
+        ),
+        by_knowledge=_by_knowledge(data, sets) if by_knowledge else {},
+    )
+
+
+def _by_knowledge(data: Microdata, sets: SyntheticSets) -> dict[str, float]:
+    from understudy.risk.by_knowledge import risk_lattice
+
+    few = len(data.kept) <= FEW_KEPT
+    ranking = risk_lattice(data, sets, None if few else LEAST_KNOWLEDGE).ranking
+    listed = ranking.head(MOST_KNOWLEDGE)
+    return dict(zip(listed["known"], listed["expected_match_risk"], strict=True))
+
+
+def _identification(
+    data: Microdata, sets: SyntheticSets, known: Sequence[str], label_right: NDArray[np.float64]
+) -> IdentificationFindings:
+    from understudy.risk.identification import identification_risk
+
+    risk = identification_risk(data, sets, known)
+    per_record = risk.per_record()  # (record,)
+    pattern = data.patterns.of_combination[data.of_record]  # (record,)
+    return IdentificationFindings(
+        known=risk.known,
+        measures=_spreads(risk.per_set),
+        joint={name: getattr(risk.joint, name) for name in (*MATCH_MEASURES, "true_matches")},
+        random_linkage=risk.random_linkage,
+        patterns=_worst_patterns(data, pattern, per_record, label_right),
+        records=_worst_records(data, pattern, per_record, label_right),
+        share_of_top_percent=_share_of_top(per_record),
+        random_within_cells=risk.random_within_cells,
+        alignment=str(risk.alignment),
+    )
+
+
+def _worst_patterns(
+    data: Microdata,
+    pattern: NDArray[np.int32],
+    match: NDArray[np.float64],
+    label_right: NDArray[np.float64],
+) -> tuple[PatternRisk, ...]:
+    """Patterns that carry most of the match risk, the worst first."""
+    size = len(data.patterns)
+    matches = np.bincount(pattern, weights=match, minlength=size)  # (pattern,)
+    labels = np.bincount(pattern, weights=label_right, minlength=size)  # (pattern,)
+    worst = np.argsort(-matches, kind="stable")[:MOST_RISKY]
+    return tuple(
+        PatternRisk(
+            pattern=index,
+            expected_match_risk=float(matches[index]),
+            attribute_matches=float(labels[index]),
+            levels=pattern_levels(data, index),
+            records=int(data.patterns.sizes[index]),
+        )
+        for index in worst.tolist()
+    )
+
+
+def _worst_records(
+    data: Microdata,
+    pattern: NDArray[np.int32],
+    match: NDArray[np.float64],
+    label_right: NDArray[np.float64],
+) -> tuple[RecordRisk, ...]:
+    """Records with the largest match probability above zero, the worst first."""
+    worst = np.lexsort((np.arange(match.size), -label_right, -match))[:MOST_RISKY]
+    return tuple(
+        RecordRisk(
+            row=row + 1,
+            pattern=int(pattern[row]),
+            match_probability=float(match[row]),
+            label_right=float(label_right[row]),
+            levels=pattern_levels(data, int(pattern[row])),
+        )
+        for row in worst.tolist()
+        if match[row] > 0
+    )
+
+
+def _share_of_top(match: NDArray[np.float64]) -> float | None:
+    """Share of the match risk that is carried by the one record in a hundred with most of it."""
+    total = float(match.sum())
+    if total == 0:
+        return None
+    top = max(1, match.size // 100)
+    return min(1.0, float(np.partition(match, match.size - top)[-top:].sum()) / total)
