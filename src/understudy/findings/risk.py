@@ -23,7 +23,7 @@ from understudy.findings.schema import (
 from understudy.microdata.table import Microdata, SyntheticSets
 
 if TYPE_CHECKING:
-    from understudy.risk.baselines import Level
+    from understudy.risk.baselines import Baseline as MeasuredBaseline
 
 __all__ = ["intruder_findings", "risk_findings"]
 
@@ -61,7 +61,7 @@ def intruder_findings(
     )
 
 
-def _baseline(baseline: Level) -> Baseline:
+def _baseline(baseline: MeasuredBaseline) -> Baseline:
     return Baseline(
         samples=_spreads(baseline.samples),
         exact={name: getattr(baseline.expected, name, None) for name in MEASURES},
