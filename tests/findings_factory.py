@@ -50,7 +50,7 @@ def made_study() -> Findings:
         drawn = fit.synthesize(SETS, seed=2)
         chains = convergence_findings(
             diagnostics=fit.diagnostics(),
-            scalars=fit.found.scalars,
+            scalars=fit.chain_draws.scalars,
             converged=fit.converged,
             warmup=30,
             thin=1,

@@ -187,13 +187,13 @@ def test_every_module_says_why_it_exists(path: Path) -> None:
 
 
 PUBLIC = [
+    "ConvergenceTargets",
     "DPAreal",
     "DPMPM",
     "Microdata",
     "Perfect",
     "Study",
     "SyntheticSets",
-    "Targets",
     "Uniform",
     "analysis_utility",
     "attribute_risk",
@@ -224,6 +224,11 @@ def test_public_names() -> None:
         assert getattr(understudy, name).__name__ == name
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = understudy.no_such_name
+
+
+def test_old_public_names_still_work() -> None:
+    with pytest.warns(DeprecationWarning, match=r"understudy\.ConvergenceTargets"):
+        assert understudy.Targets is understudy.ConvergenceTargets
 
 
 def documented() -> list[tuple[str, object]]:

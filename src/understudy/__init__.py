@@ -20,6 +20,7 @@ Names are loaded when they are first used, so that importing the package takes n
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from understudy.study.run import Study
     from understudy.synthesis.areal import DPAreal
     from understudy.synthesis.baselines import Perfect, Uniform
-    from understudy.synthesis.diagnostics import Targets
+    from understudy.synthesis.diagnostics import ConvergenceTargets
     from understudy.synthesis.dpmpm import DPMPM
     from understudy.utility.analysis import analysis_utility
     from understudy.utility.combining import combine_estimates
@@ -49,13 +50,13 @@ if TYPE_CHECKING:
     from understudy.utility.within_pattern import within_pattern_utility
 
 __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names has it)
+    "ConvergenceTargets",
     "DPAreal",
     "DPMPM",
     "Microdata",
     "Perfect",
     "Study",
     "SyntheticSets",
-    "Targets",
     "Uniform",
     "analysis_utility",
     "attribute_risk",
@@ -81,13 +82,13 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
 __version__ = "0.1.0"
 
 _HOME = {
+    "ConvergenceTargets": "understudy.synthesis.diagnostics",
     "DPAreal": "understudy.synthesis.areal",
     "DPMPM": "understudy.synthesis.dpmpm",
     "Microdata": "understudy.microdata.table",
     "Perfect": "understudy.synthesis.baselines",
     "Study": "understudy.study.run",
     "SyntheticSets": "understudy.microdata.table",
-    "Targets": "understudy.synthesis.diagnostics",
     "Uniform": "understudy.synthesis.baselines",
     "analysis_utility": "understudy.utility.analysis",
     "attribute_risk": "understudy.risk.attribute",
@@ -110,9 +111,18 @@ _HOME = {
     "within_pattern_utility": "understudy.utility.within_pattern",
 }
 
+_RENAMED = {"Targets": "ConvergenceTargets"}
+
 
 def __getattr__(name: str) -> Any:
     """Load a public name from the module it lives in."""
+    if name in _RENAMED:
+        warnings.warn(
+            f"understudy.{name} is now understudy.{_RENAMED[name]}",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        name = _RENAMED[name]
     if name not in _HOME:
         raise AttributeError(f"module 'understudy' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

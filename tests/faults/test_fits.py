@@ -45,10 +45,10 @@ def job(
         fit = MODELS[sampler].fit(
             tiny_data_once(), chains=n_chains, checkpoint=folder, threads=threads, **FIT
         )
-    drawn = hashlib.blake2b(fit.found.label_probability.tobytes(), digest_size=16)
-    for values in fit.found.scalars.values():
+    drawn = hashlib.blake2b(fit.chain_draws.label_probability.tobytes(), digest_size=16)
+    for values in fit.chain_draws.scalars.values():
         drawn.update(values.tobytes())
-    for _, snapshot in (one for chain in fit.found.snapshots for one in chain):
+    for _, snapshot in (one for chain in fit.chain_draws.snapshots for one in chain):
         for array in snapshot.values():
             drawn.update(array.tobytes())
     return {"draws": drawn.hexdigest(), **files_of(Path(folder))}

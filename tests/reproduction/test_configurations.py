@@ -16,7 +16,7 @@ from understudy.reproduction.configurations import (
     LabelTargets,
     Scale,
 )
-from understudy.synthesis.diagnostics import MOST_CELLS, Targets
+from understudy.synthesis.diagnostics import MOST_CELLS, ConvergenceTargets
 from understudy.synthesis.run_fit import TABLE_BYTES
 
 
@@ -27,10 +27,10 @@ def test_every_label_probability_counts_and_slower_numbers_do_not() -> None:
     stuck = {"classes": np.repeat(np.arange(4.0)[:, None], 700, axis=1)}  # (chain, draw)
     targets = LabelTargets(rhat=1.02)
     assert targets.reached(stuck, tables, threads=2)
-    assert not Targets(rhat=1.02).reached(stuck, tables, threads=2)
+    assert not ConvergenceTargets(rhat=1.02).reached(stuck, tables, threads=2)
     tables[0, :, 1] += 1.0  # not among the cells that are usually looked at
     assert MOST_CELLS < 1000
-    assert Targets(rhat=1.02).reached({}, tables, threads=2)
+    assert ConvergenceTargets(rhat=1.02).reached({}, tables, threads=2)
     assert not targets.reached({}, tables, threads=2)
 
 

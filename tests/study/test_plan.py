@@ -85,7 +85,7 @@ def test_settings_in_a_first_plan_are_those_of_the_model(make_file: MakeFile) ->
     assert shown.fit_options() == {name: taken[name].default for name in shown.fit_options()}
     assert set(shown.fit_options()) == {"chains", "warmup", "draws", "thin"}
     assert shown.until is not None
-    assert us.Targets(**shown.until.model_dump()) == us.Targets()
+    assert us.ConvergenceTargets(**shown.until.model_dump()) == us.ConvergenceTargets()
     areal = us.DPAreal(**both["areal"].own_settings())
     assert dataclasses.replace(areal, correlation_shape=None) == us.DPAreal()
 

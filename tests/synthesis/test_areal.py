@@ -177,7 +177,7 @@ def test_a_saved_run_goes_on_to_the_same_bytes(
 
 
 def test_runs_until_targets_are_met(data: us.Microdata) -> None:
-    targets = us.Targets(rhat=1.6, ess=10, most_draws=1000)
+    targets = us.ConvergenceTargets(rhat=1.6, ess=10, most_draws=1000)
     options = {"seed": 2, "warmup": 200, "draws": 30, "until": targets}
     fit = quiet_fit(us.DPAreal(n_clusters=4), data, **options)
     assert fit.converged

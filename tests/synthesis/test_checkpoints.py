@@ -67,7 +67,7 @@ def test_killed_at_any_instant_and_resumed_to_the_same_bytes(tmp_path: Path, sam
 
 def test_in_pieces_with_a_target_the_same_bytes(tmp_path: Path) -> None:
     data = small_data()
-    until = us.Targets(rhat=1.0001, ess=1e6, most_draws=130)
+    until = us.ConvergenceTargets(rhat=1.0001, ess=1e6, most_draws=130)
     options = {**LONG, "draws": 50, "until": until}
     straight = quiet_fit(us.DPMPM(), data, **options)
     calls = 0
@@ -101,7 +101,7 @@ def test_a_run_without_a_seed_goes_on_with_its_own(tmp_path: Path) -> None:
         ({"warmup": 101}, "warmup"),
         ({"chains": 3}, "chains"),
         ({"sampler": "blocked"}, "sampler"),
-        ({"until": us.Targets()}, "until"),
+        ({"until": us.ConvergenceTargets()}, "until"),
     ],
 )
 def test_other_options_are_refused_and_named(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
 import understudy as us
 from understudy.errors import SettingError
 from understudy.microdata.variable import Variable
+from understudy.synthesis.run_fit import SampledModel
 
 SYNTHESIZERS: list[Any] = [
     us.DPMPM(),
@@ -52,6 +55,61 @@ def test_promises(synthesizer: Any, names: tuple[str, ...]) -> None:
     with pytest.raises(SettingError):
         fit.synthesize(m=0)
     assert hash(synthesizer) == hash(replace(synthesizer))
+
+
+def rows_are_distributions(table: NDArray[np.float64]) -> bool:
+    """Tell whether every row sums to one."""
+    return bool((table >= 0).all() and np.allclose(table.sum(axis=1), 1.0, atol=1e-12))
+
+
+@pytest.mark.parametrize("synthesizer", SYNTHESIZERS[:6], ids=repr)
+@pytest.mark.parametrize("names", [("county",), ("county", "age"), ("gender", "county", "region")])
+def test_tables_of_every_snapshot(synthesizer: Any, names: tuple[str, ...]) -> None:
+    data = small_data(names)
+    fit = quiet_fit(synthesizer, data, seed=1)
+    drawn_from, predictive, weights = (
+        list(tables)
+        for tables in (fit.label_tables(), fit.predictive_tables(), fit.left_out_weights_tables())
+    )
+    assert len(drawn_from) == len(predictive) == len(weights) == 2 * 60  # chains, snapshots
+    for table, given, weight in zip(drawn_from, predictive, weights, strict=True):
+        assert rows_are_distributions(table.probabilities)
+        assert table.row_of_combination.shape == (data.n_combinations,)
+        assert given.shape == weight.shape == (len(data.patterns), data.n_labels)
+        assert rows_are_distributions(given)
+        assert (weight > 0).all()
+        assert np.allclose(weight / weight.sum(axis=1, keepdims=True), given)
+    kept = np.asarray(fit.draws["posterior"]["label_probability"])  # (chain, draw, pattern, label)
+    assert np.allclose(kept.reshape(-1, *kept.shape[2:]), predictive, atol=1e-6)
+
+
+def test_rates_of_the_areal_model_have_the_size_of_the_counts() -> None:
+    """Rates of a pattern sum to about its size: within six of 24 posterior deviations each.
+
+    The sum of a pattern's rates has a gamma-like posterior around its count, at most about twice
+    as wide as Poisson noise; false-alarm rate below 1e-4.
+    """
+    data = small_data()
+    fit = quiet_fit(us.DPAreal(n_clusters=8), data, seed=1, warmup=200, draws=200)
+    totals = np.mean([table.sum(axis=1) for table in fit.left_out_weights_tables()], axis=0)
+    sizes = data.patterns.sizes
+    assert (np.abs(totals - sizes) < 6 * np.sqrt(sizes + 1)).all()
+    assert abs(totals.sum() - sizes.sum()) < 6 * np.sqrt(sizes.sum())
+
+
+@pytest.mark.parametrize(
+    ("model", "lengths"), [(us.DPMPM, (4000, 1000, 15)), (us.DPAreal, (1000, 1000, 7))]
+)
+def test_fit_has_one_signature_with_the_defaults_of_each_model(
+    model: Any, lengths: tuple[int, int, int]
+) -> None:
+    own, shared = (inspect.signature(kind.fit) for kind in (model, SampledModel))
+    assert list(own.parameters) == list(shared.parameters)
+    defaults = {name: one.default for name, one in own.parameters.items()}
+    assert (defaults["warmup"], defaults["draws"], defaults["thin"]) == lengths
+    assert own.return_annotation == f"{model.__name__}Fit"
+    assert model.fit.__doc__ == SampledModel.fit.__doc__
+    assert model.fit.__qualname__ == f"{model.__name__}.fit"
 
 
 def turned(data: us.Microdata) -> us.Microdata:

@@ -18,11 +18,11 @@ from understudy.synthesis.chains import Progress
 
 def bytes_of(fit: Any) -> list[bytes]:
     """Everything that was drawn, as bytes."""
-    found = [values.tobytes() for values in fit.found.scalars.values()]
-    found.append(fit.found.label_probability.tobytes())
+    found = [values.tobytes() for values in fit.chain_draws.scalars.values()]
+    found.append(fit.chain_draws.label_probability.tobytes())
     found += [
         value.tobytes()
-        for chain in fit.found.snapshots
+        for chain in fit.chain_draws.snapshots
         for _, snapshot in chain
         for value in snapshot.values()
     ]
@@ -84,7 +84,7 @@ def test_diagnostics_and_warning(data: us.Microdata) -> None:
     assert not fit.converged
     table = fit.diagnostics()
     assert table.columns == ["quantity", "rhat", "ess_bulk", "ess_tail", "converged"]
-    assert table["quantity"][:4].to_list() == list(fit.found.scalars)
+    assert table["quantity"][:4].to_list() == list(fit.chain_draws.scalars)
     assert fit.diagnostics(most_cells=3).height == 7
     assert fit.diagnostics(most_cells=None).height == 4 + len(data.patterns) * 6
     with pytest.warns(ConvergenceWarning, match="one chain"):
@@ -95,26 +95,26 @@ def test_diagnostics_and_warning(data: us.Microdata) -> None:
 
 def test_runs_until_targets_are_met_or_the_limit_is_reached(data: us.Microdata) -> None:
     calls: list[Progress] = []
-    targets = us.Targets(rhat=1.5, ess=25, most_draws=2000)
+    targets = us.ConvergenceTargets(rhat=1.5, ess=25, most_draws=2000)
     fit = quiet_fit(us.DPMPM(), data, seed=2, draws=50, until=targets, progress=calls.append)
     assert fit.converged
-    assert 50 < fit.found.label_probability.shape[1] <= 2000
+    assert 50 < fit.chain_draws.label_probability.shape[1] <= 2000
     assert calls[-1].sweep == calls[-1].n_sweeps
     assert calls[-1].rhat is not None
     assert calls[0].seconds_left >= 0
-    never = us.Targets(rhat=1.0001, ess=1e6, most_draws=130)
+    never = us.ConvergenceTargets(rhat=1.0001, ess=1e6, most_draws=130)
     fit = quiet_fit(us.DPMPM(), data, seed=2, draws=50, until=never)
-    assert fit.found.label_probability.shape[1] == 130
+    assert fit.chain_draws.label_probability.shape[1] == 130
     assert not fit.converged
 
 
 def test_a_rule_of_ones_own_decides_when_a_run_ends(data: us.Microdata) -> None:
-    class Content(us.Targets):
+    class Content(us.ConvergenceTargets):
         def reached(self, *_: object) -> bool:
             return True
 
     fit = quiet_fit(us.DPMPM(), data, seed=2, draws=50, until=Content(most_draws=130))
-    assert fit.found.label_probability.shape[1] == 50
+    assert fit.chain_draws.label_probability.shape[1] == 50
     assert not fit.converged  # which is another question
 
 
@@ -201,7 +201,7 @@ def test_level_priors_by_variable(data: us.Microdata) -> None:
 @pytest.mark.parametrize(("rhat", "ess", "most"), [(1.0, 1, 1), (1.1, 0, 1), (1.1, 1, 0)])
 def test_targets_are_checked(rhat: float, ess: float, most: int) -> None:
     with pytest.raises(SettingError):
-        us.Targets(rhat=rhat, ess=ess, most_draws=most)
+        us.ConvergenceTargets(rhat=rhat, ess=ess, most_draws=most)
 
 
 def test_one_class_is_allowed_with_a_note(data: us.Microdata) -> None:
@@ -368,7 +368,7 @@ def test_label_table_of_a_set(data: us.Microdata) -> None:
 
 def test_chains_from_the_same_start_are_different(data: us.Microdata) -> None:
     fit = quiet_fit(us.DPMPM(), data, seed=4, chains=5, draws=10)
-    concentration = fit.found.scalars["concentration"]
+    concentration = fit.chain_draws.scalars["concentration"]
     assert not np.array_equal(concentration[0], concentration[4])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.synthesis.diagnostics import Targets, diagnose, ess_bulk, rhat_of
+from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, ess_bulk, rhat_of
 from understudy.synthesis.rank_statistics import BLOCK, TAIL, rank_statistics
 
 array_stats: Any = import_module("arviz_stats.base").array_stats
@@ -102,7 +102,9 @@ def test_single_precision_and_several_threads_change_nothing() -> None:
 def test_chains_that_are_constants_of_their_own_are_infinitely_apart() -> None:
     values = np.repeat(np.arange(4.0)[:, None], 50, axis=1)[:, :, None]
     assert rank_statistics(values)[0, 0] > 1e6
-    table = diagnose({"stuck": values[:, :, 0]}, values.astype(np.float32), Targets(), None)
+    table = diagnose(
+        {"stuck": values[:, :, 0]}, values.astype(np.float32), ConvergenceTargets(), None
+    )
     assert table["converged"].to_list() == [False, False]
 
 
@@ -116,7 +118,7 @@ def test_what_is_not_a_number_has_not_converged(bad: float) -> None:
     found = rank_statistics(values)
     assert found[:3].tolist() == [[np.inf, 0.0, 0.0]] * 3
     assert found[3, 0] < 1.02
-    table = diagnose({}, values.astype(np.float32), Targets(rhat=1.05), None)
+    table = diagnose({}, values.astype(np.float32), ConvergenceTargets(rhat=1.05), None)
     assert table["converged"].to_list() == [False, False, False, True]
     assert rhat_of(values[:, :, 1]) == np.inf
 
@@ -136,17 +138,21 @@ def test_what_is_undefined_is_said_to_be() -> None:
     assert rhat_of(rng.normal(size=(4, 3))) is None
     assert rhat_of(np.ones((4, 100))) is None
     assert ess_bulk(np.ones((4, 100))) is None
-    few = diagnose({"a": rng.normal(size=(4, 3))}, np.ones((4, 3, 1), np.float32), Targets())
+    few = diagnose(
+        {"a": rng.normal(size=(4, 3))}, np.ones((4, 3, 1), np.float32), ConvergenceTargets()
+    )
     assert few["converged"].to_list() == [False, False]
-    alone = diagnose({}, rng.normal(size=(1, 2000, 1)).astype(np.float32), Targets())
+    alone = diagnose({}, rng.normal(size=(1, 2000, 1)).astype(np.float32), ConvergenceTargets())
     assert alone["converged"].to_list() == [False]
-    constant = diagnose({"a": np.ones((4, 9))}, np.ones((4, 9, 1), np.float32), Targets())
+    constant = diagnose(
+        {"a": np.ones((4, 9))}, np.ones((4, 9, 1), np.float32), ConvergenceTargets()
+    )
     assert constant["converged"].to_list() == [True, True]
     assert constant["rhat"].null_count() == 2
 
 
 def test_each_target_counts() -> None:
-    targets = Targets(rhat=1.01, ess=400)
+    targets = ConvergenceTargets(rhat=1.01, ess=400)
     assert targets.met_by(1.009, 400.0, 400.0)
     assert not targets.met_by(1.01, 900.0, 900.0)
     assert not targets.met_by(1.0, 399.0, 900.0)

@@ -19,7 +19,7 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.areal import DPAreal
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.contract import DrawnSets
-from understudy.synthesis.diagnostics import Targets, diagnose, meets
+from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, meets
 from understudy.synthesis.dpmpm import DPMPM
 
 __all__ = ["AREAL", "CONFIGURATIONS", "FITS", "FULL", "QUICK", "Configuration", "FitPlan", "Scale"]
@@ -29,7 +29,7 @@ LENGTHS = ("warmup", "draws", "thin")
 
 
 @dataclass(frozen=True)
-class LabelTargets(Targets):
+class LabelTargets(ConvergenceTargets):
     """Go on until every label probability has converged, whatever slower numbers still do."""
 
     def reached(

@@ -191,7 +191,7 @@ def _fitted(
 
 def _lengths(fit: Any) -> dict[str, int]:
     """How long the chains have become: they may have had to go on."""
-    draws = fit.found.label_probability.shape[1]
+    draws = fit.chain_draws.label_probability.shape[1]
     return {"warmup": fit.plan.warmup, "draws": draws, "thin": fit.plan.thin}
 
 

@@ -97,7 +97,7 @@ class DataPlan(Settings):
 
 
 class UntilPlan(Settings):
-    """When chains may end early, and how long to go on; see `understudy.Targets`."""
+    """When chains may end early, and how long to go on; see `understudy.ConvergenceTargets`."""
 
     rhat: float = Field(default=1.01, gt=1, allow_inf_nan=False)
     ess: float = Field(default=400.0, gt=0, allow_inf_nan=False)

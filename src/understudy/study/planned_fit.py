@@ -18,7 +18,7 @@ from understudy.microdata.codebook import Codebook, codebook_from
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.study.plan import ArealPlan, DPMPMPlan, StudyPlan
-from understudy.synthesis.diagnostics import Targets
+from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.synthesis.registry import MODELS, load_model
 
 __all__ = ["PlannedFit", "convergence", "read_data", "set_files"]
@@ -65,7 +65,7 @@ class PlannedFit:
                 came=f"{options['chains']:,} chains of {options['draws']:,} draws",
                 do="keep more draws, or ask for fewer sets",
             )
-        until = None if chosen.until is None else Targets(**chosen.until.model_dump())
+        until = None if chosen.until is None else ConvergenceTargets(**chosen.until.model_dump())
         title = MODELS[chosen.model][0]
         title = title if name == chosen.model else f"{title} ({name})"
         return cls(title, chosen.model, model, {**options, "until": until})

@@ -26,7 +26,7 @@ from understudy.synthesis.checkpoints import (
     generator_from,
 )
 from understudy.synthesis.contract import ChainSampler
-from understudy.synthesis.diagnostics import Targets, rhat_of
+from understudy.synthesis.diagnostics import ConvergenceTargets, rhat_of
 
 __all__ = ["ChainDraws", "Plan", "Progress", "default_threads", "processors", "run_chains"]
 
@@ -63,7 +63,7 @@ class Plan:
     seed: int
     threads: int
     snapshot_every: int = 1
-    until: Targets | None = None
+    until: ConvergenceTargets | None = None
 
 
 @dataclass(frozen=True, eq=False)

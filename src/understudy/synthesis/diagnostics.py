@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from understudy.errors import SettingError
 from understudy.synthesis.rank_statistics import rank_statistics
 
-__all__ = ["Targets", "diagnose", "ess_bulk", "meets", "rhat_of", "spread_cells"]
+__all__ = ["ConvergenceTargets", "diagnose", "ess_bulk", "meets", "rhat_of", "spread_cells"]
 
 MOST_CELLS = 200
 FEWEST_DRAWS = 4  # of a chain: two halves of two draws
@@ -29,7 +29,7 @@ Figures = tuple[float | None, float | None, float | None]  # R-hat, bulk and tai
 
 
 @dataclass(frozen=True)
-class Targets:
+class ConvergenceTargets:
     """When chains count as converged, and how long to go on for it.
 
     Attributes
@@ -101,7 +101,7 @@ class Targets:
 def diagnose(
     scalars: Mapping[str, NDArray[np.float64]],
     label_probability: NDArray[np.float32],
-    targets: Targets,
+    targets: ConvergenceTargets,
     most_cells: int | None = MOST_CELLS,
     threads: int = 1,
 ) -> pl.DataFrame:
@@ -113,7 +113,7 @@ def diagnose(
         Quantities about the whole posterior.
     label_probability : float32 (chain, draw, cell)
         Label probabilities.
-    targets : Targets
+    targets : ConvergenceTargets
         What they have to meet.
     most_cells : int or None
         Label probabilities to look at, evenly spread over all cells; None for all of them.

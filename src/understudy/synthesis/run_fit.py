@@ -1,18 +1,20 @@
-"""The door of every sampled synthesizer: options checked, chains run, trouble said.
+"""`fit`, written once for every model that is run by chains.
 
-A model brings its settings and its `ChainSampler`; everything that does not depend on the model
-happens here: checking the options, the identity of a saved run, its seed, the chains, and the
-warning about what has not converged.
+A model derives its settings from `SampledModel` and brings its `ChainSampler`. What does not depend
+on the model happens here: the options of `fit` and their checks, the identity of a saved run, its
+seed, the chains, and the warning about what has not converged.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import types
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_args
 
 import numba
 import numpy as np
@@ -24,11 +26,12 @@ from understudy.randomness import check_seed
 from understudy.synthesis.chains import ChainDraws, Plan, Progress, default_threads, run_chains
 from understudy.synthesis.checkpoints import Checkpoint
 from understudy.synthesis.contract import ChainSampler
-from understudy.synthesis.diagnostics import Targets
+from understudy.synthesis.diagnostics import ConvergenceTargets
+from understudy.synthesis.kept_probabilities import KeptCells
 from understudy.synthesis.sampled_fit import SampledFit
 from understudy.synthesis.setting_checks import check_whole
 
-__all__ = ["FitOptions", "check_labels", "note", "run_fit", "warn_convergence", "warn_of_chains"]
+__all__ = ["FitOptions", "Prepared", "SampledModel", "check_labels", "note", "warn_convergence"]
 
 TABLE_BYTES = 256 * 1024**2  # most bytes that the kept label probabilities take
 SNAPSHOT_BYTES = 64 * 1024**2  # about as many bytes per chain for what synthesis needs
@@ -54,7 +57,7 @@ class FitOptions:
     seed: int | None
     threads: int | None
     checkpoint: str | os.PathLike[str] | None
-    until: Targets | None
+    until: ConvergenceTargets | None
     progress: Callable[[Progress], None] | None
 
     def __post_init__(self) -> None:
@@ -68,13 +71,13 @@ class FitOptions:
 
     @property
     def most_cells(self) -> int:
-        """Count the label probabilities for which there is room."""
+        """Count the label probabilities that fit into the memory for them."""
         most = max(self.draws, self.until.most_draws) if self.until is not None else self.draws
         return max(1, TABLE_BYTES // (4 * self.chains * most))
 
     def plan(self, snapshot_bytes: int) -> Plan:
         """Make the plan of the chains; its seed is still that of the user, or zero."""
-        room = SNAPSHOT_BYTES // max(snapshot_bytes, 1)
+        affordable = max(FEWEST_SNAPSHOTS, SNAPSHOT_BYTES // max(snapshot_bytes, 1))
         return Plan(
             chains=self.chains,
             warmup=self.warmup,
@@ -82,9 +85,122 @@ class FitOptions:
             thin=self.thin,
             seed=check_seed(0 if self.seed is None else self.seed),
             threads=self.threads or default_threads(self.chains),
-            snapshot_every=math.ceil(self.draws / min(MOST_SNAPSHOTS, max(FEWEST_SNAPSHOTS, room))),
+            snapshot_every=math.ceil(self.draws / min(MOST_SNAPSHOTS, affordable)),
             until=self.until,
         )
+
+
+FitType = TypeVar("FitType", bound=SampledFit)
+
+
+class Prepared(NamedTuple):
+    """What a model brings to its fit."""
+
+    sampler: ChainSampler
+    cells: KeptCells  # which label probabilities `observe` keeps
+    snapshot_bytes: int  # about what one draw of what synthesis needs takes
+
+
+class SampledModel(ABC, Generic[FitType]):
+    """Settings of a model that is fitted by chains; a model is a frozen dataclass of this kind.
+
+    A model names its fit and how long its chains run by default::
+
+        @dataclass(frozen=True)
+        class MyModel(SampledModel[MyFit], warmup=1000, draws=1000, thin=10):
+
+    and gives `_prepared`. `inspect.signature(MyModel.fit)` shows these defaults.
+    """
+
+    fit_type: ClassVar[type[SampledFit]]
+
+    def __init_subclass__(cls, *, warmup: int, draws: int, thin: int, chains: int = 4) -> None:
+        """Give the class a `fit` of its own, with the defaults of the model."""
+        super().__init_subclass__()
+        (cls.fit_type,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
+        shared = SampledModel.fit
+        own = types.FunctionType(shared.__code__, shared.__globals__, "fit")
+        lengths = {"chains": chains, "warmup": warmup, "draws": draws, "thin": thin}
+        own.__kwdefaults__ = {**(shared.__kwdefaults__ or {}), **lengths}
+        own.__annotations__ = {**shared.__annotations__, "return": cls.fit_type.__name__}
+        own.__doc__ = shared.__doc__
+        own.__qualname__, own.__module__ = f"{cls.__qualname__}.fit", cls.__module__
+        cls.fit = own  # type: ignore[method-assign]
+
+    @abstractmethod
+    def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
+        """Check the settings against the data, and make the sampler."""
+
+    def settled(self, data: Microdata) -> Self:  # noqa: ARG002  (for models that have an "auto")
+        """Give the settings that a fit of these data has: every "auto" settled."""
+        return self
+
+    def _identity(self) -> dict[str, Any]:
+        """Give the settings that decide the draws, as JSON: a saved run must have the same."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    def _warn_of_limits(self, fit: FitType) -> None:
+        """Warn where a limit of the settings was reached."""
+
+    def fit(
+        self,
+        data: Microdata,
+        *,
+        chains: int = 4,
+        warmup: int = 1000,
+        draws: int = 1000,
+        thin: int = 1,
+        seed: int | None = None,
+        threads: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        until: ConvergenceTargets | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> FitType:
+        """Run the sampler.
+
+        Parameters
+        ----------
+        data : Microdata
+            The confidential records.
+        chains : int
+            Independent chains, started far apart. One chain has no R-hat and never counts as
+            converged.
+        warmup, draws, thin : int
+            For each chain: sweeps that are thrown away, draws that are kept, sweeps from one kept
+            draw to the next.
+        seed : int, optional
+            Makes the run repeatable; the operating system's entropy otherwise.
+        threads : int, optional
+            That work at the same time; as many as there are processors when left out. The draws
+            do not depend on it.
+        checkpoint : path, optional
+            A folder of its own. The run is saved there as it goes; the same call goes on from it.
+        until : ConvergenceTargets, optional
+            Go on, `draws` at a time, until these targets are met or their limit is reached.
+        progress : callable, optional
+            Called with a `Progress` after every segment.
+
+        Returns
+        -------
+        SampledFit
+            The draws, and what can be made of them.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When quantities have not converged, or a limit of the settings was reached.
+        """
+        options = FitOptions(
+            chains, warmup, draws, thin, seed, threads, checkpoint, until, progress
+        )
+        check_labels(data)
+        settings = self.settled(data)
+        prepared = settings._prepared(data, options)
+        plan, chain_draws = _run(prepared, data, options, settings._identity())
+        fit: Any = self.fit_type(settings, data, plan, prepared.cells, chain_draws)
+        _warn_of_chains(fit)
+        settings._warn_of_limits(fit)
+        return fit  # type: ignore[no-any-return]
 
 
 def check_labels(data: Microdata) -> None:
@@ -98,47 +214,22 @@ def check_labels(data: Microdata) -> None:
             )
 
 
-def run_fit(
-    sampler: ChainSampler,
-    data: Microdata,
-    asked: FitOptions,
-    settings: Mapping[str, Any],
-    snapshot_bytes: int,
+def _run(
+    prepared: Prepared, data: Microdata, options: FitOptions, settings: Mapping[str, Any]
 ) -> tuple[Plan, ChainDraws]:
-    """Run the chains that were asked for, saved or not.
-
-    Parameters
-    ----------
-    sampler : ChainSampler
-        The model's sampler.
-    data : Microdata
-        The confidential records.
-    asked : FitOptions
-        The options of `fit`.
-    settings : mapping
-        The settings that touch the draws, as JSON: a saved run must have the same.
-    snapshot_bytes : int
-        About how many bytes one draw of what synthesis needs takes.
-
-    Returns
-    -------
-    Plan, ChainDraws
-        The plan with the seed that was used, and all kept draws.
-    """
-    plan = asked.plan(snapshot_bytes)
-    place = None
-    if asked.checkpoint is not None:
-        identity = _identity(data, plan, asked.seed, settings, sampler.describe())
-        place = Checkpoint(asked.checkpoint, identity)
+    """Run the chains, saved or not; the plan that comes back has the seed that was used."""
+    plan = options.plan(prepared.snapshot_bytes)
+    if options.checkpoint is None:
+        plan = replace(plan, seed=check_seed(options.seed))
+        return plan, run_chains(prepared.sampler, plan, None, options.progress)
+    identity = _identity(data, plan, options.seed, settings, prepared.sampler.describe())
+    checkpoint = Checkpoint(options.checkpoint, identity)
     try:
-        known = place.identity["seed"] if place is not None else asked.seed
-        plan = replace(plan, seed=check_seed(known))
-        if place is not None:
-            place.remember_seed(plan.seed)
-        return plan, run_chains(sampler, plan, place, asked.progress)
+        plan = replace(plan, seed=check_seed(checkpoint.identity["seed"]))
+        checkpoint.remember_seed(plan.seed)
+        return plan, run_chains(prepared.sampler, plan, checkpoint, options.progress)
     finally:
-        if place is not None:
-            place.close()
+        checkpoint.close()
 
 
 def _identity(
@@ -167,8 +258,8 @@ def _identity(
     }
 
 
-def warn_of_chains(fit: SampledFit) -> None:
-    """Warn of one chain, or of what has not converged. Called by `fit` itself."""
+def _warn_of_chains(fit: SampledFit) -> None:
+    """Warn of one chain, or of what has not converged."""
     if fit.plan.chains == 1:
         warn_convergence("one chain has no R-hat: convergence cannot be judged")
     elif not fit.converged:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,11 +25,17 @@ from understudy.randomness import check_seed, stream
 from understudy.synthesis.chains import ChainDraws, Plan
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import DrawnSets
-from understudy.synthesis.diagnostics import MOST_CELLS, Targets, diagnose, ess_bulk, meets
+from understudy.synthesis.diagnostics import (
+    MOST_CELLS,
+    ConvergenceTargets,
+    diagnose,
+    ess_bulk,
+    meets,
+)
 from understudy.synthesis.kept_probabilities import KeptCells
 from understudy.synthesis.labelled_draws import Draws, LabelledArray
 
-__all__ = ["SampledFit"]
+__all__ = ["SampledFit", "by_pattern"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -45,15 +52,15 @@ class SampledFit(ABC):
         How long, how many, from which seed. The seed is internal: it redraws everything.
     cells : KeptCells
         Which label probabilities were kept.
-    found : ChainDraws
-        What the chains gave.
+    chain_draws : ChainDraws
+        All kept draws of all chains.
     """
 
     settings: Any
     data: Microdata
     plan: Plan
     cells: KeptCells
-    found: ChainDraws
+    chain_draws: ChainDraws
 
     @abstractmethod
     def _sampler(self) -> str:
@@ -63,14 +70,22 @@ class SampledFit(ABC):
     def _tabulated(self, snapshot: Arrays) -> LabelTable:
         """Tabulate the label probabilities of one kept draw."""
 
+    def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
+        """Give p(label | pattern) of one kept draw: (pattern, label)."""
+        return by_pattern(self.data, self._tabulated(snapshot))
+
+    def _left_out_weights(self, snapshot: Arrays) -> NDArray[np.float64]:
+        """Give what one record with that label contributes to the likelihood: (pattern, label)."""
+        return self._predictive(snapshot)
+
     def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
         """Draw codes (record, synthesized variable) from one kept draw."""
         return split_labels(self.data, self._tabulated(snapshot).draw(generator, self.data))
 
     @property
-    def targets(self) -> Targets:
+    def targets(self) -> ConvergenceTargets:
         """What the quantities have to meet."""
-        return self.plan.until or Targets()
+        return self.plan.until or ConvergenceTargets()
 
     @cached_property
     def draws(self) -> Draws:
@@ -82,9 +97,9 @@ class SampledFit(ABC):
         """
         arrays = {
             name: LabelledArray(values, ("chain", "draw"))
-            for name, values in self.found.scalars.items()
+            for name, values in self.chain_draws.scalars.items()
         }
-        tables = self.found.label_probability
+        tables = self.chain_draws.label_probability
         patterns = [_named(self.data, self.data.kept, row) for row in self.data.patterns.codes]
         if self.cells.complete:
             shape = (*tables.shape[:2], len(patterns), -1)
@@ -136,8 +151,8 @@ class SampledFit(ABC):
 
     def _judged(self, most_cells: int | None) -> pl.DataFrame:
         return diagnose(
-            self.found.scalars,
-            self.found.label_probability,
+            self.chain_draws.scalars,
+            self.chain_draws.label_probability,
             self.targets,
             most_cells,
             self.plan.threads,
@@ -151,8 +166,8 @@ class SampledFit(ABC):
     @property
     def autocorrelation_time(self) -> float:
         """Kept draws that make one independent draw, of the slowest scalar quantity."""
-        sizes = [ess_bulk(values) for values in self.found.scalars.values()]
-        total = next(iter(self.found.scalars.values())).size
+        sizes = [ess_bulk(values) for values in self.chain_draws.scalars.values()]
+        total = next(iter(self.chain_draws.scalars.values())).size
         return max((total / max(size, 1.0) for size in sizes if size is not None), default=1.0)
 
     def synthesize(self, m: int = 20, seed: int | None = None) -> DrawnSets:
@@ -172,14 +187,14 @@ class SampledFit(ABC):
         DrawnSets
             Row i of every set stands in for record i.
         """
-        chosen = self._spread(m)
+        positions = self._spread(m)
         known = check_seed(seed)
         codes = np.empty(
             (m, self.data.n_records, len(self.data.synthesized)), dtype=np.int32
         )  # (set, record, synthesized variable)
-        for number, (chain, place) in enumerate(chosen):
+        for number, (chain, index) in enumerate(positions):
             generator = stream(known, "synthesize", number)
-            codes[number] = self._drawn(generator, self._snapshot(chain, place))
+            codes[number] = self._drawn(generator, self._snapshot(chain, index))
         per_chain = -(-m // self.plan.chains)
         spacing = self._n_draws / per_chain if per_chain > 1 else float("inf")
         time = self.autocorrelation_time
@@ -194,16 +209,57 @@ class SampledFit(ABC):
             data=self.data,
             codes=codes,
             fully_synthetic=not self.data.kept,
-            chain=tuple(chain for chain, _ in chosen),
-            draw=tuple(self.found.snapshots[chain][place][0] for chain, place in chosen),
+            chain=tuple(chain for chain, _ in positions),
+            draw=tuple(self.chain_draws.snapshots[chain][index][0] for chain, index in positions),
             spacing=spacing,
             autocorrelation_time=time,
         )
 
     def label_table(self, index: int, m: int = 20) -> LabelTable:
         """Probabilities that set number `index` of `m` is drawn from (`synthesize`)."""
-        chain, place = self._spread(m)[index]
-        return self._tabulated(self._snapshot(chain, place))
+        return self._tabulated(self._snapshot(*self._spread(m)[index]))
+
+    def label_tables(self) -> Iterator[LabelTable]:
+        """Give, for every kept snapshot, the probabilities that sets are drawn from.
+
+        Yields
+        ------
+        LabelTable
+            With axes (row, label), chain after chain; what a row is depends on the model.
+        """
+        yield from map(self._tabulated, self._snapshots())
+
+    def predictive_tables(self) -> Iterator[NDArray[np.float64]]:
+        """Give, for every kept snapshot, the label's distribution given the kept variables.
+
+        That is the model's own p(label | pattern), whatever sets are drawn from: with
+        ``class_draw="full"`` a set's labels depend on the true ones, and these do not.
+
+        Yields
+        ------
+        float64 (pattern, label)
+            Rows sum to one. In the order of `label_tables`.
+        """
+        yield from map(self._predictive, self._snapshots())
+
+    def left_out_weights_tables(self) -> Iterator[NDArray[np.float64]]:
+        """Give, for every kept snapshot, what one record contributes to the likelihood.
+
+        Importance weights that take the record of a label in a pattern out of the posterior are
+        one over its entry, normalized over the snapshots.
+
+        Yields
+        ------
+        float64 (pattern, label)
+            p(label | pattern) where labels are multinomial, the rate where counts are Poisson, up
+            to a factor that is the same in all snapshots. In the order of `label_tables`.
+        """
+        yield from map(self._left_out_weights, self._snapshots())
+
+    def _snapshots(self) -> Iterator[Arrays]:
+        for of_chain in self.chain_draws.snapshots:
+            for _, snapshot in of_chain:
+                yield snapshot
 
     def to_arviz(self) -> Any:
         """Give the draws as an ArviZ data tree (needs the extra ``understudy[arviz]``)."""
@@ -223,14 +279,14 @@ class SampledFit(ABC):
 
     @property
     def _n_draws(self) -> int:
-        return int(self.found.label_probability.shape[1])
+        return int(self.chain_draws.label_probability.shape[1])
 
-    def _snapshot(self, chain: int, place: int) -> Arrays:
-        return self.found.snapshots[chain][place][1]
+    def _snapshot(self, chain: int, index: int) -> Arrays:
+        return self.chain_draws.snapshots[chain][index][1]
 
     def _spread(self, m: int) -> list[tuple[int, int]]:
-        """Choose a chain and a place among its snapshots for every set."""
-        available = min(len(one) for one in self.found.snapshots)
+        """Choose a chain and one of its snapshots for every set."""
+        available = min(len(of_chain) for of_chain in self.chain_draws.snapshots)
         whole = isinstance(m, int | np.integer) and not isinstance(m, bool)
         if not whole or not 1 <= m <= available * self.plan.chains:
             raise SettingError(
@@ -239,13 +295,25 @@ class SampledFit(ABC):
                 came=f"{int(m):,}" if whole else f"a value of type {type(m).__name__}",
                 do="ask for fewer sets, or keep more draws",
             )
-        chosen = []
+        positions = []
         for number in range(m):
             chain = number % self.plan.chains
             in_chain = (m - chain - 1) // self.plan.chains + 1
-            place = int((number // self.plan.chains + 0.5) * available / in_chain)
-            chosen.append((chain, place))
-        return chosen
+            index = int((number // self.plan.chains + 0.5) * available / in_chain)
+            positions.append((chain, index))
+        return positions
+
+
+def by_pattern(data: Microdata, table: LabelTable) -> NDArray[np.float64]:
+    """Give the row of every pattern, of a table that depends on kept variables only.
+
+    Returns
+    -------
+    float64 (pattern, label)
+    """
+    row_of_pattern = np.empty(len(data.patterns), dtype=np.int64)
+    row_of_pattern[data.patterns.of_combination] = table.row_of_combination
+    return table.probabilities[row_of_pattern]
 
 
 def _named(data: Microdata, names: tuple[str, ...], codes: NDArray[np.integer[Any]]) -> str:

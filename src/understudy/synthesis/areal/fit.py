@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from understudy.microdata.label_table import LabelTable
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.sampled_fit import SampledFit
@@ -40,3 +43,8 @@ class DPArealFit(SampledFit):
 
     def _tabulated(self, snapshot: Arrays) -> LabelTable:
         return LabelTable(snapshot["probabilities"], self.data.patterns.of_combination)
+
+    def _left_out_weights(self, snapshot: Arrays) -> NDArray[np.float64]:
+        """Give the Poisson rates: a count that loses one record loses this factor."""
+        rates: NDArray[np.float64] = snapshot["probabilities"] * snapshot["pattern_rates"][:, None]
+        return rates

@@ -1,10 +1,8 @@
-"""The DP-areal model as the user sees it: settings, checked once at the door, and `fit`."""
+"""The DP-areal model as the user sees it: settings, checked once, and its sampler."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,16 +12,13 @@ from understudy.synthesis.areal.fit import DPArealFit
 from understudy.synthesis.areal.problem import Problem, make_problem
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors
-from understudy.synthesis.chains import Progress
-from understudy.synthesis.diagnostics import Targets
 from understudy.synthesis.kept_probabilities import choose_cells
 from understudy.synthesis.run_fit import (
     FitOptions,
-    check_labels,
+    Prepared,
+    SampledModel,
     note,
-    run_fit,
     warn_convergence,
-    warn_of_chains,
 )
 from understudy.synthesis.setting_checks import (
     check_one_of,
@@ -46,13 +41,16 @@ GAMMA_PRIORS = (
 
 
 @dataclass(frozen=True)
-class DPAreal:
+class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=1000, thin=7):
     """Poisson-lognormal counts with a Dirichlet-process prior on the effects.
 
     The table of counts, patterns by labels with its empty cells, is the data. Cells fall into
     clusters; a cluster has an intercept and a slope for every kept level, and a cell's log rate is
     normal around what they give for its pattern. Labels are drawn in proportion to the rates of
     their pattern.
+
+    Chains start from 1, 5, 20 and 50 clusters. For a first look, ``warmup=500, draws=250, thin=6``
+    takes a quarter of the default time.
 
     Parameters
     ----------
@@ -111,64 +109,12 @@ class DPAreal:
         scale = check_shape_and_rate("scale_prior", self.scale_prior, "(3.0, 1.0)")
         object.__setattr__(self, "scale_prior", scale)
 
-    def fit(
-        self,
-        data: Microdata,
-        *,
-        chains: int = 4,
-        warmup: int = 1000,
-        draws: int = 1000,
-        thin: int = 7,
-        seed: int | None = None,
-        threads: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        until: Targets | None = None,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> DPArealFit:
-        """Run the sampler.
-
-        Parameters
-        ----------
-        data : Microdata
-            The confidential records.
-        chains : int
-            Independent chains, from starts of 1, 5, 20 and 50 clusters. One chain has no R-hat
-            and never counts as converged.
-        warmup, draws, thin : int
-            For each chain: sweeps that are thrown away, draws that are kept, sweeps from one kept
-            draw to the next. For a first look, 500, 250 and 6 take a quarter of the time.
-        seed : int, optional
-            Makes the run repeatable; the operating system's entropy otherwise.
-        threads : int, optional
-            Chains that run at the same time; as many as there are processors when left out. The
-            draws do not depend on it.
-        checkpoint : path, optional
-            A folder of its own. The run is saved there as it goes; the same call goes on from it.
-        until : Targets, optional
-            Go on, `draws` at a time, until these targets are met or their limit is reached.
-        progress : callable, optional
-            Called with a `Progress` after every segment.
-
-        Returns
-        -------
-        DPArealFit
-
-        Warns
-        -----
-        ConvergenceWarning
-            When quantities have not converged, or the number of clusters is in the way.
-        """
-        asked = FitOptions(chains, warmup, draws, thin, seed, threads, checkpoint, until, progress)
-        check_labels(data)
+    def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
         problem = make_problem(data)
         self._note(problem)
-        cells = choose_cells(data, asked.most_cells)
-        chain = ArealChain(problem, cells, self.priors(), self.n_clusters, warmup)
-        plan, found = run_fit(chain, data, asked, asdict(self), 8 * problem.n_cells)
-        fit = DPArealFit(self, data, plan, cells, found)
-        warn_of_chains(fit)
-        self._warn_of_truncation(fit)
-        return fit
+        cells = choose_cells(data, options.most_cells)
+        chain = ArealChain(problem, cells, self.priors(), self.n_clusters, options.warmup)
+        return Prepared(chain, cells, 8 * problem.n_cells)
 
     def priors(self) -> Priors:
         """Give all priors as the sampler takes them."""
@@ -191,7 +137,7 @@ class DPAreal:
         elif self.n_clusters > problem.n_cells:
             note(f"there are more clusters ({self.n_clusters}) than cells ({problem.n_cells})")
 
-    def _warn_of_truncation(self, fit: DPArealFit) -> None:
+    def _warn_of_limits(self, fit: DPArealFit) -> None:
         occupied = np.asarray(fit.draws["posterior"]["occupied_clusters"])
         touching = int((occupied >= self.n_clusters).sum())
         if touching and self.n_clusters > 1:

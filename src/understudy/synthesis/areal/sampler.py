@@ -212,6 +212,7 @@ class ArealChain:
             "starts": list(STARTS),
             "steps": hamiltonian.most_steps(self.problem),
             "tuned": self.warmup,
+            "keeps": "probabilities, pattern rates",
         }
 
     def _pieces(self) -> Pieces:
@@ -243,8 +244,10 @@ class ArealChain:
         draw_members(generator, problem.pair_size, state.log_weights, log_p, members)
         log_rates = draw_table(generator, problem, members, means, precision)  # (cell,)
         table = log_rates.reshape(problem.n_patterns, -1)  # (pattern, label)
-        rates = np.exp(table - table.max(axis=1, keepdims=True))
-        probabilities = rates / rates.sum(axis=1, keepdims=True)
+        largest = table.max(axis=1, keepdims=True)  # (pattern, 1)
+        rates = np.exp(table - largest)
+        totals = rates.sum(axis=1, keepdims=True)  # (pattern, 1)
+        probabilities = rates / totals
         slopes, shares = np.empty(means.shape), np.empty(self.n_clusters)
         likelihood, _ = marginal(
             problem, pieces, means, precision, state.log_weights, slopes, shares
@@ -256,4 +259,8 @@ class ArealChain:
             "log_likelihood": float(likelihood),
         }
         kept = probabilities[self.cells.patterns, self.cells.labels].astype(np.float32)
-        return Observation(scalars, kept, {"probabilities": probabilities})
+        snapshot = {
+            "probabilities": probabilities,  # (pattern, label)
+            "pattern_rates": (totals * np.exp(largest))[:, 0],  # (pattern,)
+        }
+        return Observation(scalars, kept, snapshot)

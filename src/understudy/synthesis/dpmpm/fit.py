@@ -12,7 +12,7 @@ from understudy.microdata.label_table import LabelTable
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.dpmpm.labels import draw_labels, label_table
 from understudy.synthesis.dpmpm.parameters import Parameters
-from understudy.synthesis.sampled_fit import SampledFit
+from understudy.synthesis.sampled_fit import SampledFit, by_pattern
 
 if TYPE_CHECKING:
     from understudy.synthesis.dpmpm.model import DPMPM
@@ -46,11 +46,14 @@ class DPMPMFit(SampledFit):
     def _tabulated(self, snapshot: Arrays) -> LabelTable:
         return label_table(self.data, _parameters(snapshot), self.settings.class_draw)
 
+    def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
+        return by_pattern(self.data, label_table(self.data, _parameters(snapshot), "kept"))
+
     def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
         return draw_labels(generator, self.data, _parameters(snapshot), self.settings.class_draw)
 
-    def _parameters(self, chain: int, place: int) -> Parameters:
-        return _parameters(self._snapshot(chain, place))
+    def _parameters(self, chain: int, index: int) -> Parameters:
+        return _parameters(self._snapshot(chain, index))
 
 
 def _parameters(snapshot: Arrays) -> Parameters:

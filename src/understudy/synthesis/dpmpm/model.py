@@ -1,28 +1,25 @@
-"""The DPMPM as the user sees it: settings, checked once at the door, and `fit`."""
+"""The DPMPM as the user sees it: settings, checked once, and its sampler."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from understudy.microdata.table import Microdata
-from understudy.synthesis.chains import Progress, processors
-from understudy.synthesis.diagnostics import Targets
+from understudy.synthesis.chains import processors
 from understudy.synthesis.dpmpm.fit import DPMPMFit
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
 from understudy.synthesis.dpmpm.problem import LevelPrior, Problem, make_problem
 from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, crowded, label_cells
 from understudy.synthesis.run_fit import (
     FitOptions,
-    check_labels,
+    Prepared,
+    SampledModel,
     note,
-    run_fit,
     warn_convergence,
-    warn_of_chains,
 )
 from understudy.synthesis.setting_checks import (
     check_one_of,
@@ -38,11 +35,13 @@ USUAL_CLASSES = 20  # classes that a snapshot of the collapsed sampler has, abou
 
 
 @dataclass(frozen=True)
-class DPMPM:
+class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
     """Dirichlet-process mixture of products of multinomials.
 
     Records fall into classes; within a class the variables are independent. The classes' weights
-    are a Dirichlet process.
+    are a Dirichlet process. Chains start from 1, 5, 40 and 100 classes; on the bundled data one
+    that starts from one class needs 700 sweeps on average, and sometimes 2,000, until it has found
+    all large classes. Threads that chains leave idle share the blocked sampler's sweeps.
 
     Parameters
     ----------
@@ -94,68 +93,14 @@ class DPMPM:
             for number in np.asarray(counts, dtype=object).ravel():
                 check_positive("level_prior", number)
 
-    def fit(
-        self,
-        data: Microdata,
-        *,
-        chains: int = 4,
-        warmup: int = 4000,
-        draws: int = 1000,
-        thin: int = 15,
-        seed: int | None = None,
-        threads: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        until: Targets | None = None,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> DPMPMFit:
-        """Run the sampler.
-
-        Parameters
-        ----------
-        data : Microdata
-            The confidential records.
-        chains : int
-            Independent chains, from starts of 1, 5, 40 and 100 classes. One chain has no R-hat
-            and never counts as converged.
-        warmup, draws, thin : int
-            For each chain: sweeps that are thrown away, draws that are kept, sweeps from one kept
-            draw to the next. On the bundled data a chain from one class needs 700 sweeps on
-            average, and sometimes 2,000, until it has found all large classes.
-        seed : int, optional
-            Makes the run repeatable; the operating system's entropy otherwise.
-        threads : int, optional
-            That work at the same time; as many as there are processors when left out. Chains come
-            first; what they leave idle shares the blocked sampler's sweeps. The draws do not
-            depend on it.
-        checkpoint : path, optional
-            A folder of its own. The run is saved there as it goes; the same call goes on from it.
-        until : Targets, optional
-            Go on, `draws` at a time, until these targets are met or their limit is reached.
-        progress : callable, optional
-            Called with a `Progress` after every segment.
-
-        Returns
-        -------
-        DPMPMFit
-
-        Warns
-        -----
-        ConvergenceWarning
-            When quantities have not converged, or the truncation is in the way.
-        """
-        asked = FitOptions(chains, warmup, draws, thin, seed, threads, checkpoint, until, progress)
-        settings = self.settled(data)
-        settings._check_data(data)
+    def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
+        self._check_data(data)
         problem = make_problem(data, self.level_prior)
-        cells = label_cells(data, problem, asked.most_cells)
-        chain = settings._chain(problem, cells, max(1, (threads or processors()) // chains))
-        plan, found = run_fit(chain, data, asked, settings._identity(), settings._bytes(problem))
-        fit = DPMPMFit(settings, data, plan, cells, found)
-        warn_of_chains(fit)
-        settings._warn_of_truncation(fit)
-        return fit
+        cells = label_cells(data, problem, options.most_cells)
+        threads = max(1, (options.threads or processors()) // options.chains)
+        return Prepared(self._chain(problem, cells, threads), cells, self._bytes(problem))
 
-    def settled(self, data: Microdata) -> DPMPM:
+    def settled(self, data: Microdata) -> Self:
         """Give the settings that a fit of these data has: "auto" settled by their size."""
         if self.sampler != "auto":
             return self
@@ -179,7 +124,6 @@ class DPMPM:
         return settings
 
     def _check_data(self, data: Microdata) -> None:
-        check_labels(data)
         if self.sampler == "collapsed" and self.n_classes == 1:
             note("the collapsed sampler knows no limit on the classes: n_classes=1 has no effect")
         elif self.sampler == "blocked" and self.n_classes == 1:
@@ -187,7 +131,7 @@ class DPMPM:
         elif self.sampler == "blocked" and self.n_classes > data.n_records:
             note(f"there are more classes ({self.n_classes}) than records ({data.n_records})")
 
-    def _warn_of_truncation(self, fit: DPMPMFit) -> None:
+    def _warn_of_limits(self, fit: DPMPMFit) -> None:
         if self.sampler == "blocked" and self.n_classes > 1:
             occupied = np.asarray(fit.draws["posterior"]["occupied_classes"])
             touching = int((occupied >= self.n_classes).sum())
