@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.summaries import figure, percent, rhat_figure, short, shown, whole
+from understudy.summaries import number, percent, rhat_number, short, shown, whole
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,19 @@ from understudy.summaries import figure, percent, rhat_figure, short, shown, who
         (0.000001, None, "< 0.00001"),
         (-0.0000001, None, "> −0.00001"),
         (0.01234, None, "0.0123"),
+        (1234.0, None, "1,234"),
+        (1234.56, None, "1,235"),
+        (1234.56, 2.5, "1,234.6"),
+        (0.25, None, "0.250"),
+        (0.0001, None, "0.00010"),
+        (8.74e-13, None, "< 0.00001"),
+        (float("nan"), None, "undefined"),
+        (float("inf"), None, "∞"),
+        (float("-inf"), 1.0, "−∞"),
     ],
 )
-def test_figure(value: float | None, error: float | None, text: str) -> None:
-    assert figure(value, error) == text
+def test_number(value: float | None, error: float | None, text: str) -> None:
+    assert number(value, error) == text
 
 
 @pytest.mark.parametrize(
@@ -43,6 +52,6 @@ def test_names() -> None:
 
 
 def test_rhats_have_three_places_on_both_sides_of_one() -> None:
-    assert [rhat_figure(one) for one in (0.99996, 1.00004, 0.9987, 1.2, None)] == [
+    assert [rhat_number(one) for one in (0.99996, 1.00004, 0.9987, 1.2, None)] == [
         "1.000", "1.000", "0.999", "1.200", "undefined",
     ]  # fmt: skip

@@ -1,53 +1,138 @@
-"""Numbers and names as a reader wants them: no more digits than the error allows, safe to show.
+"""What a reader sees of a measure: its spread over sets, numbers, names and plain tables as text.
 
-Names and levels come from confidential files and may hold anything: marks that turn the reading
-direction, line breaks, three hundred characters. They are made visible and short here; escaping
-for HTML is the page's business.
+A number has no more digits than its error allows. Names and levels come from confidential files
+and may hold anything: marks that turn the reading direction, line breaks, three hundred
+characters. They are made visible and short here; escaping for HTML is left to the pages.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from understudy.errors import visible
 
-__all__ = ["figure", "percent", "rhat_figure", "short", "shown", "whole"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "UNDEFINED",
+    "Spread",
+    "estimate_number",
+    "number",
+    "percent",
+    "rhat_number",
+    "short",
+    "shown",
+    "spread_frame",
+    "spread_of",
+    "text_table",
+    "whole",
+]
 
 UNDEFINED = "undefined"
 DIGITS = 3
-MOST_PLACES = 5
+MOST_DECIMALS = 5
 
 
-def rhat_figure(value: float | None) -> str:
-    """Write an R-hat: always to three places, the size of what is judged about it."""
+@dataclass(frozen=True)
+class Spread:
+    """One measure over several synthetic sets, repeats or draws.
+
+    Attributes
+    ----------
+    mean, minimum, maximum : float or None
+        Over the sets where the measure is defined; None where it is defined in none.
+    standard_error : float or None
+        Of the mean; None with fewer than two sets.
+    files : int
+        In how many sets the measure is defined: what the mean is taken over.
+    """
+
+    mean: float | None
+    minimum: float | None
+    maximum: float | None
+    standard_error: float | None
+    files: int
+
+
+def spread_of(values: Iterable[float | None]) -> Spread:
+    """Summarize one measure; None means "undefined in this set" and is left out."""
+    defined = [float(value) for value in values if value is not None]
+    files = len(defined)
+    if files == 0:
+        return Spread(None, None, None, None, 0)
+    mean = math.fsum(defined) / files
+    error = None
+    if files > 1:
+        squares = math.fsum((value - mean) ** 2 for value in defined)
+        error = math.sqrt(squares / (files - 1) / files)
+    return Spread(mean, min(defined), max(defined), error, files)
+
+
+def spread_frame(spreads: Mapping[str, Spread]) -> pl.DataFrame:
+    """Put several measures into a frame, one row each; null where a value is undefined."""
+    import polars as pl
+
+    values = ("mean", "minimum", "maximum", "standard_error")
+    columns = {
+        name: [getattr(spread, name) for spread in spreads.values()] for name in (*values, "files")
+    }
+    return pl.DataFrame(
+        {"measure": list(spreads), **columns}, schema_overrides=dict.fromkeys(values, pl.Float64)
+    )
+
+
+def rhat_number(value: float | None) -> str:
+    """Write an R-hat: always to three decimals, the size of what is judged about it."""
     return UNDEFINED if value is None else f"{value:.3f}"
 
 
-def figure(value: float | None, error: float | None = None, digits: int = DIGITS) -> str:
+def number(
+    value: float | None,
+    error: float | None = None,
+    digits: int = DIGITS,
+    missing: str = UNDEFINED,
+    most_decimals: int = MOST_DECIMALS,
+) -> str:
     """Write a number with the digits that its standard error allows.
 
     Parameters
     ----------
     value : float or None
-        The number; None is "undefined".
+        The number; None and NaN are undefined.
     error : float, optional
         Its standard error: two digits of it are the last two of the number.
     digits : int
         Significant digits where there is no error.
+    missing : str
+        What is written for an undefined number.
+    most_decimals : int
+        Numbers too small for them are only called smaller: ``< 0.00001``.
     """
-    if value is None:
-        return UNDEFINED
+    if value is None or math.isnan(value):
+        return missing
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
     if error is not None and error > 0:
-        places = 1 - math.floor(math.log10(error))
-    elif value == 0 or float(value).is_integer():
-        places = 0
+        decimals = 1 - math.floor(math.log10(error))
+    elif float(value).is_integer():
+        decimals = 0
     else:
-        places = digits - 1 - math.floor(math.log10(abs(value)))
-    places = min(max(places, 0), MOST_PLACES)
-    text = f"{value:,.{places}f}"
+        decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    decimals = min(max(decimals, 0), most_decimals)
+    text = f"{value:,.{decimals}f}"
     if value != 0 and float(text.replace(",", "")) == 0:
-        return f"< {10.0**-places:.{places}f}" if value > 0 else f"> −{10.0**-places:.{places}f}"
+        least = f"{10.0**-decimals:.{decimals}f}"
+        return f"< {least}" if value > 0 else f"> −{least}"
     return text.replace("-", "−")
+
+
+def estimate_number(value: float | None) -> str:
+    """Write an estimate, which may be of any size, with four significant digits."""
+    return number(value, digits=4, most_decimals=12)
 
 
 def percent(share: float | None) -> str:
@@ -73,6 +158,17 @@ def shown(text: object) -> str:
 
 
 def short(text: object, longest: int = 24) -> str:
-    """The same, cut after some characters."""
+    """Make a text visible, and cut it after some characters."""
     whole_text = shown(text)
     return whole_text if len(whole_text) <= longest else whole_text[: longest - 1] + "…"
+
+
+def text_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Set a plain table under its title: first column to the left, the others to the right."""
+    table = [header, *rows]  # (line, column)
+    widths = [max(len(text) for text in column) for column in zip(*table, strict=True)]
+    lines = [title]
+    for first, *rest in table:
+        texts = [text.rjust(width) for text, width in zip(rest, widths[1:], strict=True)]
+        lines.append("  " + "  ".join([first.ljust(widths[0]), *texts]).rstrip())
+    return "\n".join(lines)

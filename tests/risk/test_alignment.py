@@ -255,4 +255,4 @@ def test_frames_and_paths_are_read(tmp_path: Path) -> None:
 def test_the_verdict_prints_its_figures() -> None:
     shown = str(Alignment(10.0, 9.5, 2.0, 30.0, "looks random"))
     assert "looks random" in shown
-    assert "9.500 ± 2 " in shown
+    assert "9.50 ± 2 " in shown

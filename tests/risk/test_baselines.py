@@ -16,7 +16,7 @@ from understudy.microdata.label_table import empirical_labels, uniform_labels
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
 from understudy.risk import baselines
-from understudy.risk.spread import UNDEFINED
+from understudy.risk.matching import NO_UNIQUE_MATCHES
 
 SIMULATED = 4.5  # standard errors
 
@@ -117,9 +117,9 @@ def test_undefined_is_said_and_levels_are_not_called_bounds() -> None:
     data = microdata({"sex": [0, 0]}, {"town": [0, 0]}, {"sex": 1, "town": 1})
     inherent = us.inherent_risk(data, "sex", repeats=3, seed=1)
     assert inherent.maximum.false_match_rate is None
-    assert UNDEFINED in str(inherent)
+    assert NO_UNIQUE_MATCHES in str(inherent)
     assert "not bounds" in str(inherent)
-    assert UNDEFINED in str(inherent.maximum)
+    assert NO_UNIQUE_MATCHES in str(inherent.maximum)
     assert "secret" not in str(inherent)
     assert inherent.maximum.joint_spreads == {}
     assert inherent.minimum.expected_match_risk == 1.0

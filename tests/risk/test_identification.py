@@ -12,8 +12,7 @@ from understudy.errors import InputError, SettingError
 from understudy.microdata.label_table import empirical_labels
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
-from understudy.risk.matching import CountIn
-from understudy.risk.spread import UNDEFINED
+from understudy.risk.matching import NO_UNIQUE_MATCHES, CountIn
 
 
 def mean(values: list[object]) -> float | None:
@@ -142,7 +141,7 @@ def test_without_unique_matches_the_rate_is_undefined() -> None:
     assert risk.false_match_rate is None
     assert risk.spreads["false_match_rate"].files == 0
     assert risk.per_set["false_match_rate"].to_list() == [None, None]
-    assert UNDEFINED in str(risk)
+    assert NO_UNIQUE_MATCHES in str(risk)
     assert "nan" not in str(risk).lower()
 
 

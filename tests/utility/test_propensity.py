@@ -60,7 +60,7 @@ def test_perfect_sets_have_ratios_near_one() -> None:
     found = us.propensity_utility(data, perfect_sets(data, 40, seed=5), repeats=40, seed=1)
     assert 0.8 < found.ratio_to_perfect < 1.2
     assert 0.8 < found.ratio_to_parameters < 1.2
-    assert found.null_by_perfect.number == 40
+    assert found.null_by_perfect.files == 40
     skewed = us.load_ce_like()
     poor = us.propensity_utility(
         skewed, uniform_sets(skewed, 2), names=["county", "income"], repeats=2, seed=1

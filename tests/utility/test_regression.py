@@ -302,7 +302,7 @@ def test_overlap_of_perfect_sets_combines_as_many_as_there_are_sets() -> None:
     error = twin.std(axis=0, ddof=1) / np.sqrt(2)
     np.testing.assert_allclose(frame["overlap_floor_standard_error"].to_numpy(), error)
     assert found.overlap_floor is not None
-    assert found.overlap_floor.number == 2
+    assert found.overlap_floor.files == 2
     assert found.overlap_floor.mean == pytest.approx(twin.mean())
     assert found.overlap_in_common == pytest.approx(found.mean_overlap)
     assert "standard error" in repr(found)
@@ -416,7 +416,7 @@ def test_predictions_are_those_of_a_dense_twin(formula: str, family: str) -> Non
         np.testing.assert_allclose(own["prediction"].to_numpy(), expected, atol=1e-8)
     assert found.distance is not None
     assert found.noise_floor is not None
-    assert found.noise_floor.number == 2
+    assert found.noise_floor.files == 2
 
 
 def test_distance_sees_what_the_floor_does_not() -> None:
@@ -427,11 +427,15 @@ def test_distance_sees_what_the_floor_does_not() -> None:
     )
     assert found.distance is not None
     assert found.noise_floor is not None
+    assert found.distance.minimum is not None
+    assert found.noise_floor.mean is not None
+    assert found.noise_floor.maximum is not None
     assert found.distance.minimum > 2 * found.noise_floor.maximum
     fair = us.regression_utility(
         data, perfect_sets(data, 3), "income ~ town", train=600, repeats=5, seed=2
     )
     assert fair.distance is not None
+    assert fair.distance.mean is not None
     assert fair.distance.mean < 2 * found.noise_floor.mean
 
 

@@ -173,6 +173,9 @@ def test_simulated_floor_agrees_with_exact() -> None:
     found = us.table_utility(data, [data.frame()], seed=11, repeats=400)
     for order in (1, 2, 3):
         spread = found.simulated_floor[order]
+        assert spread.mean is not None
+        assert spread.minimum is not None
+        assert spread.maximum is not None
         assert spread.standard_error is not None
         assert abs(spread.mean - found.noise_floor[order]) < 5 * spread.standard_error
         assert spread.minimum < found.noise_floor[order] < spread.maximum

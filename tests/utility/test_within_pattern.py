@@ -93,7 +93,7 @@ def test_figures_are_the_same_every_time_and_repeats_are_checked() -> None:
     one, two = (us.within_pattern_utility(data, sets).spreads_above for _ in range(2))
     np.testing.assert_array_equal(one, two)
     for wrong in (1, 0, 2.5):
-        with pytest.raises(SettingError, match="from 2 on"):
+        with pytest.raises(SettingError, match="of at least 2"):
             us.within_pattern_utility(data, sets, repeats=wrong)  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ from tests import findings_factory as making
 from understudy.errors import ExitCode, SettingError
 from understudy.findings.schema import AttributeFindings, Findings
 from understudy.settings import settings_from
-from understudy.summaries import figure
+from understudy.summaries import number
 from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.verdict.grading import Reason, position_between, risk_position
 from understudy.verdict.relaxed import ESS, RHAT
@@ -217,7 +217,7 @@ def test_every_laxer_limit_goes_to_review_and_is_named(name: str) -> None:
     assert verdict.synthesizers["one"].outcome == "review"
     words = of(verdict, "limits").words
     default = Thresholds.model_fields[name].default
-    assert f"{name} is {figure(LAXER[name])} (by default {figure(default)})" in words
+    assert f"{name} is {number(LAXER[name])} (by default {number(default)})" in words
 
 
 def test_stricter_limits_are_no_reason() -> None:

@@ -19,7 +19,7 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.attribute import AttributeRisk, attribute_risk
 from understudy.risk.baselines import Baseline, InherentRisk, inherent_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
-from understudy.risk.spread import Spread, figure
+from understudy.summaries import Spread, number
 from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
 from understudy.utility.tables import TableUtility, table_utility
 from understudy.utility.within_pattern import WithinPatternUtility, within_pattern_utility
@@ -210,8 +210,8 @@ def _show(
         say(
             paragraph(
                 f"If rows were paired at random the expected match risk would be "
-                f"{figure(found.random_linkage)} (never more than 1), and "
-                f"{figure(found.random_within_cells)} if they were paired at random among people "
+                f"{number(found.random_linkage)} (never more than 1), and "
+                f"{number(found.random_within_cells)} if they were paired at random among people "
                 "who are alike in what the intruder knows."
             )
         )
@@ -223,7 +223,7 @@ def _show(
     say(
         paragraph(
             f"Guessing the most frequent label of the person's pattern would be right for "
-            f"{figure(attribute.most_frequent_label)} records."
+            f"{number(attribute.most_frequent_label)} records."
         )
     )
     say()
@@ -298,8 +298,8 @@ def _row(
     low, high = (None, None) if levels is None else (levels.minimum, levels.maximum)
     figures = (spread.mean, spread.minimum, spread.maximum, _level(low, name), _level(high, name))
     together = (joint, _joint_level(low, name), _joint_level(high, name))
-    shown = [figure(one, "undefined") for one in figures]
-    return (label, *shown, *(figure(one, "-") for one in together))
+    shown = [number(one, missing="undefined") for one in figures]
+    return (label, *shown, *(number(one, missing="-") for one in together))
 
 
 def _joint_level(level: Baseline | None, name: str) -> float | None:

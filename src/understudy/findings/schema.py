@@ -9,11 +9,13 @@ Undefined values are None, never NaN, 0 or 1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict
+
+from understudy.summaries import Spread as SpreadOverSets
+from understudy.summaries import spread_of
 
 __all__ = [
     "WORST_CELL",
@@ -65,20 +67,17 @@ class Spread(_Finding):
     def of(cls, values: Iterable[float | None]) -> Self:
         """Summarize a measure; None means undefined and is left out."""
         listed = tuple(None if value is None else float(value) for value in values)
-        defined = [value for value in listed if value is not None]
-        if not defined:
-            return cls(mean=None, minimum=None, maximum=None, standard_error=None, values=listed)
-        mean = math.fsum(defined) / len(defined)
-        error = None
-        if len(defined) > 1:
-            squares = math.fsum((value - mean) ** 2 for value in defined)
-            error = math.sqrt(squares / (len(defined) - 1) / len(defined))
+        return cls.stored(spread_of(listed), listed)
+
+    @classmethod
+    def stored(cls, spread: SpreadOverSets, values: tuple[float | None, ...] = ()) -> Self:
+        """Make the stored form of a spread, with the values it is over where they are kept."""
         return cls(
-            mean=mean,
-            minimum=min(defined),
-            maximum=max(defined),
-            standard_error=error,
-            values=listed,
+            mean=spread.mean,
+            minimum=spread.minimum,
+            maximum=spread.maximum,
+            standard_error=spread.standard_error,
+            values=values,
         )
 
 

@@ -209,14 +209,8 @@ def _regression(
         predictions_original=original,
         predictions_synthetic=synthetic,
         distance=None
-        if distance is None or not math.isfinite(distance.mean)
-        else Spread(
-            mean=distance.mean,
-            minimum=distance.minimum,
-            maximum=distance.maximum,
-            standard_error=distance.standard_error,
-            values=(),
-        ),
+        if distance is None or distance.mean is None or not math.isfinite(distance.mean)
+        else Spread.stored(distance),
         distance_floor=utility.noise_floor.mean if utility.noise_floor else None,
         overlap_in_common=utility.overlap_in_common,
         n_in_common=utility.n_in_common,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from understudy.summaries import figure, percent, rhat_figure, short, shown, whole
+from understudy.summaries import number, percent, rhat_number, short, shown, whole
 
 __all__ = [
     "AREA",
@@ -137,14 +137,14 @@ def number_cell(
     text = (
         whole(value)
         if error is None and float(value).is_integer()
-        else figure(value, error, digits)
+        else number(value, error, digits)
     )
     return Cell(text, sort=value)
 
 
 def rhat_cell(rhat: float | None) -> Cell:
     """A cell with an R-hat."""
-    return Cell("–", sort=float("-inf")) if rhat is None else Cell(rhat_figure(rhat), sort=rhat)
+    return Cell("–", sort=float("-inf")) if rhat is None else Cell(rhat_number(rhat), sort=rhat)
 
 
 def percent_cell(share: float | None) -> Cell:

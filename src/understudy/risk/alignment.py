@@ -50,12 +50,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, InputError, SettingError, quoted
+from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk import match_kernels as kernels
-from understudy.risk.doors import check_data
 from understudy.risk.matching import Labels, Targets, find_targets
-from understudy.risk.spread import figure
+from understudy.summaries import number
 
 __all__ = ["Alignment", "IfUnaligned", "aligned_sets", "check_alignment", "judge_alignment"]
 
@@ -116,9 +116,9 @@ class Alignment:
         """Say the verdict and the numbers behind it."""
         where = f" in {_numbered(self.sets)} of {self.n_sets}" if self.sets else ""
         return (
-            f"rows: {self.verdict}{where} ({figure(self.observed)} true labels; "
-            f"{figure(self.random)} ± {figure(self.standard_deviation)} if rows were paired at "
-            f"random, about {figure(self.informed)} if labels follow the kept variables)"
+            f"rows: {self.verdict}{where} ({number(self.observed)} true labels; "
+            f"{number(self.random)} ± {number(self.standard_deviation)} if rows were paired at "
+            f"random, about {number(self.informed)} if labels follow the kept variables)"
         )
 
 
@@ -333,8 +333,8 @@ def check_alignment(labels: Labels, if_unaligned: IfUnaligned) -> Alignment:
     if alignment.verdict == "looks random":
         parts = {
             "expected": "labels that are true more often than randomly paired rows would make them",
-            "came": f"{figure(alignment.observed)} true labels, where random pairs give "
-            f"{figure(alignment.random)} ± {figure(alignment.standard_deviation)} (means over "
+            "came": f"{number(alignment.observed)} true labels, where random pairs give "
+            f"{number(alignment.random)} ± {number(alignment.standard_deviation)} (means over "
             f"sets); rows look paired at random in {_numbered(alignment.sets)} of "
             f"{alignment.n_sets}",
             "do": "check that row i of every set stands in for record i and that labels are coded "

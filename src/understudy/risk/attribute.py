@@ -23,7 +23,7 @@ from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, chec
 from understudy.risk.identification import pattern_frame
 from understudy.risk.joint import JointAttribute, vote_right
 from understudy.risk.matching import Labels, Targets, find_targets, labels_of
-from understudy.risk.spread import Spread, figure, spread_frame, spread_of, text_table
+from understudy.summaries import Spread, number, spread_frame, spread_of, text_table
 
 __all__ = ["AttributeRisk", "attribute_risk", "guess_most_frequent"]
 
@@ -107,9 +107,9 @@ class AttributeRisk:
         for name, words in (("matches", "true labels"), ("share", "share of records")):
             spread = self.spreads[name]
             rows.append(
-                (words, figure(spread.mean), figure(spread.minimum), figure(spread.maximum),
-                 figure(spread.standard_error, "-"), f"{spread.files}",
-                 figure(getattr(self.joint, name)))
+                (words, number(spread.mean, spread.standard_error), number(spread.minimum),
+                 number(spread.maximum), number(spread.standard_error, missing="-"),
+                 f"{spread.files}", number(getattr(self.joint, name)))
             )  # fmt: skip
         header = ("over sets", "mean", "minimum", "maximum", "std. error", "sets", "vote of all")
         title = f"Attribute risk of {self.n_records:,} records"
@@ -117,8 +117,8 @@ class AttributeRisk:
             [
                 text_table(title, header, rows),
                 "  guessing the most frequent label of the pattern: "
-                f"{figure(self.most_frequent_label)} from the original's distribution, "
-                f"{figure(self.most_frequent_synthetic_label)} from a synthetic set's",
+                f"{number(self.most_frequent_label)} from the original's distribution, "
+                f"{number(self.most_frequent_synthetic_label)} from a synthetic set's",
                 f"  {self.alignment}",
                 f"  assumes that {self.assumption}",
             ]

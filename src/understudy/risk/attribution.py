@@ -42,12 +42,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import kind_of
 from understudy.errors import SettingError, quoted, quoted_list
+from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets, read_new_people
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.risk.doors import check_data, kind_of
 from understudy.risk.matching import fold_keys
-from understudy.risk.spread import Spread, figure, spread_frame, spread_of, text_table
+from understudy.summaries import Spread, number, spread_frame, spread_of, text_table
 
 __all__ = ["AttributionRisk", "attribution_risk"]
 
@@ -128,8 +129,9 @@ class AttributionRisk:
         """Show a readable table, without any value of the data."""
         rows = [
             (f"{name.replace('_', ' ')} ({short})",
-             figure(self.spreads[name].mean, "undefined (no disclosive keys)"),
-             figure(self.spreads[name].minimum, "-"), figure(self.spreads[name].maximum, "-"),
+             number(self.spreads[name].mean, missing="undefined (no disclosive keys)"),
+             number(self.spreads[name].minimum, missing="-"),
+             number(self.spreads[name].maximum, missing="-"),
              f"{self.spreads[name].files}")
             for name, short in MEASURES.items()
         ]  # fmt: skip

@@ -18,7 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_whole
 from understudy.errors import InputError, SettingError, quoted_list
+from understudy.microdata.argument_checks import check_data
 from understudy.microdata.label_table import (
     LabelTable,
     empirical_labels,
@@ -27,10 +29,10 @@ from understudy.microdata.label_table import (
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.risk import match_kernels as kernels
-from understudy.risk.doors import check_data
 from understudy.risk.expected import ExpectedRisk, expected_risk
 from understudy.risk.joint import match_jointly
 from understudy.risk.matching import (
+    NO_UNIQUE_MATCHES,
     MatchCounts,
     PerRecord,
     Targets,
@@ -38,7 +40,7 @@ from understudy.risk.matching import (
     find_targets,
     true_labels,
 )
-from understudy.risk.spread import Spread, figure, spread_of, text_table
+from understudy.summaries import Spread, number, spread_of, text_table
 
 __all__ = ["Baseline", "InherentRisk", "inherent_risk"]
 
@@ -112,8 +114,9 @@ class Baseline:
         """Write a measure's mean, its standard error, the draws it is over, and its closed form."""
         spread = (self.joint_spreads if together else self.spreads)[name]
         exact: float | None = None if together else getattr(self.expected, name, None)
-        error = figure(spread.standard_error, "-")
-        return figure(spread.mean), error, f"{spread.files}", figure(exact, "none")
+        error = number(spread.standard_error, missing="-")
+        mean = number(spread.mean, spread.standard_error, missing=NO_UNIQUE_MATCHES)
+        return mean, error, f"{spread.files}", number(exact, missing="none")
 
     def __repr__(self) -> str:
         """Show a readable table."""
@@ -252,13 +255,8 @@ def _checked(
             came="data with every variable synthesized",
             do="use attribution_risk, which needs no rows",
         )
-    for name, number in (("repeats", repeats), ("sets", 1 if sets is None else sets)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise SettingError(
-                expected=f"{name} as a whole number of at least 1",
-                came="something else",
-                do="give such a number",
-            )
+    check_whole("repeats", repeats, 1)
+    check_whole("sets", 1 if sets is None else sets, 1)
     if len(data.patterns) * data.n_labels > MOST_CELLS:
         raise SettingError(
             expected=f"at most {MOST_CELLS:,} pairs of pattern and label",

@@ -15,13 +15,13 @@ from typing import Any
 
 import polars as pl
 
+from understudy.checks import check_number, check_whole
 from understudy.errors import SettingError, quoted_list
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.alignment import IfUnaligned, aligned_sets, check_alignment
-from understudy.risk.doors import check_number
 from understudy.risk.identification import match_sets
-from understudy.risk.matching import Labels, find_targets, labels_of
-from understudy.risk.spread import figure, spread_of, text_table
+from understudy.risk.matching import NO_UNIQUE_MATCHES, Labels, find_targets, labels_of
+from understudy.summaries import number, spread_of, text_table
 
 __all__ = ["RiskLattice", "risk_lattice"]
 
@@ -78,9 +78,10 @@ class RiskLattice:
     def __repr__(self) -> str:
         """Show the most dangerous sets as a readable table."""
         rows = [
-            (quoted_list(subset), f"{row['cells']:,}", figure(row["expected_match_risk"]),
-             figure(row["true_match_rate"]), figure(row["false_match_rate"]),
-             figure(row["unique_matches"]))
+            (quoted_list(subset), f"{row['cells']:,}", number(row["expected_match_risk"]),
+             number(row["true_match_rate"]),
+             number(row["false_match_rate"], missing=NO_UNIQUE_MATCHES),
+             number(row["unique_matches"]))
             for subset, row in zip(
                 self.subsets, self.ranking.head(SHOWN).iter_rows(named=True), strict=False
             )
@@ -132,12 +133,7 @@ def risk_lattice(
 def _subsets(data: Microdata, most_variables: int | None) -> list[tuple[str, ...]]:
     kept = data.kept
     largest = len(kept) if most_variables is None else most_variables
-    if isinstance(largest, bool) or not isinstance(largest, int) or largest < 1:
-        raise SettingError(
-            expected="most_variables as a whole number of at least 1",
-            came="something else",
-            do="give such a number, or leave it out",
-        )
+    check_whole("most_variables", largest, 1)
     subsets: list[tuple[str, ...]] = []
     for size in range(1, min(largest, len(kept)) + 1):
         for subset in combinations(kept, size):

@@ -29,13 +29,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_number
 from understudy.errors import InputError, SettingError, quoted_list
+from understudy.microdata.argument_checks import check_data, check_table, check_tables
 from understudy.microdata.label_table import LabelTable
 from understudy.microdata.table import Microdata
 from understudy.risk import match_kernels as kernels
-from understudy.risk.doors import check_data, check_number, check_table, listed_tables
-from understudy.risk.matching import Targets, find_targets, true_labels
-from understudy.risk.spread import Spread, figure, spread_of, text_table
+from understudy.risk.matching import NO_UNIQUE_MATCHES, Targets, find_targets, true_labels
+from understudy.summaries import Spread, number, spread_of, text_table
 
 __all__ = ["ExpectedRisk", "PosteriorRisk", "expected_risk", "posterior_risk"]
 
@@ -86,7 +87,10 @@ class ExpectedRisk:
 
     def __repr__(self) -> str:
         """Show a readable table."""
-        rows = [(name.replace("_", " "), figure(value)) for name, value in self.measures().items()]
+        rows = [
+            (name.replace("_", " "), number(value, missing=NO_UNIQUE_MATCHES))
+            for name, value in self.measures().items()
+        ]
         title = f"Exact expected risk of a draw, known: {quoted_list(self.known)}"
         return text_table(title, ("measure", "expectation"), rows)
 
@@ -211,7 +215,12 @@ class PosteriorRisk:
             ends = self.interval(name)
             low, high = ends if ends is not None else (None, None)
             rows.append(
-                (name.replace("_", " "), figure(spread.mean), figure(low, "-"), figure(high, "-"))
+                (
+                    name.replace("_", " "),
+                    number(spread.mean, spread.standard_error, missing=NO_UNIQUE_MATCHES),
+                    number(low, missing="-"),
+                    number(high, missing="-"),
+                )
             )
         title = f"Posterior of the expected risk, known: {quoted_list(self.known)}"
         table = text_table(title, ("measure", "mean", "5 %", "95 %"), rows)
@@ -242,7 +251,7 @@ def posterior_risk(
     names = data.known(known)
     targets = find_targets(data, names, true_labels(data), data.n_labels)
     measured = []
-    for table in listed_tables(tables):
+    for table in check_tables(tables):
         check_table(data, table)
         measured.append(_expected(data, table, names, targets).measures())
     if not measured:

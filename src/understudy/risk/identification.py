@@ -22,6 +22,7 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.joint import JointIdentification, joint_identification
 from understudy.risk.matching import (
+    NO_UNIQUE_MATCHES,
     CountIn,
     Labels,
     MatchCounts,
@@ -31,7 +32,7 @@ from understudy.risk.matching import (
     find_targets,
     labels_of,
 )
-from understudy.risk.spread import Spread, figure, spread_frame, spread_of, text_table
+from understudy.summaries import Spread, number, spread_frame, spread_of, text_table
 
 __all__ = ["IdentificationRisk", "SetMatches", "identification_risk", "match_sets", "pattern_frame"]
 
@@ -171,10 +172,16 @@ class IdentificationRisk:
             spread = self.spreads[name]
             together: float | None = getattr(self.joint, name)
             rows.append(
-                (words, figure(spread.mean), figure(spread.minimum, "-"),
-                 figure(spread.maximum, "-"), figure(spread.standard_error, "-"),
-                 f"{spread.files}", figure(together))
-            )  # fmt: skip
+                (
+                    words,
+                    number(spread.mean, spread.standard_error, missing=NO_UNIQUE_MATCHES),
+                    number(spread.minimum, missing="-"),
+                    number(spread.maximum, missing="-"),
+                    number(spread.standard_error, missing="-"),
+                    f"{spread.files}",
+                    number(together, missing=NO_UNIQUE_MATCHES),
+                )
+            )
         title = (
             f"Identification risk of {self.n_records:,} records, known: {quoted_list(self.known)}"
             " and the true label"
@@ -184,8 +191,8 @@ class IdentificationRisk:
         return "\n".join(
             [
                 text_table(title, header, rows),
-                f"  rows paired at random: {figure(self.random_linkage)} (at most 1); at random "
-                f"within known cells: {figure(self.random_within_cells)}",
+                f"  rows paired at random: {number(self.random_linkage)} (at most 1); at random "
+                f"within known cells: {number(self.random_within_cells)}",
                 f"  {self.alignment}",
                 f"  c counted in the {self.count_in} data; assumes that {self.assumption}",
             ]

@@ -23,8 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.risk import match_kernels as kernels
-from understudy.risk.matching import Labels, MatchCounts, PerRecord, Targets, count_matches
-from understudy.risk.spread import figure, text_table
+from understudy.risk.matching import (
+    NO_UNIQUE_MATCHES,
+    Labels,
+    MatchCounts,
+    PerRecord,
+    Targets,
+    count_matches,
+)
+from understudy.summaries import number, text_table
 
 __all__ = ["JointAttribute", "JointIdentification", "joint_identification", "vote_right"]
 
@@ -60,9 +67,12 @@ class JointIdentification:
             f"Match probabilities averaged over {self.n_sets} sets",
             ("measure", "value"),
             [
-                ("expected match risk", figure(self.expected_match_risk)),
-                ("true match rate", figure(self.true_match_rate)),
-                ("false match rate", figure(self.false_match_rate)),
+                ("expected match risk", number(self.expected_match_risk)),
+                ("true match rate", number(self.true_match_rate)),
+                (
+                    "false match rate",
+                    number(self.false_match_rate, missing=NO_UNIQUE_MATCHES),
+                ),
                 ("unique matches", f"{self.unique_matches:,}"),
             ],
         )
@@ -89,7 +99,7 @@ class JointAttribute:
 
     def __repr__(self) -> str:
         """Show a readable table."""
-        rows = [("true labels", figure(self.matches)), ("share of records", figure(self.share))]
+        rows = [("true labels", number(self.matches)), ("share of records", number(self.share))]
         return text_table(f"Vote over {self.n_sets} sets", ("measure", "value"), rows)
 
 

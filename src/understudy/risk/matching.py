@@ -20,6 +20,7 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk import match_kernels as kernels
 
 __all__ = [
+    "NO_UNIQUE_MATCHES",
     "CountIn",
     "Labels",
     "MatchCounts",
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 CountIn = Literal["synthetic", "original"]
+NO_UNIQUE_MATCHES = "undefined (no unique matches)"  # how an undefined rate is printed
 KEYS = 2**63  # more distinct keys than this do not fit into 64 bits
 
 

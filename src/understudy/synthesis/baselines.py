@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from understudy.errors import SettingError
+from understudy.checks import check_whole
 from understudy.microdata.label_table import (
     LabelTable,
     empirical_labels,
@@ -86,13 +86,7 @@ class ReferenceFit:
         SyntheticSets
             Row i of every set stands in for record i.
         """
-        whole = isinstance(m, int | np.integer) and not isinstance(m, bool)
-        if not whole or m < 1:
-            raise SettingError(
-                expected="m as a whole number of at least 1",
-                came=f"{int(m):,}" if whole else f"a value of type {type(m).__name__}",
-                do="ask for at least one set",
-            )
+        check_whole("m", m, 1)
         known = check_seed(seed)
         codes = np.stack(
             [

@@ -20,6 +20,7 @@ import numba
 import numpy as np
 
 import understudy
+from understudy.checks import check_whole
 from understudy.errors import ConvergenceWarning, LevelError, UnderstudyWarning, quoted
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed
@@ -29,7 +30,6 @@ from understudy.synthesis.contract import ChainSampler
 from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.synthesis.kept_probabilities import KeptCells
 from understudy.synthesis.sampled_fit import SampledFit
-from understudy.synthesis.setting_checks import check_whole
 
 __all__ = ["FitOptions", "Prepared", "SampledModel", "check_labels", "note", "warn_convergence"]
 

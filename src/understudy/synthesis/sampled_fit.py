@@ -18,7 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.errors import ConvergenceWarning, SettingError
+from understudy.checks import check_whole
+from understudy.errors import ConvergenceWarning
 from understudy.microdata.label_table import LabelTable, split_labels
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
@@ -287,14 +288,8 @@ class SampledFit(ABC):
     def _spread(self, m: int) -> list[tuple[int, int]]:
         """Choose a chain and one of its snapshots for every set."""
         available = min(len(of_chain) for of_chain in self.chain_draws.snapshots)
-        whole = isinstance(m, int | np.integer) and not isinstance(m, bool)
-        if not whole or not 1 <= m <= available * self.plan.chains:
-            raise SettingError(
-                expected=f"m as a whole number from 1 to {available * self.plan.chains}, the draws "
-                "that were kept for synthesis",
-                came=f"{int(m):,}" if whole else f"a value of type {type(m).__name__}",
-                do="ask for fewer sets, or keep more draws",
-            )
+        kept = available * self.plan.chains
+        check_whole("m", m, 1, kept, do="ask for fewer sets, or keep more draws")
         positions = []
         for number in range(m):
             chain = number % self.plan.chains

@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_confidence, check_rule, check_texts
 from understudy.errors import InputError, SettingError
+from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
-from understudy.utility.checks import check_data, check_level, check_rule, check_texts
-from understudy.utility.printing import figure, text_table
+from understudy.summaries import estimate_number, number, text_table
 from understudy.utility.regression.estimates import Estimates, compare, per_set_frame
 from understudy.utility.regression.newton import ESTIMATED, UNFITTED
 
@@ -47,13 +48,12 @@ class AnalysisUtility:
     def __repr__(self) -> str:
         """Show overlap and significance by quantity."""
         rows = [
-            [row["quantity"], figure(row["original"]), figure(row["combined"]),
-             figure(row["overlap"], 3), row["significance"] or "-"]
+            [row["quantity"], estimate_number(row["original"]), estimate_number(row["combined"]),
+             number(row["overlap"]), row["significance"] or "-"]
             for row in self.estimates.iter_rows(named=True)
         ]  # fmt: skip
-        text = f"Analysis utility of {self._sets} sets\n" + text_table(
-            ["quantity", "original", "combined", "overlap", "significance"], rows
-        )
+        header = ["quantity", "original", "combined", "overlap", "significance"]
+        text = text_table(f"Analysis utility of {self._sets} sets", header, rows)
         if self.failures:
             text += f"\nfailed in {len(self.failures)} of {self._sets} sets"
         return text
@@ -104,7 +104,7 @@ def analysis_utility(
     >>> us.analysis_utility(data, [frame, frame], share_of_a).estimates["combined"].to_list()
     [0.75]
     """
-    data, rule, level = check_data(data), check_rule(rule), check_level(level)
+    data, rule, level = check_data(data), check_rule(rule), check_confidence(level)
     if not callable(analysis):
         raise SettingError(
             expected="an analysis: a function of a data frame",
@@ -123,11 +123,11 @@ def analysis_utility(
             do="name every quantity, or leave the names out",
         )
     found, failures = [], {}
-    for number, frame in enumerate(sets, start=1):
+    for set_number, frame in enumerate(sets, start=1):
         try:
             found.append(_estimates(analysis(frame), size))
         except Exception as problem:  # noqa: BLE001 - an analysis may fail in any way, and is told
-            failures[number] = type(problem).__name__
+            failures[set_number] = type(problem).__name__
             nothing = np.full(size, np.nan)
             found.append(Estimates(nothing, nothing, (UNFITTED,) * size))
     frame = pl.DataFrame({"quantity": labels, **compare(original, found, rule, level)})

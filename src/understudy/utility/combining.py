@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.checks import as_numbers, check_confidence, check_rule
 from understudy.errors import InputError
-from understudy.utility.checks import as_numbers, check_level, check_rule
-from understudy.utility.printing import figure, text_table
+from understudy.summaries import estimate_number, text_table
 
 __all__ = [
     "CombinedEstimates",
@@ -91,12 +91,12 @@ class CombinedEstimates:
                         self.degrees_of_freedom)
         ]  # fmt: skip
         rows = [
-            [str(place + 1), *[figure(float(column[place])) for column in columns]]
+            [str(place + 1), *[estimate_number(float(column[place])) for column in columns]]
             for place in range(columns[0].size)
         ]
-        text = f"Combined over {self.sets} sets by the rule for {self.rule} synthesis\n"
+        title = f"Combined over {self.sets} sets by the rule for {self.rule} synthesis"
         header = ["quantity", "estimate", "standard error", "lower", "upper", "df"]
-        text += text_table(header, rows)
+        text = text_table(title, header, rows)
         n_negative = int(np.sum(self.negative))
         if n_negative:
             text += (
@@ -150,7 +150,7 @@ def combine_estimates(
     >>> float(combined.degrees_of_freedom)
     12.5
     """
-    rule, level = check_rule(rule), check_level(level)
+    rule, level = check_rule(rule), check_confidence(level)
     values, spreads, matrices = _check(estimates, variances)
     n_sets = values.shape[0]
     within = spreads.mean(axis=0)

@@ -15,17 +15,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import as_numbers, as_whole, check_confidence, check_rule
 from understudy.errors import InputError, SettingError
+from understudy.microdata.argument_checks import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
-from understudy.utility.checks import (
-    as_numbers,
-    as_whole,
-    check_data,
-    check_level,
-    check_rule,
-    check_variables,
-)
+from understudy.summaries import number, text_table
 from understudy.utility.combining import (
     CombinedEstimates,
     combine_estimates,
@@ -33,7 +28,6 @@ from understudy.utility.combining import (
     quantile,
 )
 from understudy.utility.marginals import count_sets, level_columns, tabulate
-from understudy.utility.printing import figure, text_table
 
 __all__ = ["CountUtility", "combine_counts", "count_utility"]
 
@@ -66,9 +60,9 @@ class CountUtility:
         """Show how well the intervals of the cells agree."""
         rows = [
             ["cells", f"{self.cells.height:,}"],
-            ["mean interval overlap", figure(self.mean_overlap, 3)],
+            ["mean interval overlap", number(self.mean_overlap)],
         ]
-        return f"Counts combined over {self._sets} sets\n" + text_table(["figure", "value"], rows)
+        return text_table(f"Counts combined over {self._sets} sets", ["measure", "value"], rows)
 
 
 def combine_counts(
@@ -214,7 +208,7 @@ def count_utility(
     CountUtility
         Cells that are empty in the original and in all sets are left out.
     """
-    data, rule, level = check_data(data), check_rule(rule), check_level(level)
+    data, rule, level = check_data(data), check_rule(rule), check_confidence(level)
     listed = check_variables(data, names)
     if not set(listed) & set(data.synthesized):
         raise SettingError(

@@ -18,14 +18,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_whole
 from understudy.errors import SettingError
+from understudy.microdata.argument_checks import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.utility.checks import check_data, check_repeats, check_variables
+from understudy.summaries import Spread, estimate_number, number, spread_of, text_table
 from understudy.utility.marginals import TableCounts, count_sets, tabulate
 from understudy.utility.noise_floors import perfect_counts
-from understudy.utility.printing import Spread, figure, spread_of, text_table
 from understudy.utility.regression.arrow_matrix import BORDER, Arrow
 from understudy.utility.regression.design import Design, Formula, Indicators, make_design
 from understudy.utility.regression.logistic import BinaryLikelihood
@@ -72,14 +73,17 @@ class PropensityUtility:
     def __repr__(self) -> str:
         """Show pMSE with its nulls."""
         rows = [
-            ["pMSE", figure(self.pmse.mean)],
-            ["null, by parameters with a synthesized variable", figure(self.null_by_parameters)],
-            ["  ratio", figure(self.ratio_to_parameters, 3)],
-            ["null, by perfect sets", figure(self.null_by_perfect.mean)],
-            ["  ratio", figure(self.ratio_to_perfect, 3)],
+            ["pMSE", estimate_number(self.pmse.mean)],
+            [
+                "null, by parameters with a synthesized variable",
+                estimate_number(self.null_by_parameters),
+            ],
+            ["  ratio", number(self.ratio_to_parameters)],
+            ["null, by perfect sets", estimate_number(self.null_by_perfect.mean)],
+            ["  ratio", number(self.ratio_to_perfect)],
         ]
-        title = f"Propensity utility of {self.pmse.number} sets, {len(self._terms)} terms\n"
-        return title + text_table(["figure", "value"], rows)
+        title = f"Propensity utility of {self.pmse.files} sets, {len(self._terms)} terms"
+        return text_table(title, ["measure", "value"], rows)
 
 
 def propensity_utility(
@@ -122,7 +126,7 @@ def propensity_utility(
     design = _design(data, names, pairs)
     counted = count_sets(as_sets(data, synthetic))
     table = tabulate(counted, design.formula.names)
-    repeats = check_repeats(repeats)
+    repeats = check_whole("repeats", repeats, 1)
     generator = stream(check_seed(seed), "utility", "propensity")
     perfect = table.counts_of(perfect_counts(generator, data, repeats))  # (repeat, cell)
     rows = design.indicators(_ordered_codes(table, design))

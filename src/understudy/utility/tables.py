@@ -17,11 +17,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import as_whole, check_whole
 from understudy.errors import SettingError
+from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.utility.checks import as_whole, check_data, check_repeats
+from understudy.summaries import Spread, estimate_number, number, spread_of, text_table
 from understudy.utility.marginals import (
     CountedSets,
     TableCounts,
@@ -31,7 +33,6 @@ from understudy.utility.marginals import (
 )
 from understudy.utility.measures import Measures, table_measures
 from understudy.utility.noise_floors import expected_cell_deviation, perfect_counts
-from understudy.utility.printing import Spread, figure, spread_of, text_table
 
 __all__ = ["TableUtility", "table_utility"]
 
@@ -140,15 +141,15 @@ class TableUtility:
             [
                 f"{order}-way",
                 str(self.tables.filter(pl.col("order") == order).height),
-                figure(self.deviation[order]),
-                f"{figure(self.spread[order].minimum)} to {figure(self.spread[order].maximum)}",
-                figure(self.noise_floor[order]),
+                estimate_number(self.deviation[order]),
+                f"{estimate_number(spread.minimum)} to {estimate_number(spread.maximum)}",
+                estimate_number(self.noise_floor[order]),
                 _ratio(self.deviation[order], self.noise_floor[order]),
             ]
-            for order in self.deviation
+            for order, spread in self.spread.items()
         ]
         header = ["tables", "number", "deviation", "over the sets", "noise floor", "ratio"]
-        return f"Table utility of {self._counted.n_sets} sets\n" + text_table(header, rows)
+        return text_table(f"Table utility of {self._counted.n_sets} sets", header, rows)
 
 
 def table_utility(
@@ -195,7 +196,7 @@ def table_utility(
     >>> us.table_utility(data, [other], orders=(1, 2), seed=1).deviation
     {1: 0.0, 2: 4.0}
     """
-    data, repeats = check_data(data), check_repeats(repeats)
+    data, repeats = check_data(data), check_whole("repeats", repeats, 1)
     listed = _check_orders(data, orders)
     counted = count_sets(as_sets(data, synthetic))
     generator = stream(check_seed(seed), "utility", "tables")
@@ -292,4 +293,4 @@ def _per_set(reached: Mapping[int, Numbers]) -> pl.DataFrame:
 
 
 def _ratio(value: float, floor: float) -> str:
-    return figure(value / floor, 3) if floor > 0 else "-"
+    return number(value / floor) if floor > 0 else "-"

@@ -16,10 +16,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_whole
+from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.utility.checks import check_data, check_repeats
+from understudy.summaries import number, text_table
 from understudy.utility.marginals import (
     CountedSets,
     column_of,
@@ -28,7 +30,6 @@ from understudy.utility.marginals import (
     tabulate,
 )
 from understudy.utility.noise_floors import expected_deviation, perfect_counts
-from understudy.utility.printing import figure, text_table
 
 __all__ = ["WithinPatternUtility", "within_pattern_utility"]
 
@@ -80,8 +81,8 @@ class WithinPatternUtility:
         """
         counted = self._counted
         parts = []
-        for number, (rows, counts) in enumerate(zip(counted.rows, counted.counts, strict=True)):
-            parts.append(_distribution(counted.data, number, rows, counts))
+        for index, (rows, counts) in enumerate(zip(counted.rows, counted.counts, strict=True)):
+            parts.append(_distribution(counted.data, index, rows, counts))
         rank = self.patterns.select("pattern").with_row_index("rank")
         return (
             pl.concat(parts)
@@ -96,19 +97,20 @@ class WithinPatternUtility:
         above = int((self.distance > self.noise_floor).sum())
         far = int((self.spreads_above > FAR).sum())
         rows = [
-            [str(row["pattern"]), f"{row['records']:,}", figure(row["distance"], 3),
-             figure(row["noise_floor"], 3), figure(row["excess"], 3),
-             figure(row["spreads_above"], 2)]
+            [str(row["pattern"]), f"{row['records']:,}", number(row["distance"]),
+             number(row["noise_floor"]), number(row["excess"]),
+             number(row["spreads_above"], digits=2)]
             for row in self.patterns.head(MOST_SHOWN).iter_rows(named=True)
         ]  # fmt: skip
         header = ["pattern", "records", "distance", "noise floor", "excess", "s.d. above"]
-        return (
+        title = (
             f"Within-pattern utility of {n_sets} sets, {n_patterns:,} patterns\n"
             f"{far:,} of {n_patterns:,} patterns more than {FAR:.0f} standard deviations above "
             "their noise floor (a perfect synthesizer: hardly any)\n"
             f"{above:,} of {n_patterns:,} patterns above their noise floor at all (a perfect "
-            "synthesizer: about half)\n" + text_table(header, rows)
+            "synthesizer: about half)"
         )
+        return text_table(title, header, rows)
 
 
 def within_pattern_utility(
@@ -143,7 +145,7 @@ def within_pattern_utility(
     >>> us.within_pattern_utility(data, [other]).distance.tolist()
     [0.5, 0.0]
     """
-    data, repeats = check_data(data), check_repeats(repeats, least=2)
+    data, repeats = check_data(data), check_whole("repeats", repeats, 2)
     generator = stream(check_seed(seed), "utility", "within_pattern")
     counted = count_sets(as_sets(data, synthetic))
     table = tabulate(counted, data.names)

@@ -23,7 +23,7 @@ from understudy.findings.schema import (
     Spread,
     SynthesizerFindings,
 )
-from understudy.summaries import figure, percent, rhat_figure
+from understudy.summaries import number, percent, rhat_number
 from understudy.verdict.thresholds import Thresholds
 
 __all__ = [
@@ -258,9 +258,9 @@ class _Speaker:
         found = self.one.convergence
         if found.converged:
             words = (
-                f"The chains have converged: R-hat is at most {rhat_figure(found.worst_rhat)} "
-                f"(asked: below {figure(found.rhat_target)}) and the least effective sample size "
-                f"is {figure(found.least_ess)} (asked: at least {figure(found.ess_target)})."
+                f"The chains have converged: R-hat is at most {rhat_number(found.worst_rhat)} "
+                f"(asked: below {number(found.rhat_target)}) and the least effective sample size "
+                f"is {number(found.least_ess)} (asked: at least {number(found.ess_target)})."
                 if found.worst_rhat is not None
                 else "There is nothing that has to converge."
             )
@@ -270,10 +270,10 @@ class _Speaker:
             words = (
                 "The chains have NOT converged: no figure about these sets can be relied on. "
                 f"{found.n_failed:,} of {found.n_judged:,} quantities miss a target (R-hat below "
-                f"{figure(found.rhat_target)}, effective sample size at least "
-                f"{figure(found.ess_target)}); the worst R-hat is "
-                f"{rhat_figure(found.worst_rhat)}, the least effective sample size "
-                f"{figure(found.least_ess)}. Run more draws, with at least two chains."
+                f"{number(found.rhat_target)}, effective sample size at least "
+                f"{number(found.ess_target)}); the worst R-hat is "
+                f"{rhat_number(found.worst_rhat)}, the least effective sample size "
+                f"{number(found.least_ess)}. Run more draws, with at least two chains."
             )
         return self.reason(NOT_CONVERGED, outcome, words, found.worst_rhat, found.rhat_target)
 
@@ -361,18 +361,18 @@ class _Speaker:
         passing: float = getattr(self.limits, f"{name}_pass")
         said = (
             f"For {who}, {f'all {self.one.m} files give' if joint else 'one file gives'} "
-            f"{figure(value)} {WHAT[measure]}"
+            f"{number(value)} {WHAT[measure]}"
         )
         if place is None or low is None or high is None:
             words = (
-                f"{said}. The reference levels Min ({figure(low)}) and Max ({figure(high)}) are "
+                f"{said}. The reference levels Min ({number(low)}) and Max ({number(high)}) are "
                 "too close together for a place between them"
             )
             return self.without_place(subject, words, value, high, error, passing)
         outcome = _graded(place, self.limits, name, (error or 0.0) / (high - low))
         words = (
-            f"{said}: place {_place(place)} between Min ({figure(low)}) and Max "
-            f"({figure(high)}); up to {_place(passing)} passes{_beyond(place, outcome)}."
+            f"{said}: place {_place(place)} between Min ({number(low)}) and Max "
+            f"({number(high)}); up to {_place(passing)} passes{_beyond(place, outcome)}."
         )
         return self.reason(subject, outcome, words, place, passing)
 
@@ -415,8 +415,8 @@ class _Speaker:
         if undefined:
             outcome = "fail"
         words = (
-            f"Tables deviate at most {figure(worst)} times as far as those of a perfect "
-            f"synthesizer ({order}-way tables); up to {figure(passing)} times passes."
+            f"Tables deviate at most {number(worst)} times as far as those of a perfect "
+            f"synthesizer ({order}-way tables); up to {number(passing)} times passes."
             if not undefined
             else "Tables deviate where those of a perfect synthesizer cannot."
         )

@@ -8,7 +8,7 @@ figures, and sends the study to review.
 from __future__ import annotations
 
 from understudy.findings.schema import Convergence, SynthesizerFindings
-from understudy.summaries import figure
+from understudy.summaries import number
 from understudy.verdict.grading import Reason
 from understudy.verdict.thresholds import RISING, Thresholds
 
@@ -34,7 +34,7 @@ def relaxed_thresholds(limits: Thresholds) -> list[Reason]:
         if sign * (getattr(limits, name) - getattr(default, name)) > 0
     ]
     told = [
-        f"{name} is {figure(getattr(limits, name))} (by default {figure(getattr(default, name))})"
+        f"{name} is {number(getattr(limits, name))} (by default {number(getattr(default, name))})"
         for name in laxer
     ]
     if not limits.codebook_required:
@@ -53,11 +53,11 @@ def relaxed_targets(one: SynthesizerFindings) -> list[Reason]:
 def _laxer_targets(found: Convergence) -> list[str]:
     told = []
     if found.rhat_target > RHAT:
-        told.append(f"R-hat has to be below {figure(found.rhat_target)} (by default {RHAT})")
+        told.append(f"R-hat has to be below {number(found.rhat_target)} (by default {RHAT})")
     if found.ess_target < ESS:
         told.append(
-            f"the effective sample size has to reach {figure(found.ess_target)} "
-            f"(by default {figure(ESS)})"
+            f"the effective sample size has to reach {number(found.ess_target)} "
+            f"(by default {number(ESS)})"
         )
     return told
 

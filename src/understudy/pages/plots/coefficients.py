@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from understudy.findings.schema import Coefficient, Histogram, Regression
 from understudy.pages.plots.canvas import ALONE, LIGHT, SeriesStyle, drawing, name_series, svg_of
-from understudy.summaries import figure, percent, short
+from understudy.summaries import number, percent, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,8 +42,8 @@ def predictions_svg(
             names.append((look.title, look.colour))
             if found.distance is not None:
                 said.append(
-                    f"{look.title}: distance {figure(found.distance.mean)}, perfect sets "
-                    f"{figure(found.distance_floor)}"
+                    f"{look.title}: distance {number(found.distance.mean)}, perfect sets "
+                    f"{number(found.distance_floor)}"
                 )
         name_series(axes, names)
         axes.set_ylim(bottom=0)

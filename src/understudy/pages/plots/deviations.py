@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from understudy.findings.schema import Findings, Histogram
 from understudy.pages.plots.canvas import ALONE, LIGHT, SeriesStyle, drawing, name_series, svg_of
-from understudy.summaries import figure
+from understudy.summaries import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,12 +51,12 @@ def draw_deviations(
             axes.plot(
                 [floor, floor], [place - 0.46, place + 0.46], color=LIGHT["max"], linewidth=2.2
             )
-            label = f"{look.title} {figure(mean, digits=digits)}"
+            label = f"{look.title} {number(mean, digits=digits)}"
             axes.annotate(label, (max(mean, floor), place), xytext=(5, 0),
                           textcoords="offset points", va="center")  # fmt: skip
             said.append(
-                f"{look.title}, {order}-way: {figure(mean, digits=digits)} against "
-                f"a floor of {figure(floor, digits=digits)}"
+                f"{look.title}, {order}-way: {number(mean, digits=digits)} against "
+                f"a floor of {number(floor, digits=digits)}"
             )
             most = max(most, mean, floor)
             place += 1
@@ -93,9 +93,9 @@ def signed_svg(findings: Findings, looks: list[SeriesStyle], order: int, name: s
             centres, shares, spread = density(histogram, reach)
             axes.plot(centres, shares, color=look.colour, linestyle=look.dashes)
             names.append((look.title, look.colour))
-            said.append(f"{look.title}: standard deviation {figure(spread)}")
+            said.append(f"{look.title}: standard deviation {number(spread)}")
         _, _, spread = density(floor, reach)
-        said.append(f"perfect sets: {figure(spread)}")
+        said.append(f"perfect sets: {number(spread)}")
         axes.axvline(0, color=LIGHT["soft"], linewidth=0.6)
         axes.set_ylim(bottom=0)
         axes.set_xlim(-reach, reach)

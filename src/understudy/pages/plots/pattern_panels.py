@@ -15,7 +15,7 @@ import numpy as np
 from understudy.findings.schema import Findings, PatternShares, SynthesizerFindings
 from understudy.pages.plots.canvas import DASHES as PLOT_DASHES
 from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, name_series, svg_of
-from understudy.summaries import figure, percent, shown
+from understudy.summaries import number, percent, shown
 
 __all__ = ["distances_svg", "panel_svg", "svg_dashes"]
 
@@ -170,6 +170,6 @@ def distances_svg(
             canvas,
             name,
             f"Distance within patterns, {look.title}",
-            f"{sizes.size:,} patterns; mean over records {figure(one.utility.within.mean_distance)}"
-            f", noise floor {figure(one.utility.within.mean_floor)}.",
+            f"{sizes.size:,} patterns; mean over records {number(one.utility.within.mean_distance)}"
+            f", noise floor {number(one.utility.within.mean_floor)}.",
         )

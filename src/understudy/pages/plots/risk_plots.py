@@ -10,7 +10,7 @@ import numpy as np
 
 from understudy.findings.schema import Findings, IdentificationFindings, Spread
 from understudy.pages.plots.canvas import LIGHT, WIDTH, SeriesStyle, drawing, name_series, svg_of
-from understudy.summaries import figure, percent
+from understudy.summaries import number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,14 +92,14 @@ def _words(
     levels: Sequence[tuple[str, str, list[float]]], shown: Sequence[tuple[SeriesStyle, Spread]]
 ) -> str:
     said = [
-        f"{words}: from {figure(min(values))} to {figure(max(values))} over {len(values)} repeats"
+        f"{words}: from {number(min(values))} to {number(max(values))} over {len(values)} repeats"
         if values
         else f"{words}: undefined in every repeat"
         for words, _, values in levels
     ]
     said += [
-        f"{look.title}: least {figure(spread.minimum)}, mean {figure(spread.mean)}, most "
-        f"{figure(spread.maximum)}"
+        f"{look.title}: least {number(spread.minimum)}, mean {number(spread.mean)}, most "
+        f"{number(spread.maximum)}"
         for look, spread in shown
     ]
     return "; ".join(said) + "."
@@ -181,7 +181,7 @@ def map_svg(
         axes.set_xlabel("table deviation over noise floor (1 = perfect)")
         axes.set_title(title, pad=6)
         said = "; ".join(
-            f"{words}: deviation {figure(loss)} times the floor, {figure(risk)}"
+            f"{words}: deviation {number(loss)} times the floor, {number(risk)}"
             for words, _, _, loss, risk in marks
         )
         return svg_of(canvas, name, f"Utility and risk: {title}", said + ".")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from understudy.findings.schema import Convergence, Trace
 from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, svg_of
-from understudy.summaries import figure, rhat_figure
+from understudy.summaries import number, rhat_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,8 +39,8 @@ def trace_svg(trace: Trace, look: SeriesStyle, name: str) -> str:
             canvas,
             name,
             f"Trace and ranks of {words}",
-            f"{len(trace.values)} chains of {words}, from {figure(_least(trace))} to "
-            f"{figure(_most(trace))}. Rank counts by chain lie between {_fewest(trace):,.0f} and "
+            f"{len(trace.values)} chains of {words}, from {number(_least(trace))} to "
+            f"{number(_most(trace))}. Rank counts by chain lie between {_fewest(trace):,.0f} and "
             f"{_largest(trace):,.0f}; {_expected(trace):,.0f} are expected.",
         )
 
@@ -105,7 +105,7 @@ def rhat_svg(found: Convergence, look: SeriesStyle, name: str) -> str | None:
         axes.text(
             found.rhat_target,
             0.98,
-            f" target {figure(found.rhat_target)}",
+            f" target {number(found.rhat_target)}",
             transform=axes.get_xaxis_transform(),
             va="top",
         )
@@ -119,6 +119,6 @@ def rhat_svg(found: Convergence, look: SeriesStyle, name: str) -> str | None:
             name,
             "R-hat of the label probabilities",
             f"{below:,.0f} of {sum(rhats.counts):,.0f} label probabilities lie below the target of "
-            f"{figure(found.rhat_target)}; the worst of everything judged is "
-            f"{rhat_figure(found.worst_rhat)}.",
+            f"{number(found.rhat_target)}; the worst of everything judged is "
+            f"{rhat_number(found.worst_rhat)}.",
         )

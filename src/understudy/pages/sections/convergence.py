@@ -19,7 +19,7 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.canvas import SeriesStyle, series_styles
 from understudy.pages.plots.traces import rhat_svg, trace_svg
-from understudy.summaries import figure, percent, shown, whole
+from understudy.summaries import number, percent, shown, whole
 from understudy.verdict.verdict import Thresholds
 
 __all__ = ["convergence_section", "settings_section"]
@@ -154,7 +154,7 @@ def _remarks(one: SynthesizerFindings, found: Convergence) -> list[str]:
         f"{found.chains} chains of {found.draws:,} kept draws, {found.sweeps_per_draw} "
         f"{'sweep' if found.sweeps_per_draw == 1 else 'sweeps'} a draw after "
         f"{found.warmup_sweeps:,} sweeps of warm-up. Targets: R-hat below "
-        f"{figure(found.rhat_target)}, effective sample size at least {figure(found.ess_target)}."
+        f"{number(found.rhat_target)}, effective sample size at least {number(found.ess_target)}."
     ]
     if found.n_cells:
         failed = f"{found.n_cells_failed:,} of {found.n_cells:,}"
@@ -165,8 +165,8 @@ def _remarks(one: SynthesizerFindings, found: Convergence) -> list[str]:
     elif found.autocorrelation_time is not None:
         enough = found.spacing >= found.autocorrelation_time
         remarks.append(
-            f"Neighbouring sets of a chain lie {figure(found.spacing)} draws apart; about "
-            f"{figure(found.autocorrelation_time)} draws of the slowest quantity make an "
+            f"Neighbouring sets of a chain lie {number(found.spacing)} draws apart; about "
+            f"{number(found.autocorrelation_time)} draws of the slowest quantity make an "
             f"independent one, so the sets {'count' if enough else 'do not quite count'} as "
             "independent."
         )
@@ -277,5 +277,5 @@ def _thresholds(thresholds: Thresholds) -> Table:
 def _limit(value: object) -> Cell:
     if isinstance(value, bool):
         return Cell("yes" if value else "no")
-    number = float(str(value))
-    return Cell(whole(number) if number.is_integer() else figure(number), sort=number)
+    given = float(str(value))
+    return Cell(whole(given) if given.is_integer() else number(given), sort=given)

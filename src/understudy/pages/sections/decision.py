@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from understudy.findings.schema import Findings
-from understudy.summaries import figure, shown
+from understudy.summaries import number, shown
 from understudy.verdict.grading import Outcome, Reason
 from understudy.verdict.verdict import ORDER, Verdict
 
@@ -101,7 +101,7 @@ def _others(reasons: Sequence[Reason]) -> str:
     """Say the same of others in one sentence: for other intruders, or other analyses."""
     if not reasons:
         return ""
-    figures = [figure(one.found, 0.1) for one in reasons if one.found is not None]
+    figures = [number(one.found, 0.1) for one in reasons if one.found is not None]
     listed = f" ({', '.join(figures)})" if figures else ""
     return f" The same holds for {len(reasons)} more{listed}."
 

@@ -23,7 +23,7 @@ from understudy.pages.plots.coefficients import (
     predictions_svg,
 )
 from understudy.pages.plots.deviations import deviation_svg, moments, signed_svg
-from understudy.summaries import figure, shown
+from understudy.summaries import number, shown
 from understudy.verdict.grading import table_ratios
 
 __all__ = ["regression_section", "tables_section", "unconverged"]
@@ -83,7 +83,7 @@ def tables_section(findings: Findings) -> Section:
 def _propensity(findings: Findings) -> list[str]:
     """Say how well a regression tells synthetic records from original ones."""
     known = [
-        f"{shown(one.title)} {figure(one.utility.tables.propensity_ratio, 0.1)}"
+        f"{shown(one.title)} {number(one.utility.tables.propensity_ratio, 0.1)}"
         for one in findings.synthesizers
         if one.utility.tables.propensity_ratio is not None
     ]
@@ -366,4 +366,4 @@ def _coefficients(one: SynthesizerFindings, found: Regression) -> Table:
 def _interval(low: float | None, high: float | None) -> Cell:
     if low is None or high is None:
         return Cell("–", sort=float("-inf"))
-    return Cell(f"{figure(low, 0.05)} to {figure(high, 0.05)}", sort=low)
+    return Cell(f"{number(low, 0.05)} to {number(high, 0.05)}", sort=low)

@@ -7,6 +7,12 @@ from typing import Literal
 
 import numpy as np
 
+from understudy.checks import (
+    check_one_of,
+    check_positive,
+    check_shape_and_rate,
+    check_whole,
+)
 from understudy.microdata.table import Microdata
 from understudy.synthesis.areal.fit import DPArealFit
 from understudy.synthesis.areal.problem import Problem, make_problem
@@ -19,12 +25,6 @@ from understudy.synthesis.run_fit import (
     SampledModel,
     note,
     warn_convergence,
-)
-from understudy.synthesis.setting_checks import (
-    check_one_of,
-    check_positive,
-    check_shape_and_rate,
-    check_whole,
 )
 
 __all__ = ["DPAreal"]

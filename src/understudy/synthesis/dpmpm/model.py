@@ -8,6 +8,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from understudy.checks import (
+    check_one_of,
+    check_positive,
+    check_shape_and_rate,
+    check_whole,
+)
 from understudy.microdata.table import Microdata
 from understudy.synthesis.chains import processors
 from understudy.synthesis.dpmpm.fit import DPMPMFit
@@ -20,12 +26,6 @@ from understudy.synthesis.run_fit import (
     SampledModel,
     note,
     warn_convergence,
-)
-from understudy.synthesis.setting_checks import (
-    check_one_of,
-    check_positive,
-    check_shape_and_rate,
-    check_whole,
 )
 
 __all__ = ["DPMPM"]

@@ -16,14 +16,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import as_whole, check_confidence, check_rule, check_whole
 from understudy.errors import InputError, SettingError, quoted
+from understudy.microdata.argument_checks import check_data
 from understudy.microdata.coding import regroup
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.utility.checks import as_whole, check_data, check_level, check_repeats, check_rule
+from understudy.summaries import Spread, number, spread_of, text_table
 from understudy.utility.noise_floors import perfect_codes
-from understudy.utility.printing import Spread, figure, spread_of, text_table
 from understudy.utility.regression.design import Design, make_design, read_formula
 from understudy.utility.regression.estimates import Estimates, compare, per_set_frame
 from understudy.utility.regression.linear import fit_linear
@@ -107,18 +108,18 @@ class RegressionUtility:
         rows = [
             ["coefficients", str(self.coefficients.height)],
             ["with both intervals", str(known.height)],
-            ["mean interval overlap", figure(self.mean_overlap, 3)],
-            ["  where perfect sets have one too", figure(self.overlap_in_common, 3)],
+            ["mean interval overlap", number(self.mean_overlap)],
+            ["  where perfect sets have one too", number(self.overlap_in_common)],
             ["  so many coefficients", str(self.n_in_common)],
             ["  of perfect sets there", _with_error(self.overlap_floor)],
             ["significance", told or "-"],
             ["with a note (separated, absent, ...)", str(failed)],
         ]
         if self.distance is not None and self.noise_floor is not None:
-            rows.append(["Wasserstein distance of predictions", figure(self.distance.mean, 3)])
-            rows.append(["  of perfect sets", figure(self.noise_floor.mean, 3)])
-        title = f"Regression utility of {self._sets} sets: {self.family}, {self.train:,} records\n"
-        return title + text_table(["figure", "value"], rows)
+            rows.append(["Wasserstein distance of predictions", number(self.distance.mean)])
+            rows.append(["  of perfect sets", number(self.noise_floor.mean)])
+        title = f"Regression utility of {self._sets} sets: {self.family}, {self.train:,} records"
+        return text_table(title, ["measure", "value"], rows)
 
 
 def regression_utility(
@@ -181,7 +182,11 @@ def regression_utility(
     >>> found.distance.mean, found.mean_overlap
     (0.0, 1.0)
     """
-    rule, level, repeats = check_rule(rule), check_level(level), check_repeats(repeats)
+    rule, level, repeats = (
+        check_rule(rule),
+        check_confidence(level),
+        check_whole("repeats", repeats, 1),
+    )
     data = check_data(data)
     model = _Model.make(data, formula, family, reference)
     sets = as_sets(data, synthetic)
@@ -191,8 +196,8 @@ def regression_utility(
     original = model.study(_codes(data, names, None), chosen, held, must=True)
     studied = [model.study(_codes(data, names, drawn), chosen, held) for drawn in sets.codes]
     perfect = []
-    for number in range(max(repeats, len(sets)) if len(sets) > 1 else repeats):
-        generator = stream(seed, "utility", "regression", "perfect", number)
+    for repeat in range(max(repeats, len(sets)) if len(sets) > 1 else repeats):
+        generator = stream(seed, "utility", "regression", "perfect", repeat)
         drawn = perfect_codes(generator, data)
         perfect.append(model.study(_codes(data, names, drawn), chosen, held))
     columns = compare(original.estimates, [one.estimates for one in studied], rule, level)
@@ -230,8 +235,8 @@ def _with_error(spread: Spread | None) -> str:
     if spread is None:
         return "-"
     if spread.standard_error is None:
-        return figure(spread.mean, 3)
-    return f"{figure(spread.mean, 3)} (standard error {figure(spread.standard_error, 2)})"
+        return number(spread.mean)
+    return f"{number(spread.mean)} (standard error {number(spread.standard_error, digits=2)})"
 
 
 def _group_overlaps(

@@ -1,32 +1,36 @@
-"""What every measure checks at its door, before it looks at anything inside."""
+"""Checks of arguments that hold data: microdata, names of variables, tables of label probabilities.
+
+Checks of plain arguments are in `understudy.checks`.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from numbers import Real
 from typing import Any
 
-from understudy.errors import InputError, SettingError
+from understudy.checks import check_texts, kind_of
+from understudy.errors import InputError
 from understudy.microdata.label_table import LabelTable
 from understudy.microdata.table import Microdata
 
-__all__ = ["check_data", "check_number", "check_table", "kind_of", "listed_tables"]
+__all__ = ["check_data", "check_table", "check_tables", "check_variables"]
 
 
-def kind_of(value: object) -> str:
-    """Say what came, by its kind and never by its value."""
-    return f"a value of type {type(value).__name__}"
+def check_data(data: object) -> Microdata:
+    """Check that the confidential data came as microdata."""
+    if isinstance(data, Microdata):
+        return data
+    raise InputError(
+        expected="the confidential data as Microdata",
+        came=kind_of(data),
+        do="read files and frames with read_microdata first, and give what it returns",
+    )
 
 
-def check_data(data: object) -> None:
-    """Refuse anything but data that were read."""
-    if not isinstance(data, Microdata):
-        raise InputError(
-            expected="the confidential data from read_microdata first",
-            came=kind_of(data),
-            do="read the confidential data with read_microdata",
-        )
+def check_variables(data: Microdata, names: object) -> list[str]:
+    """List variables of the data by their names, each once."""
+    listed = check_texts(names, "names of variables")
+    return list(dict.fromkeys(data.variable(name).name for name in listed))
 
 
 def check_table(data: Microdata, table: object) -> None:
@@ -39,8 +43,8 @@ def check_table(data: Microdata, table: object) -> None:
         )
     n_rows, n_columns = table.probabilities.shape
     rows = table.row_of_combination
-    right = n_columns == data.n_labels and rows.shape == (data.n_combinations,)
-    if not right or rows.min() < 0 or rows.max() >= n_rows:
+    fits = n_columns == data.n_labels and rows.shape == (data.n_combinations,)
+    if not fits or rows.min() < 0 or rows.max() >= n_rows:
         raise InputError(
             expected=f"probabilities of {data.n_labels:,} labels, and a row of them for each of "
             f"{data.n_combinations:,} combinations",
@@ -49,8 +53,8 @@ def check_table(data: Microdata, table: object) -> None:
         )
 
 
-def listed_tables(tables: Any) -> Iterable[Any]:
-    """Refuse what is no series of tables."""
+def check_tables(tables: Any) -> Iterable[Any]:
+    """Refuse anything but a series of tables, which `check_table` then checks one by one."""
     if isinstance(tables, LabelTable) or not isinstance(tables, Iterable):
         raise InputError(
             expected="several tables of label probabilities, one per posterior draw",
@@ -58,11 +62,3 @@ def listed_tables(tables: Any) -> Iterable[Any]:
             do="give a list of them, or use expected_risk for one",
         )
     return tables
-
-
-def check_number(name: str, value: object) -> None:
-    """Refuse a setting that is no number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
-        raise SettingError(
-            expected=f"{name} as a number", came=kind_of(value), do="give a number, such as 5"
-        )
