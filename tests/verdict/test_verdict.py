@@ -37,7 +37,7 @@ def test_plain_findings_pass() -> None:
                            (10.01, "review"), (10.5, "fail")]
 )  # fmt: skip
 def test_match_risk_by_its_place(match: float, outcome: str) -> None:
-    """Min is 2 and Max 10, so that 8 is the place 0.75; two standard errors are 0.02."""
+    """Min is 2 and Max 10, so that 8 is position 0.75; two standard errors are 0.02."""
     one = making.synthesizer(identification=(making.identification(match, 4.0),))
     verdict = judge(making.findings([one]))
     assert of(verdict, "expected match risk").outcome == outcome
@@ -242,8 +242,8 @@ def test_chains_with_laxer_targets_go_to_review(target: dict[str, float], words:
 
 def test_converged_chains_say_what_was_asked_of_them() -> None:
     words = of(judge(making.findings()), "convergence").words
-    assert "(asked: below 1.01)" in words
-    assert "(asked: at least 400)" in words
+    assert "(required: below 1.01)" in words
+    assert "(required: at least 400)" in words
 
 
 def test_not_converged_never_passes_whatever_else() -> None:

@@ -1,13 +1,12 @@
-"""Limits that a plan has loosened: such a study passes only by a person's written reason.
+"""Limits that a plan has relaxed: such a study needs a person's written reason.
 
-A plan may ask for less than the defaults, for good reasons or bad ones. Nobody should have to
-compare lists to find out: whatever is laxer than its default is named in the verdict, with both
-figures, and sends the study to review.
+A plan may ask for less than the defaults, for good reasons or bad ones. Whatever is laxer than its
+default is named in the verdict, with both values, and sends the study to review.
 """
 
 from __future__ import annotations
 
-from understudy.findings.schema import Convergence, SynthesizerFindings
+from understudy.findings.schema import SynthesizerFindings
 from understudy.summaries import number
 from understudy.verdict.grading import Reason
 from understudy.verdict.thresholds import RISING, Thresholds
@@ -21,11 +20,11 @@ MORE_IS_LAXER = (
     "small_pattern_share_review",
 )
 LESS_IS_LAXER = ("overlap_pass", "overlap_review", "smallest_pattern")
-DECIDE = "Somebody has to write down why that is enough here."
+DECIDE = "A person has to write down why that is enough here."
 
 
 def relaxed_thresholds(limits: Thresholds) -> list[Reason]:
-    """Name every threshold that is laxer than its default, in one reason; none where none is."""
+    """Name every threshold that is laxer than its default, in one reason."""
     default = Thresholds()
     laxer = [
         name
@@ -33,35 +32,31 @@ def relaxed_thresholds(limits: Thresholds) -> list[Reason]:
         for name in names
         if sign * (getattr(limits, name) - getattr(default, name)) > 0
     ]
-    told = [
+    named = [
         f"{name} is {number(getattr(limits, name))} (by default {number(getattr(default, name))})"
         for name in laxer
     ]
     if not limits.codebook_required:
-        told.append("codebook_required is false (by default true)")
-    return [_reason("Limits of this verdict", told)] if told else []
+        named.append("codebook_required is false (by default true)")
+    return [_reason("Limits of this verdict", named)] if named else []
 
 
-def relaxed_targets(one: SynthesizerFindings) -> list[Reason]:
+def relaxed_targets(synthesizer: SynthesizerFindings) -> list[Reason]:
     """Name the targets of a fit that are laxer than the defaults, in one reason."""
-    told = _laxer_targets(one.convergence)
-    if not told:
-        return []
-    return [_reason("Targets for the chains", told).model_copy(update={"synthesizer": one.name})]
-
-
-def _laxer_targets(found: Convergence) -> list[str]:
-    told = []
-    if found.rhat_target > RHAT:
-        told.append(f"R-hat has to be below {number(found.rhat_target)} (by default {RHAT})")
-    if found.ess_target < ESS:
-        told.append(
-            f"the effective sample size has to reach {number(found.ess_target)} "
+    chains, named = synthesizer.convergence, []
+    if chains.rhat_target > RHAT:
+        named.append(f"R-hat has to be below {number(chains.rhat_target)} (by default {RHAT})")
+    if chains.ess_target < ESS:
+        named.append(
+            f"the effective sample size has to reach {number(chains.ess_target)} "
             f"(by default {number(ESS)})"
         )
-    return told
+    if not named:
+        return []
+    reason = _reason("Targets for the chains", named)
+    return [reason.model_copy(update={"synthesizer": synthesizer.name})]
 
 
-def _reason(what: str, told: list[str]) -> Reason:
-    words = f"{what} are laxer than the defaults: {'; '.join(told)}. {DECIDE}"
-    return Reason(subject=LIMITS, outcome="review", words=words, found=None, limit=None)
+def _reason(what: str, named: list[str]) -> Reason:
+    words = f"{what} are laxer than the defaults: {'; '.join(named)}. {DECIDE}"
+    return Reason(subject=LIMITS, outcome="review", words=words)

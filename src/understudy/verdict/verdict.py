@@ -1,8 +1,8 @@
 """The decision: thresholds and findings in, pass, review or fail with reasons out.
 
-No plots and no HTML, so that the page, the exit code and the release all speak from one verdict.
-Chains that have not converged never pass: then no other figure can be relied on. Neither does a
-study whose limits are laxer than the defaults: it goes to review, where a person says why.
+No plots and no HTML: the page, the exit code and the release all use this one verdict. Chains that
+have not converged never pass. Neither does a study whose limits are laxer than the defaults: it
+goes to review, where a person says why.
 """
 
 from __future__ import annotations
@@ -13,23 +13,20 @@ from pydantic import BaseModel, ConfigDict
 
 from understudy.errors import ExitCode
 from understudy.findings.schema import Findings, SynthesizerFindings
-from understudy.verdict.grading import (
-    NOT_CONVERGED,
-    Outcome,
-    Reason,
-    reasons_about_data,
-    reasons_about_synthesizer,
-    table_ratios,
-)
+from understudy.verdict.chain_reasons import CONVERGENCE, convergence_reason
+from understudy.verdict.data_reasons import reasons_about_data
+from understudy.verdict.grading import Outcome, Reason, table_ratios
 from understudy.verdict.relaxed import relaxed_targets, relaxed_thresholds
+from understudy.verdict.risk_reasons import risk_reasons
 from understudy.verdict.thresholds import Thresholds
+from understudy.verdict.utility_reasons import utility_reasons
 
 __all__ = ["Outcome", "Reason", "SynthesizerVerdict", "Thresholds", "Verdict", "judge"]
 
 ORDER: tuple[Outcome, ...] = ("pass", "review", "fail")
 
 
-class _Said(BaseModel):
+class _Frozen(BaseModel):
     """A frozen part of the verdict."""
 
     model_config = ConfigDict(
@@ -37,7 +34,7 @@ class _Said(BaseModel):
     )
 
 
-class SynthesizerVerdict(_Said):
+class SynthesizerVerdict(_Frozen):
     """What was decided about one synthesizer's sets.
 
     Attributes
@@ -55,11 +52,11 @@ class SynthesizerVerdict(_Said):
     def converged(self) -> bool:
         """Whether its chains have converged."""
         return not any(
-            one.subject == NOT_CONVERGED and one.outcome != "pass" for one in self.reasons
+            reason.subject == CONVERGENCE and reason.outcome != "pass" for reason in self.reasons
         )
 
 
-class Verdict(_Said):
+class Verdict(_Frozen):
     """What was decided.
 
     Attributes
@@ -90,8 +87,8 @@ class Verdict(_Said):
         """Exit status: done for pass and review; fail is "not converged" where that is why."""
         if self.outcome != "fail":
             return ExitCode.DONE
-        every = self.synthesizers.values()
-        if every and not any(one.converged for one in every):
+        verdicts = self.synthesizers.values()
+        if verdicts and not any(verdict.converged for verdict in verdicts):
             return ExitCode.NOT_CONVERGED
         return ExitCode.DO_NOT_RELEASE
 
@@ -102,7 +99,7 @@ def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:
     Parameters
     ----------
     findings : Findings
-        What the study found.
+        What the study measured.
     thresholds : Thresholds, optional
         The limits; the defaults when left out.
 
@@ -113,24 +110,28 @@ def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:
     limits = thresholds or Thresholds()
     about_data = [*reasons_about_data(findings.data, limits), *relaxed_thresholds(limits)]
     judged = {
-        one.name: [
-            *reasons_about_synthesizer(one, findings.intruders, limits),
-            *relaxed_targets(one),
+        synthesizer.name: [
+            convergence_reason(synthesizer),
+            *risk_reasons(synthesizer, findings.intruders, limits),
+            *utility_reasons(synthesizer, limits),
+            *relaxed_targets(synthesizer),
         ]
-        for one in findings.synthesizers
+        for synthesizer in findings.synthesizers
     }
     synthesizers = {
         name: SynthesizerVerdict(outcome=_worst([*about_data, *reasons]), reasons=tuple(reasons))
         for name, reasons in judged.items()
     }
-    best = min((one.outcome for one in synthesizers.values()), key=ORDER.index, default="fail")
-    candidates = [one for one in findings.synthesizers if synthesizers[one.name].outcome == best]
-    recommended = None
-    if best != "fail":
-        recommended = min(candidates, key=lambda one: (_loss(one), one.name)).name
+    outcomes = {name: verdict.outcome for name, verdict in synthesizers.items()}
+    best = min(outcomes.values(), key=ORDER.index, default="fail")
+    candidates = [
+        (_loss(synthesizer), synthesizer.name)
+        for synthesizer in findings.synthesizers
+        if outcomes[synthesizer.name] == best != "fail"
+    ]
     return Verdict(
         outcome=best,
-        recommended=recommended,
+        recommended=min(candidates)[1] if candidates else None,
         synthesizers=synthesizers,
         thresholds=limits,
         reasons=(*about_data, *(reason for reasons in judged.values() for reason in reasons)),
@@ -138,10 +139,10 @@ def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:
 
 
 def _worst(reasons: Iterable[Reason]) -> Outcome:
-    return max((one.outcome for one in reasons), key=ORDER.index, default="pass")
+    return max((reason.outcome for reason in reasons), key=ORDER.index, default="pass")
 
 
-def _loss(one: SynthesizerFindings) -> float:
+def _loss(synthesizer: SynthesizerFindings) -> float:
     """Table deviation over its noise floor, mean over orders: smaller is better."""
-    ratios = [ratio for _, ratio in table_ratios(one) if ratio is not None]
+    ratios = [ratio for _, ratio in table_ratios(synthesizer) if ratio is not None]
     return sum(ratios) / len(ratios) if ratios else 0.0

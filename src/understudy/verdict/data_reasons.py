@@ -1,0 +1,75 @@
+"""What is judged about the data, whatever the synthesizer: the codebook and the kept variables."""
+
+from __future__ import annotations
+
+from understudy.findings.schema import DataFindings
+from understudy.summaries import percent
+from understudy.verdict.grading import Outcome, Reason
+from understudy.verdict.thresholds import Thresholds
+
+__all__ = ["reasons_about_data", "small_pattern_share", "smallest_pattern"]
+
+
+def reasons_about_data(data: DataFindings, limits: Thresholds) -> list[Reason]:
+    """Judge what holds for every synthesizer."""
+    reasons = []
+    if limits.codebook_required:
+        reasons.append(_codebook(data))
+    if data.kept:
+        reasons.append(_smallest_pattern(data, limits))
+    return reasons
+
+
+def _codebook(data: DataFindings) -> Reason:
+    outcome: Outcome
+    if not data.codebook_declared:
+        outcome = "fail"
+        words = (
+            "No codebook declares the levels, so the list of levels comes from the confidential "
+            "file and says who is in it. Declare one before anything is released."
+        )
+    elif not data.codebook_reviewed:
+        outcome = "review"
+        words = "A codebook declares the levels, but it is not marked as reviewed."
+    else:
+        outcome, words = "pass", "A reviewed codebook declares the levels."
+    return Reason(subject="codebook", outcome=outcome, words=words)
+
+
+def _smallest_pattern(data: DataFindings, limits: Thresholds) -> Reason:
+    size, share = smallest_pattern(data), small_pattern_share(data, limits.smallest_pattern)
+    people = "one record only" if size == 1 else f"{size:,} records"
+    words = f"The smallest combination of the kept variables is shared by {people}"
+    outcome: Outcome
+    if size >= limits.smallest_pattern:
+        outcome = "pass"
+        words += f"; at least {limits.smallest_pattern:,} are required."
+    else:
+        outcome = "review" if share <= limits.small_pattern_share_review else "fail"
+        words += (
+            f", fewer than the {limits.smallest_pattern:,} required; {percent(share)} of all "
+            "records lie in such small combinations. Their kept variables are released "
+            "unchanged: merge levels, or give a reason why that is acceptable."
+        )
+    return Reason(
+        subject="smallest pattern",
+        outcome=outcome,
+        words=words,
+        found=float(size),
+        limit=float(limits.smallest_pattern),
+    )
+
+
+def smallest_pattern(data: DataFindings) -> int:
+    """Records in the smallest pattern."""
+    sizes = [*data.pattern_sizes, *(pattern.records for pattern in data.patterns)]
+    return min(sizes, default=0)
+
+
+def small_pattern_share(data: DataFindings, fewest: int) -> float:
+    """Share of the records that lie in patterns with fewer records than that."""
+    counted = data.pattern_sizes
+    listed = [pattern.records for pattern in data.patterns if pattern.records not in counted]
+    small = [size * number for size, number in counted.items() if size < fewest]
+    small += [size for size in listed if size < fewest]
+    return sum(small) / data.n_records if data.n_records else 0.0

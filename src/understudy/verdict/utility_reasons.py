@@ -1,0 +1,102 @@
+"""What is judged about the utility of one synthesizer's sets: tables, patterns, analyses."""
+
+from __future__ import annotations
+
+from understudy.errors import quoted_list
+from understudy.findings.schema import Regression, SynthesizerFindings, WithinPattern
+from understudy.summaries import number, percent
+from understudy.verdict.grading import Outcome, Reason, graded, table_ratios
+from understudy.verdict.thresholds import Thresholds
+
+__all__ = ["utility_reasons"]
+
+TOO_FEW = (
+    " So few of them cannot represent the analysis: in the plan, compare its levels with ones that "
+    'many records have (reference = "largest"), or fit it to more records (train = "all").'
+)
+
+
+def utility_reasons(synthesizer: SynthesizerFindings, limits: Thresholds) -> list[Reason]:
+    """Judge what an analyst keeps."""
+    reasons = [_tables(synthesizer, limits), _within(synthesizer.utility.within, limits)]
+    reasons += [_overlap(analysis, limits) for analysis in synthesizer.utility.regressions]
+    return [reason.model_copy(update={"synthesizer": synthesizer.name}) for reason in reasons]
+
+
+def _tables(synthesizer: SynthesizerFindings, limits: Thresholds) -> Reason:
+    """The worst order of tables, over its noise floor."""
+    ratios = table_ratios(synthesizer)
+    passing = limits.table_deviation_pass
+    order, worst = max(
+        ((order, ratio) for order, ratio in ratios if ratio is not None),
+        key=lambda pair: pair[1],
+        default=(0, None),
+    )
+    if any(ratio is None for _, ratio in ratios):
+        outcome: Outcome = "fail"
+        words = "Tables deviate where those of a perfect synthesizer cannot."
+    else:
+        outcome = graded(worst, limits, "table_deviation")
+        words = (
+            f"Tables deviate at most {number(worst)} times as far as those of a perfect "
+            f"synthesizer ({order}-way tables); the pass limit is {number(passing)}."
+        )
+    return Reason(
+        subject="table deviation", outcome=outcome, words=words, found=worst, limit=passing
+    )
+
+
+def _within(within: WithinPattern, limits: Thresholds) -> Reason:
+    """Distance within patterns beyond what chance explains."""
+    excess = max(0.0, within.mean_distance - within.mean_floor)
+    passing = limits.within_pattern_pass
+    far = "1 pattern is" if within.n_far == 1 else f"{within.n_far or 'no'} patterns are"
+    words = (
+        f"In the average record's pattern {percent(within.mean_distance)} of the labels would "
+        "have to change to restore the original's distribution; chance alone makes "
+        f"{percent(within.mean_floor)}. The excess of {percent(excess)} is "
+        f"{'within' if excess <= passing else 'above'} the pass limit of {percent(passing)}; {far} "
+        "farther out than chance explains."
+    )
+    return Reason(
+        subject="within pattern",
+        outcome=graded(excess, limits, "within_pattern"),
+        words=words,
+        found=excess,
+        limit=passing,
+    )
+
+
+def _overlap(analysis: Regression, limits: Thresholds) -> Reason:
+    """Interval overlap of an analysis, as a share of what perfect sets reach."""
+    own, floor = analysis.overlap_in_common, analysis.overlap_floor
+    own = analysis.mean_overlap if own is None else own
+    share = own / floor if own is not None and floor else None
+    passing = limits.overlap_pass
+    formula = quoted_list([analysis.formula])
+    outcome: Outcome = "review"
+    if share is None:
+        words = (
+            f"The analysis {formula} has no interval overlap to judge: intervals need at least "
+            "two sets in which the model can be fitted."
+        )
+    else:
+        total, compared = analysis.n_coefficients, analysis.n_in_common
+        compared = total if compared is None else compared
+        few = 2 * compared < total
+        if share < limits.overlap_review:
+            outcome = "fail"
+        elif share >= passing and not few:
+            outcome = "pass"
+        over = (
+            f", over the {compared:,} of {total:,} coefficients that perfect sets have an "
+            "interval for too"
+        )
+        words = (
+            f"Intervals of {formula} overlap the original's by {percent(own)} on average"
+            f"{over if compared < total else ''}, {percent(share)} of what perfect sets reach "
+            f"({percent(floor)}); at least {percent(passing)} passes.{TOO_FEW if few else ''}"
+        )
+    return Reason(
+        subject="interval overlap", outcome=outcome, words=words, found=share, limit=passing
+    )
