@@ -18,7 +18,7 @@ SOURCE = Path(understudy.__file__).parent
 ROOT = SOURCE.parent.parent
 
 # What every folder may use.
-BASE = {"errors", "randomness", "compiling", "checks", "summaries", "settings"}
+BASE = {"errors", "randomness", "compiling", "checks", "summaries", "settings", "storage"}
 
 # Who may import whom. What is not listed may not.
 ALLOWED = {
@@ -32,14 +32,13 @@ ALLOWED = {
     "microdata": BASE,
     "risk": {*BASE, "microdata"},
     "utility": {*BASE, "microdata"},
-    "synthesis": {*BASE, "storage", "microdata", ""},
+    "synthesis": {*BASE, "microdata", ""},
     "findings": {*BASE, "microdata", "risk", "utility"},
     "verdict": {"errors", "summaries", "settings", "findings"},
     "pages": {"errors", "summaries", "findings", "verdict"},
-    "publishing": {*BASE, "storage", "microdata", "findings", "verdict", "pages", ""},
+    "publishing": {*BASE, "microdata", "findings", "verdict", "pages", ""},
     "study": {
         *BASE,
-        "storage",
         "microdata",
         "synthesis",
         "utility",
@@ -50,7 +49,6 @@ ALLOWED = {
     },
     "reproduction": {
         *BASE,
-        "storage",
         "microdata",
         "risk",
         "utility",

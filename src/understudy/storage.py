@@ -1,9 +1,9 @@
-"""Files that are there wholly or not at all, in folders that one process holds: saved runs.
+"""Files that appear whole or not at all, locks on folders, and manifests.
 
-Both a fit (`synthesis.checkpoints`) and a study (`stages`) stand on this. A file is written under
-another name, flushed to the disk, renamed, and the folder flushed; a manifest that lists files with
-their digests is written last, and carries a digest of itself. At every instant, power cut included,
-a manifest names only files that are whole.
+A file is written under another name in the same folder, forced to the disk, renamed, and the folder
+forced to the disk. Saved runs, of a fit (`synthesis.checkpoints`) or a study (`study.folder`), add
+a manifest: it lists files with their digests, is written last, and carries a digest of itself. At
+every instant, power cut included, a manifest names only files that are whole.
 
 Locks are those of the operating system: the lock of a process that has died is free. On network
 drives without locks the folder is used all the same, with a warning, unless the process that last
@@ -18,22 +18,31 @@ import json
 import os
 import re
 import socket
+import tempfile
 import warnings
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, quoted
+from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, OutputError, quoted
 
 __all__ = [
     "LOCK",
+    "WINDOWS_NAMES",
     "Lock",
+    "cannot_write",
+    "check_name",
     "differences",
     "digest_of",
     "make_folder",
+    "new_file",
     "read_manifest",
     "read_whole",
+    "replace_file",
+    "take_lock",
+    "to_disk",
     "write_manifest",
     "write_whole",
 ]
@@ -41,6 +50,10 @@ __all__ = [
 LOCK = "lock"
 LOCKLESS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 HIDDEN = {"data", "seed", "codebook"}  # never shown where saved and asked runs differ
+WINDOWS_NAMES = {"con", "prn", "aux", "nul"} | {
+    f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)
+}
+LONGEST_FILE_NAME = 255
 
 
 def digest_of(content: bytes) -> str:
@@ -48,32 +61,81 @@ def digest_of(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=32).hexdigest()
 
 
+def check_name(name: str) -> None:
+    """Refuse the name of a file or folder that not every system can use."""
+    stem = name.split(".", maxsplit=1)[0].strip().lower()
+    if not name or name[-1] in " ." or stem in WINDOWS_NAMES:
+        raise OutputError(
+            expected="a file name that every system can use",
+            came=quoted(name),
+            do="choose another name (not CON, NUL, COM1 ..., no dot or space at the end)",
+        )
+    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_FILE_NAME:
+        raise OutputError(
+            expected=f"a file name of at most {LONGEST_FILE_NAME} bytes",
+            came=f"one of {len(name)} characters",
+            do="choose a shorter name",
+        )
+
+
 def make_folder(folder: Path) -> None:
-    """Make a folder that only its owner can look into, and those above it."""
+    """Make a folder that only its owner can read, and those above it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as problem:
         raise CheckpointError(
             expected=f"a folder for the run at {quoted(folder.name)}",
-            came=f"a place where none can be made ({problem.strerror})",
+            came=f"a path where none can be made ({problem.strerror})",
             do="choose another folder",
         ) from None
 
 
-def write_whole(path: Path, content: bytes) -> str:
-    """Write a file so that it is there wholly or not at all, for its owner only.
+def to_disk(path: Path) -> None:
+    """Force a file or folder to the disk; a system that opens no folders (Windows) skips those."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        if path.is_dir():
+            return
+        raise
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
-    Parameters
-    ----------
-    path : Path
-        In a folder that exists.
-    content : bytes
-        What to write.
 
-    Returns
-    -------
-    str
-        The digest of the content.
+@contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Let the body write a temporary file, then make it the target, whole or not at all.
+
+    No lock is needed, so it works on network drives without locks. Only its owner can read the
+    file.
+    """
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=".understudy-", suffix="".join(target.suffixes[-2:])
+        )
+        os.close(handle)
+    except OSError as problem:
+        raise cannot_write(target, problem) from None
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o600)
+        to_disk(temporary)
+        temporary.replace(target)
+        to_disk(target.parent)
+    except OSError as problem:
+        raise cannot_write(target, problem) from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write or replace a file, whole or not at all, by way of ``.NAME.part``, for its owner only.
+
+    A process that dies leaves at most that one name behind, which the next one removes.
     """
     temporary = path.with_name(f".{path.name}.part")
     try:
@@ -83,12 +145,31 @@ def write_whole(path: Path, content: bytes) -> str:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        _flush_folder(path.parent)
-    except BaseException as problem:
+        to_disk(path.parent)
+    except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        if not isinstance(problem, OSError):
-            raise
+        raise
+
+
+def cannot_write(target: Path, problem: OSError) -> OutputError:
+    """Turn the system's refusal into a message of ours."""
+    reason = os.strerror(problem.errno) if problem.errno else "unknown reason"
+    full = problem.errno in {errno.ENOSPC, errno.EDQUOT}
+    return OutputError(
+        expected=f"to write the file {quoted(target.name)}",
+        came=f"that the system refuses ({reason})",
+        do="make room on the disk and start again; nothing half-written was left behind"
+        if full
+        else "check that you may write to the folder, or choose another one",
+    )
+
+
+def write_whole(path: Path, content: bytes) -> str:
+    """Write a file of a saved run; give the digest of its content."""
+    try:
+        replace_file(path, content)
+    except OSError as problem:
         error = CheckpointError(
             expected=f"room for {len(content):,} bytes in {quoted(path.parent.name)}",
             came=f"a disk that did not take them ({problem.strerror})",
@@ -169,33 +250,46 @@ class Lock:
             raise CheckpointError(
                 expected=f"a folder that can be written at {quoted(folder.name)}",
                 came=f"one that cannot ({problem.strerror})",
-                do="choose another folder, or mend its permissions",
+                do="choose another folder, or change its permissions",
             ) from None
         holder = os.read(self._descriptor, 200).decode("utf-8", "replace")
-        held = _take(self._descriptor)
-        if held is False or (held is None and _alive(holder)):
+        taken = take_lock(self._descriptor)
+        if taken is False or (taken is None and _alive(holder)):
             self.close()
             raise CheckpointError(
                 expected=f"a folder that no other process is using at {quoted(folder.name)}",
                 came=f"one in use by {quoted(holder or 'another process')}",
                 do="wait for that process, or choose another folder; the lock of a process that "
-                "has died is given free by itself",
+                "has died is free",
             )
-        with suppress(OSError):  # a full disk: the lock holds without its words
+        with suppress(OSError):  # a full disk: the lock holds without its text
             os.ftruncate(self._descriptor, 0)
             os.lseek(self._descriptor, 0, os.SEEK_SET)
-            words = f"process {os.getpid()} on {socket.gethostname()}"
-            os.write(self._descriptor, words.encode())
+            text = f"process {os.getpid()} on {socket.gethostname()}"
+            os.write(self._descriptor, text.encode())
 
     def close(self) -> None:
-        """Give the folder free for other processes."""
+        """Release the folder for other processes."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
+    def __enter__(self) -> Self:
+        """Hold the folder."""
+        return self
 
-def _take(descriptor: int) -> bool | None:
-    """Try to take the lock; None, with a warning, where there are no locks."""
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Release the folder."""
+        self.close()
+
+
+def take_lock(descriptor: int) -> bool | None:
+    """Try to take the lock on an open file or folder; None, with a warning, without locks."""
     try:
         import fcntl
 
@@ -216,28 +310,16 @@ def _take(descriptor: int) -> bool | None:
 
 def _alive(holder: str) -> bool:
     """Tell whether the process that a lock names runs on this machine, and is another one."""
-    found = re.fullmatch(r"process (\d+) on (.*)", holder)
-    if found is None or found[2] != socket.gethostname() or int(found[1]) == os.getpid():
+    named = re.fullmatch(r"process (\d+) on (.*)", holder)
+    if named is None or named[2] != socket.gethostname() or int(named[1]) == os.getpid():
         return False
     try:
-        os.kill(int(found[1]), 0)
+        os.kill(int(named[1]), 0)
     except ProcessLookupError:
         return False
     except OSError:  # it runs, and belongs to somebody else
         return True
     return True
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make sure that a renaming survives a loss of power, where the system can do that."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def differences(saved: Mapping[str, Any], asked: Mapping[str, Any], above: str = "") -> list[str]:
@@ -250,16 +332,16 @@ def differences(saved: Mapping[str, Any], asked: Mapping[str, Any], above: str =
     above : str
         The path that leads to both.
     """
-    found = []
+    named = []
     for key in sorted({*saved, *asked}):
         old, new = saved.get(key), asked.get(key)
         if old == new:
             continue
         name = quoted(key) + (f" of {quoted(above)}" if above else "")
         if isinstance(old, dict) and isinstance(new, dict):
-            found += differences(old, new, f"{above}.{key}".lstrip("."))
+            named += differences(old, new, f"{above}.{key}".lstrip("."))
         elif key in HIDDEN or isinstance(old, list | dict) or isinstance(new, list | dict):
-            found.append(name)
+            named.append(name)
         else:
-            found.append(f"{name} (saved {quoted(old)}, now {quoted(new)})")
-    return found
+            named.append(f"{name} (saved {quoted(old)}, now {quoted(new)})")
+    return named

@@ -14,7 +14,8 @@ from understudy.cli.output import paragraph, reading_progress, say
 from understudy.errors import ExitCode, quoted
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
 from understudy.microdata.screening import Inspection, inspect_source
-from understudy.microdata.writing import check_target, new_file
+from understudy.microdata.writing import check_target
+from understudy.storage import new_file
 from understudy.study.plan_template import plan_text
 
 __all__ = ["init"]

@@ -1,21 +1,16 @@
 """Writing: records back into a file, in the order and with the columns of the source.
 
-A file appears whole or not at all: it is written under a temporary name in the same folder, forced
-to the disk, and renamed. No lock is needed for that, so it works on network drives without locks.
-Files can be read and written by their owner only.
+A file appears whole or not at all (`storage.new_file`), for its owner only.
 """
 
 from __future__ import annotations
 
 import codecs
-import errno
 import gzip
 import json
 import os
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -28,22 +23,11 @@ from understudy.errors import DataWarning, OutputError, quoted, quoted_list
 from understudy.microdata.csv_reader import check_delimiter, check_encoding
 from understudy.microdata.frames import LABELS_KEY, Columns, enum_column
 from understudy.microdata.variable import Variable
+from understudy.storage import check_name, new_file
 
-__all__ = [
-    "WRITERS",
-    "cannot_write",
-    "check_name",
-    "check_target",
-    "new_file",
-    "to_disk",
-    "write_table",
-]
+__all__ = ["WRITERS", "check_target", "write_table"]
 
 CHUNK = 1 << 19
-WINDOWS_NAMES = {"con", "prn", "aux", "nul"} | {
-    f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)
-}
-LONGEST_FILE_NAME = 255
 LARGEST_EXACT = 2**53
 
 
@@ -130,72 +114,6 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
             do="make the folder first",
         )
     return target
-
-
-def check_name(name: str) -> None:
-    """Refuse the name of a file or folder that not every system can use."""
-    if (
-        not name
-        or name[-1] in " ."
-        or name.split(".", maxsplit=1)[0].strip().lower() in WINDOWS_NAMES
-    ):
-        raise OutputError(
-            expected="a file name that every system can use",
-            came=quoted(name),
-            do="choose another name (not CON, NUL, COM1 ..., no dot or space at the end)",
-        )
-    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_FILE_NAME:
-        raise OutputError(
-            expected=f"a file name of at most {LONGEST_FILE_NAME} bytes",
-            came=f"one of {len(name)} characters",
-            do="choose a shorter name",
-        )
-
-
-@contextmanager
-def new_file(target: Path) -> Iterator[Path]:
-    """Let the body write a temporary file, then make it the target, whole or not at all."""
-    try:
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=".understudy-", suffix="".join(target.suffixes[-2:])
-        )
-        os.close(handle)
-    except OSError as problem:
-        raise cannot_write(target, problem) from None
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o600)
-        to_disk(temporary)
-        temporary.replace(target)
-        to_disk(target.parent)
-    except OSError as problem:
-        raise cannot_write(target, problem) from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def to_disk(path: Path) -> None:
-    """Force a file or folder to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def cannot_write(target: Path, problem: OSError) -> OutputError:
-    """Turn the system's refusal into a message of ours."""
-    reason = os.strerror(problem.errno) if problem.errno else "unknown reason"
-    full = problem.errno in {errno.ENOSPC, errno.EDQUOT}
-    return OutputError(
-        expected=f"to write the file {quoted(target.name)}",
-        came=f"that the system refuses ({reason})",
-        do="make room on the disk and start again; nothing half-written was left behind"
-        if full
-        else "check that you may write to the folder, or choose another one",
-    )
 
 
 def _write_text(columns: Columns, path: Path, encoding: str | None, delimiter: str) -> None:

@@ -8,16 +8,14 @@ record, and it names the manifest it is about by its digest.
 from __future__ import annotations
 
 import json
-import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import FileError, ReleaseRefused, SettingError
-from understudy.microdata.writing import cannot_write, to_disk
+from understudy.storage import cannot_write, replace_file
 
 __all__ = [
     "Approval",
@@ -199,16 +197,7 @@ def record_approval(
     }
     text = json.dumps([*past, entry], ensure_ascii=False, indent=1) + "\n"
     path = internal / "approvals.json"
-    temporary = path.with_name(f".{path.name}.part")  # as a study names what is half written
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as out:  # noqa: PTH123
-            out.write(text.encode("utf-8", "backslashreplace"))
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.replace(path)
-        to_disk(internal)
+        replace_file(path, text.encode("utf-8", "backslashreplace"))
     except OSError as problem:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise cannot_write(path, problem) from None

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -32,7 +31,7 @@ from understudy.errors import (
     quoted_list,
 )
 from understudy.findings.schema import Findings, SynthesizerFindings, VariableFindings
-from understudy.storage import Lock, digest_of
+from understudy.storage import digest_of
 
 __all__ = [
     "CodebookRecord",
@@ -40,7 +39,6 @@ __all__ = [
     "StudyRecord",
     "VerdictRecord",
     "gather",
-    "nobody_else",
     "set_bytes",
 ]
 
@@ -334,13 +332,3 @@ def set_bytes(evidence: Evidence, synthesizer: SynthesizerFindings) -> Iterator[
                 f"that set {number} is another file (its digest differs)",
             )
         yield content
-
-
-@contextmanager
-def nobody_else(internal: Path) -> Iterator[None]:
-    """Hold the study's lock, so that no run changes what is being judged."""
-    lock = Lock(internal)
-    try:
-        yield
-    finally:
-        lock.close()

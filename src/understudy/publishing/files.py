@@ -8,7 +8,6 @@ the time at which they were written; it is overwritten with the same moment for 
 from __future__ import annotations
 
 import io
-import os
 import re
 import warnings
 import zlib
@@ -231,8 +230,6 @@ def _png_parts(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a small file that must not be there yet, and force it to the disk."""
+    """Write a small file that must not exist yet; `target.move_in` forces all files to the disk."""
     with path.open("xb") as out:
         out.write(content)
-        out.flush()
-        os.fsync(out.fileno())

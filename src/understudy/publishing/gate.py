@@ -22,7 +22,7 @@ from understudy.publishing.approval import (
     read_approval,
     record_approval,
 )
-from understudy.publishing.evidence import Evidence, gather, nobody_else, set_bytes
+from understudy.publishing.evidence import Evidence, gather, set_bytes
 from understudy.publishing.files import (
     Format,
     check_format,
@@ -43,6 +43,7 @@ from understudy.publishing.variables import (
     public_book,
     public_variables,
 )
+from understudy.storage import Lock
 
 __all__ = ["release"]
 
@@ -118,7 +119,7 @@ def release(
     check_text(title, "the public title")
     evidence = gather(directory)
     target = check_target(to, evidence.internal, overwrite=overwrite)
-    with nobody_else(evidence.internal):
+    with Lock(evidence.internal):  # no run changes what is being judged
         evidence = gather(directory)
         chosen = evidence.synthesizer(synthesizer)
         _check_converged(chosen)

@@ -17,8 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from understudy.errors import OutputError, quoted
-from understudy.microdata.writing import cannot_write, check_name, to_disk
 from understudy.publishing.manifest import is_whole_release
+from understudy.storage import cannot_write, check_name, take_lock, to_disk
 
 __all__ = ["building", "check_target", "move_in"]
 
@@ -151,17 +151,14 @@ def _prefix(target: Path, what: str) -> str:
 
 def _hold(folder: Path) -> int | None:
     """Lock a folder while it is built in, so that nobody takes it for a leftover."""
-    descriptor = None
     try:
-        import fcntl
-
         descriptor = os.open(folder, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        if descriptor is not None:
-            os.close(descriptor)
+    except OSError:
         return None
-    return descriptor
+    if take_lock(descriptor):
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _sweep(target: Path) -> None:

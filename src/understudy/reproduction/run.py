@@ -25,7 +25,6 @@ from understudy.microdata.bundled import CODEBOOK, load_ce_like
 from understudy.microdata.bundled.make_ce_like import SETTLED, SETTLED_SEED, draw_ce_like
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
-from understudy.microdata.writing import new_file
 from understudy.randomness import stream
 from understudy.reproduction.bundled_report import (
     SHOWN,
@@ -41,6 +40,7 @@ from understudy.reproduction.measuring import (
     measure_shuffled,
 )
 from understudy.reproduction.without_swaps import classes_without_swaps
+from understudy.storage import new_file
 from understudy.synthesis.chains import Progress
 
 __all__ = ["Said", "bundled_findings", "population", "run_all"]

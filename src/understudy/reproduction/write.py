@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.microdata.writing import new_file
 from understudy.reproduction.blocks import Drawing, Table, as_html, as_markdown
 from understudy.reproduction.compare import Beside, compare_all
 from understudy.reproduction.configurations import Scale
 from understudy.reproduction.paper_figures import paper_figures, standalone
 from understudy.reproduction.reproduction_page import TITLE, page_blocks
 from understudy.reproduction.run import Said, bundled_findings, run_all
+from understudy.storage import new_file
 
 __all__ = ["Made", "write_all", "write_documentation"]
 

@@ -30,10 +30,10 @@ from understudy.errors import (
     UnderstudyWarning,
     quoted,
 )
-from understudy.microdata.writing import check_name
 from understudy.storage import (
     LOCK,
     Lock,
+    check_name,
     differences,
     make_folder,
     read_manifest,
