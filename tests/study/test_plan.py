@@ -20,8 +20,7 @@ from understudy.errors import SettingError
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_from, codebook_text
 from understudy.settings import _unpacked, toml_key, toml_text
 from understudy.study.plan import (
-    ArealPlan,
-    DPMPMPlan,
+    MODEL_PLANS,
     IntruderPlan,
     StudyPlan,
     SynthesizerPlan,
@@ -92,10 +91,9 @@ def test_settings_in_a_first_plan_are_those_of_the_model(make_file: MakeFile) ->
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_plan_knows_every_setting_of_a_model(name: str) -> None:
-    plans: dict[str, type[SynthesizerPlan]] = {"dpmpm": DPMPMPlan, "areal": ArealPlan}
-    plan = plans[name]
-    own = set(plan.model_fields) - {*SynthesizerPlan.model_fields, "model"}
-    assert own == {field.name for field in dataclasses.fields(load_model(name))}
+    own = [key for key in MODEL_PLANS[name].model_fields if key not in SynthesizerPlan.model_fields]
+    assert own == list(MODELS[name].settings)
+    assert own == [field.name for field in dataclasses.fields(load_model(name))]
 
 
 def test_a_plan_comes_back_from_toml(make_file: MakeFile) -> None:

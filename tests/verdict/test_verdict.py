@@ -12,8 +12,8 @@ from understudy.findings.schema import AttributeFindings, Findings
 from understudy.settings import settings_from
 from understudy.summaries import number
 from understudy.synthesis.diagnostics import ConvergenceTargets
+from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 from understudy.verdict.grading import Reason, position_between, risk_position
-from understudy.verdict.relaxed import ESS, RHAT
 from understudy.verdict.verdict import Thresholds, Verdict, judge
 
 
@@ -237,7 +237,7 @@ def test_chains_with_laxer_targets_go_to_review(target: dict[str, float], words:
     assert words in of(verdict, "limits").words
     assert of(verdict, "limits").synthesizer == "one"
     assert verdict.synthesizers["one"].converged
-    assert (ConvergenceTargets().rhat, ConvergenceTargets().ess) == (RHAT, ESS)
+    assert (ConvergenceTargets().rhat, ConvergenceTargets().ess) == (RHAT_TARGET, ESS_TARGET)
 
 
 def test_converged_chains_say_what_was_asked_of_them() -> None:

@@ -17,9 +17,9 @@ from understudy.microdata.screening import (
     ColumnFinding,
     Inspection,
     inspect_source,
-    memory_estimates,
 )
 from understudy.microdata.table import Microdata
+from understudy.synthesis.registry import memory_estimates
 
 __all__ = ["check"]
 

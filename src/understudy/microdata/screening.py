@@ -28,13 +28,13 @@ from understudy.microdata.levels import (
     missing_levels,
     near_duplicates,
 )
-from understudy.microdata.plausibility import FEWEST_FOR_IDS, look_at_whole, table_bytes
+from understudy.microdata.plausibility import FEWEST_FOR_IDS, look_at_whole
 from understudy.microdata.reading import Missing, OpenTable, build_microdata, open_table
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.table import Cells, Microdata
 
-__all__ = ["ColumnFinding", "Inspection", "inspect_source", "memory_estimates"]
+__all__ = ["ColumnFinding", "Inspection", "inspect_source"]
 
 SMALL_PATTERN = 5
 MANY_LEVELS = 1000
@@ -162,38 +162,6 @@ def inspect_source(
     return Inspection(
         coded.of_record.size, tuple(findings), roles.ignored, data, tuple(problems), tuple(advice)
     )
-
-
-def memory_estimates(data: Microdata, chains: int = 4, kept_draws: int = 1000) -> dict[str, int]:
-    """Estimate the bytes that each synthesizer needs at its default settings.
-
-    Parameters
-    ----------
-    data : Microdata
-        The data.
-    chains, kept_draws : int
-        Chains, and draws of label probabilities kept of each, as 4-byte numbers.
-
-    Returns
-    -------
-    dict of str to int
-        DPMPM: weights of 40 classes per combination, level probabilities per class and the class
-        of every record; DP-areal: count, rate and cluster of every cell (pattern, label) and the
-        weights of 50 clusters per distinct cell; both: the kept draws. And 20 synthetic sets.
-    """
-    cells = table_bytes(data) // 8
-    draws = chains * kept_draws * cells * 4
-    levels = sum(variable.n_levels for variable in data.variables)
-    dpmpm = chains * (8 * 40 * (data.n_combinations + levels) + 4 * data.n_records)
-    areal = chains * (8 * 3 * cells + 8 * 50 * min(cells, data.n_combinations + len(data.patterns)))
-    width = sum(
-        np.min_scalar_type(data.variable(name).n_levels).itemsize for name in data.synthesized
-    )
-    return {
-        "DPMPM": dpmpm + draws,
-        "DP-areal": areal + draws,
-        "20 synthetic sets": 20 * data.n_records * width,
-    }
 
 
 def _read_what_can_be(table: OpenTable, roles: Roles) -> tuple[CodedTable, dict[str, str]]:

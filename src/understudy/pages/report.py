@@ -40,6 +40,7 @@ from understudy.pages.sections.utility_section import (
 )
 from understudy.pages.sections.within_section import within_section
 from understudy.summaries import shown, whole
+from understudy.synthesis.registry import MODELS
 from understudy.verdict.grading import level_figure, table_ratios
 from understudy.verdict.verdict import Verdict
 
@@ -90,10 +91,23 @@ def _view(findings: Findings, verdict: Verdict) -> dict[str, Any]:
         "sections": _sections(findings, verdict),
         "foot": "Made by understudy from the findings of this study alone; the page asks for "
         "nothing from anywhere. Confidential: keep it where the data are kept.",
-        "style": (TEMPLATES / "style.css").read_text(encoding="utf-8"),
+        "style": _model_colours() + (TEMPLATES / "style.css").read_text(encoding="utf-8"),
         "script": script,
         "script_hash": _digest(script),
     }
+
+
+def _model_colours() -> str:
+    """Write the colours of all models as variables of the page: light, dark, and on paper."""
+    light, dark = (
+        " ".join(f"--{name}: {model.colours[index]};" for name, model in MODELS.items())
+        for index in (0, 1)
+    )
+    return (
+        f":root {{ {light} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f"@media print {{ :root {{ {light} }} }}\n"
+    )
 
 
 def _digest(script: str) -> str:

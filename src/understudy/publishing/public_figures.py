@@ -24,7 +24,15 @@ from understudy.findings.schema import (
     UtilityFindings,
 )
 from understudy.publishing.files import bare_png
-from understudy.publishing.rounding import LIMIT, MODELS, overlap, place_share, rounded
+from understudy.publishing.rounding import (
+    BASELINES,
+    LIMIT,
+    model_words,
+    overlap,
+    place_share,
+    rounded,
+)
+from understudy.synthesis.registry import MODELS
 
 __all__ = ["blunted", "public_pictures"]
 
@@ -76,7 +84,7 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
         Without title, seed, versions, digests, patterns, records, levels and labels; deviations of
         tables rounded; of risks only their places between Min (0) and Max (100), rounded.
     """
-    model = MODELS.get(one.kind, ("another model", ""))[0]
+    model = model_words(one.kind)[0]
     data = findings.data.model_copy(
         update={
             "n_dropped": 0,
@@ -92,7 +100,7 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
     public = one.model_copy(
         update={
             "name": "released",
-            "kind": one.kind if one.kind in MODELS else "other",
+            "kind": one.kind if one.kind in {*MODELS, *BASELINES} else "other",
             "title": model,
             "settings": {},
             "notes": (),

@@ -15,6 +15,7 @@ which every figure has gone through `count`, `percent` or `ratio`:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 
@@ -26,13 +27,16 @@ from understudy.findings.schema import (
     Spread,
     SynthesizerFindings,
 )
+from understudy.synthesis.registry import MODELS
 from understudy.verdict.grading import level_figure, risk_position
 
 __all__ = [
+    "BASELINES",
     "LIMIT",
     "RULE",
     "Summary",
     "count",
+    "model_words",
     "overlap",
     "percent",
     "place",
@@ -58,33 +62,30 @@ RULE = (
     "confidential file is given exactly."
 )
 
-# Settings of the models that may be named; others stay inside.
-MODEL_SETTINGS = {
-    "n_classes": "most classes",
-    "n_clusters": "most clusters",
-    "concentration_prior": "prior of the concentration (shape, rate)",
-    "level_prior": "prior weight of every level",
-    "sampler": "sampler",
-    "class_draw": "what a record's class is drawn from",
-    "variant": "variant of the model",
-}
-MODELS = {
-    "dpmpm": (
-        "DPMPM",
-        "a Dirichlet process mixture of products of multinomials: every record belongs to a latent "
-        "class, and within a class the variables are independent",
-    ),
-    "areal": (
-        "DP-areal",
-        "Poisson-lognormal counts of every combination of kept variables and label, with a "
-        "Dirichlet process prior on the random effects",
-    ),
+BASELINES = {
     "perfect": (
         "Perfect",
         "labels redrawn from their distribution within each combination of the kept variables",
     ),
     "uniform": ("Uniform", "labels drawn with equal probabilities"),
 }
+UNKNOWN = ("another model", "a model of the synthesized variables")
+
+
+def model_words(kind: str) -> tuple[str, str]:
+    """Name a kind of synthesizer in public, and say what it is; no name of the plan's own."""
+    if kind in MODELS:
+        return MODELS[kind].title, MODELS[kind].public
+    return BASELINES.get(kind, UNKNOWN)
+
+
+def _public_settings(kind: str, settings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Give the settings that may be told in public; all others stay internal."""
+    names = (
+        {key: one.public for key, one in MODELS[kind].settings.items()} if kind in MODELS else {}
+    )
+    told = [(names.get(key), value[:80]) for key, value in settings.items()]
+    return tuple((name, value) for name, value in told if name is not None)
 
 
 @dataclass(frozen=True)
@@ -213,17 +214,13 @@ def summarize(findings: Findings, one: SynthesizerFindings) -> Summary:
     -------
     Summary
     """
-    model, words = MODELS.get(one.kind, ("another model", "a model of the synthesized variables"))
+    model, words = model_words(one.kind)
     n_records = findings.data.n_records
     intruders = {intruder.known: intruder for intruder in findings.intruders}
     return Summary(
         model=model,
         model_words=words,
-        settings=tuple(
-            (MODEL_SETTINGS[key], value[:80])
-            for key, value in one.settings.items()
-            if key in MODEL_SETTINGS
-        ),
+        settings=_public_settings(one.kind, one.settings),
         convergence=_convergence(one),
         tables=_tables(one),
         regressions=_regressions(findings, one),

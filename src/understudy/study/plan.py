@@ -13,22 +13,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, create_model, field_validator, model_validator
 
 from understudy.errors import SettingError, nearest, quoted
 from understudy.microdata.bins import Bins
 from understudy.microdata.codebook import Codebook, codebook_from
 from understudy.randomness import check_seed
 from understudy.settings import Settings, one_mistake, read_settings, settings_from
+from understudy.synthesis.registry import ESS_TARGET, MODELS, RHAT_TARGET
 from understudy.verdict.verdict import Thresholds
 
 __all__ = [
+    "MODEL_PLANS",
     "AnalysisPlan",
-    "ArealPlan",
-    "DPMPMPlan",
     "DataPlan",
     "IntruderPlan",
     "LevelsPlan",
@@ -42,12 +44,6 @@ __all__ = [
 
 BUNDLED = "bundled:"
 WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-ShapeAndRate = tuple[Positive, Positive]
-LevelPrior = Annotated[
-    Positive | dict[str, Positive | Annotated[tuple[Positive, ...], Field(strict=False)]],
-    one_mistake("should be a number above zero, or by variable one or several of them"),
-]
 Train = Annotated[
     Annotated[int, Field(ge=1)] | Literal["auto", "all"],
     one_mistake('should be a number of records, "auto" or "all"'),
@@ -99,8 +95,8 @@ class DataPlan(Settings):
 class UntilPlan(Settings):
     """When chains may end early, and how long to go on; see `understudy.ConvergenceTargets`."""
 
-    rhat: float = Field(default=1.01, gt=1, allow_inf_nan=False)
-    ess: float = Field(default=400.0, gt=0, allow_inf_nan=False)
+    rhat: float = Field(default=RHAT_TARGET, gt=1, allow_inf_nan=False)
+    ess: float = Field(default=ESS_TARGET, gt=0, allow_inf_nan=False)
     most_draws: int = Field(default=20_000, ge=4)
 
 
@@ -116,6 +112,7 @@ class SynthesizerPlan(Settings):
     draws: int | None = Field(default=None, ge=4)
     thin: int | None = Field(default=None, ge=1)
     until: UntilPlan | None = None
+    model: str
 
     @field_validator("name")
     @classmethod
@@ -130,9 +127,9 @@ class SynthesizerPlan(Settings):
 
     def own_settings(self) -> dict[str, Any]:
         """Settings of the model itself that are not left out."""
-        shared = {*SynthesizerPlan.model_fields, "model"}
-        given = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: one for name, one in given.items() if name not in shared and one is not None}
+        own = type(self).model_fields.keys() - SynthesizerPlan.model_fields.keys()
+        given = {name: getattr(self, name) for name in type(self).model_fields if name in own}
+        return {name: value for name, value in given.items() if value is not None}
 
     def fit_options(self) -> dict[str, Any]:
         """How long the chains run, where that is not left out."""
@@ -140,33 +137,25 @@ class SynthesizerPlan(Settings):
         return {name: one for name, one in given.items() if one is not None}
 
 
-class DPMPMPlan(SynthesizerPlan):
-    """A DPMPM; see `understudy.DPMPM` for each setting."""
-
-    model: Literal["dpmpm"]
-    n_classes: int | None = Field(default=None, ge=1)
-    concentration_prior: ShapeAndRate | None = None
-    level_prior: LevelPrior | None = None
-    sampler: Literal["auto", "collapsed", "blocked"] | None = None
-    class_draw: Literal["kept", "full", "prior"] | None = None
-
-
-class ArealPlan(SynthesizerPlan):
-    """A DP-areal; see `understudy.DPAreal` for each setting."""
-
-    model: Literal["areal"]
-    n_clusters: int | None = Field(default=None, ge=1)
-    variant: Literal["text", "script"] | None = None
-    concentration_prior: ShapeAndRate | None = None
-    log_rate_precision_prior: ShapeAndRate | None = None
-    intercept_precision_prior: ShapeAndRate | None = None
-    mean_precision_prior: ShapeAndRate | None = None
-    slope_mean_precision_prior: ShapeAndRate | None = None
-    correlation_shape: Positive | None = None
-    scale_prior: ShapeAndRate | None = None
+def _plan_of(name: str) -> type[SynthesizerPlan]:
+    """Make the plan of a model: its keys are the model's settings, all of which may be left out."""
+    location = MODELS[name].location.replace(":", ".")
+    own: dict[str, Any] = {"model": (Literal[name], ...)} | {
+        key: (setting.type | None, None) for key, setting in MODELS[name].settings.items()
+    }
+    return create_model(
+        f"{name.title()}Plan",
+        __base__=SynthesizerPlan,
+        __doc__=f"Settings of `{location}`.",
+        **own,
+    )
 
 
-ModelPlan = Annotated[DPMPMPlan | ArealPlan, Field(discriminator="model")]
+MODEL_PLANS = {name: _plan_of(name) for name in MODELS}
+if TYPE_CHECKING:
+    ModelPlan = SynthesizerPlan
+else:
+    ModelPlan = Annotated[reduce(or_, MODEL_PLANS.values()), Field(discriminator="model")]
 
 
 class IntruderPlan(Settings):
@@ -236,7 +225,7 @@ class StudyPlan(Settings):
         """Give the same plan with another seed, or with its own for None."""
         return self if seed is None else self.model_copy(update={"seed": check_seed(seed)})
 
-    def chosen_synthesizers(self, *, patterns: bool = True) -> dict[str, DPMPMPlan | ArealPlan]:
+    def chosen_synthesizers(self, *, patterns: bool = True) -> dict[str, SynthesizerPlan]:
         """Give the synthesizers by name, the default ones where the plan has none.
 
         Parameters
@@ -245,11 +234,12 @@ class StudyPlan(Settings):
             Whether the data have kept variables.
         """
         if self.synthesizers is not None:
-            return {one.name or one.model: one for one in self.synthesizers}
-        chosen: dict[str, DPMPMPlan | ArealPlan] = {"dpmpm": DPMPMPlan(model="dpmpm")}
-        if patterns:
-            chosen["areal"] = ArealPlan(model="areal")
-        return chosen
+            return {plan.name or plan.model: plan for plan in self.synthesizers}
+        return {
+            name: MODEL_PLANS[name](model=name)
+            for name, model in MODELS.items()
+            if model.by_default and (patterns or not model.needs_patterns)
+        }
 
 
 def plan_from(content: Mapping[str, Any]) -> StudyPlan:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from understudy.errors import quoted_list, visible
+from understudy.errors import quoted, quoted_list, visible
 from understudy.settings import toml_key, toml_text
-from understudy.study.plan import StudyPlan
+from understudy.study.plan import StudyPlan, UntilPlan
+from understudy.synthesis.registry import MODELS, load_model
 from understudy.verdict.verdict import Thresholds
 
 __all__ = ["plan_as_toml", "plan_text"]
 
 WIDTH = 100
+LENGTHS = {
+    "chains": "from far apart; one chain can never count as converged",
+    "warmup": "sweeps of each chain that are thrown away",
+    "draws": "draws of each chain that are kept",
+    "thin": "sweeps from one kept draw to the next",
+}
+UNTIL = ", ".join(f"{key} = {field.default:g}" for key, field in UntilPlan.model_fields.items())
 
 
 def plan_text(
@@ -69,6 +78,8 @@ def plan_text(
         keep=_one_line(_list(kept[:4] or ["gender", "age"])),
         known=_one_line(_list(kept[:2] or ["gender", "age"])),
         formula=_one_line(toml_text(_formula(kept, synthesize))),
+        left_out=_left_out(),
+        synthesizers="\n".join(_synthesizers()),
         thresholds=_thresholds(),
     )
 
@@ -95,6 +106,34 @@ def _one_line(text: str) -> str:
 
 def _list(names: Sequence[str] | Mapping[str, str]) -> str:
     return "[" + ", ".join(toml_text(name) for name in names) + "]"
+
+
+def _left_out() -> str:
+    names = [quoted(name) for name, model in MODELS.items() if model.by_default]
+    return f"Left out: {' and '.join(names)} with their defaults."
+
+
+def _synthesizers() -> Iterator[str]:
+    """Write every model with its settings, each as a comment; what all share with the first."""
+    for number, (name, model) in enumerate(MODELS.items()):
+        settings = load_model(name)
+        yield "# [[synthesizers]]"
+        yield _explained("model", name, model.words)
+        if number == 0:
+            yield _explained("name", name, "folder and name in the report; left out: the model's")
+            lengths = inspect.signature(settings.fit).parameters
+            for key, words in LENGTHS.items():
+                yield _explained(key, lengths[key].default, words)
+            yield f"# until = {{ {UNTIL} }}   # go on until then, or give up"
+        defaults = {field.name: field.default for field in dataclasses.fields(settings)}
+        for key, setting in model.settings.items():
+            default = defaults[key] if setting.example is None else setting.example
+            yield _explained(key, default, setting.words)
+
+
+def _explained(key: str, value: Any, words: str) -> str:
+    """Write a setting that is left out, with its explanation in a column of its own."""
+    return f"{f'# {key} = {_value(value)}':39} # {words}"
 
 
 def _thresholds() -> str:
@@ -153,7 +192,7 @@ def _value(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str):
         return toml_text(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(one) for one in value) + "]"
     return repr(value)
 
@@ -215,32 +254,8 @@ unused_levels = "error"
 # cuts = [20, 40, 60, 80]
 # names = ["<20", "20-40", "40-60", "60-80", ">80"]
 
-# Synthesizers, as many as you like. Left out: the two below with their defaults.
-# [[synthesizers]]
-# model = "dpmpm"                       # classes of records, independent variables within a class
-# name = "dpmpm"                        # folder and name in the report; the model's when left out
-# chains = 4                            # from far apart; one chain can never count as converged
-# warmup = 4000                         # sweeps of each chain that are thrown away
-# draws = 1000                          # draws of each chain that are kept
-# thin = 15                             # sweeps from one kept draw to the next
-# until = {{ rhat = 1.01, ess = 400, most_draws = 20000 }}   # go on until then, or give up
-# n_classes = 40                        # where the blocked sampler cuts the process off
-# concentration_prior = [0.25, 0.25]    # shape and rate
-# level_prior = 1.0                     # prior count of every level
-# sampler = "auto"                      # by size "collapsed", or "blocked", the paper's
-# class_draw = "kept"                   # a record's class given "kept" variables, "full", "prior"
-# [[synthesizers]]
-# model = "areal"                       # counts of patterns by labels, clusters of labels
-# until = {{ rhat = 1.01, ess = 400, most_draws = 8000 }}    # its own 1000 draws seldom suffice
-# n_clusters = 50                       # where the process is cut off
-# variant = "text"                      # the paper's text, or the "script" of its supplement
-# concentration_prior = [1.0, 1.0]      # shape and rate, here and in the next four lines
-# log_rate_precision_prior = [1.0, 1.0]
-# intercept_precision_prior = [1.0, 1.0]
-# mean_precision_prior = [1.0, 1.0]
-# slope_mean_precision_prior = [1.0, 1.0]
-# correlation_shape = 2.0               # of the slopes' correlations (LKJ)
-# scale_prior = [3.0, 1.0]              # degrees of freedom and scale of the slopes' deviations
+# Synthesizers, as many as you like. {left_out}
+{synthesizers}
 
 # What intruders know besides the true label: some of the kept variables, one entry for each
 # intruder. Left out: one intruder, who knows every kept variable.

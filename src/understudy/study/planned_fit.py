@@ -17,7 +17,7 @@ from understudy.findings.schema import Convergence
 from understudy.microdata.codebook import Codebook, codebook_from
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.study.plan import ArealPlan, DPMPMPlan, StudyPlan
+from understudy.study.plan import StudyPlan, SynthesizerPlan
 from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.synthesis.registry import MODELS, load_model
 
@@ -53,7 +53,7 @@ class PlannedFit:
     options: dict[str, Any]
 
     @classmethod
-    def of(cls, name: str, chosen: DPMPMPlan | ArealPlan, sets: int) -> PlannedFit:
+    def of(cls, name: str, chosen: SynthesizerPlan, sets: int) -> PlannedFit:
         """Make the model, and check that there will be a draw for every set."""
         model = load_model(chosen.model)(**chosen.own_settings())
         taken = inspect.signature(model.fit).parameters
@@ -66,7 +66,7 @@ class PlannedFit:
                 do="keep more draws, or ask for fewer sets",
             )
         until = None if chosen.until is None else ConvergenceTargets(**chosen.until.model_dump())
-        title = MODELS[chosen.model][0]
+        title = MODELS[chosen.model].title
         title = title if name == chosen.model else f"{title} ({name})"
         return cls(title, chosen.model, model, {**options, "until": until})
 
@@ -86,7 +86,7 @@ class PlannedFit:
         kept : int
             Draws per chain that were kept in the end: targets may ask for more.
         """
-        model = self.model.settled(data) if self.kind == "dpmpm" else self.model
+        model = self.model.settled(data)
         told = {
             name: _words(value) for name, value in replace(self, model=model).described().items()
         }

@@ -57,6 +57,7 @@ from understudy.study.plan_template import plan_as_toml
 from understudy.study.planned_fit import PlannedFit, convergence, read_data, set_files
 from understudy.study.progress import Pace, Tell, while_reading
 from understudy.synthesis.chains import Progress
+from understudy.synthesis.registry import MODELS
 from understudy.verdict.verdict import Verdict, judge
 
 __all__ = ["Study"]
@@ -64,7 +65,6 @@ __all__ = ["Study"]
 Result = TypeVar("Result")
 REPORT = "report.html"
 LIBRARIES = ("numpy", "numba", "polars", "scipy")
-SPEED = {"dpmpm": 1e-7, "areal": 1e-6}  # seconds for a record and a sweep, about
 MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
 NOTES = (
     "paths are relative to the folder of the plan that was given",
@@ -266,7 +266,7 @@ class _Work:
         """Seconds that stages take, about: from the bundled data, by records and sets."""
         size = self.data.n_records * self.plan.sets / 124_160
         fits = {
-            f"fit {name}": SPEED[one.kind]
+            f"fit {name}": MODELS[one.kind].seconds
             * one.options["chains"]
             * (one.options["warmup"] + one.options["draws"] * one.options["thin"])
             * self.data.n_records

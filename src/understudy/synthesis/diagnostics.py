@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import SettingError
 from understudy.synthesis.rank_statistics import rank_statistics
+from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 
 __all__ = ["ConvergenceTargets", "diagnose", "ess_bulk", "meets", "rhat_of", "spread_cells"]
 
@@ -42,8 +43,8 @@ class ConvergenceTargets:
         Kept draws per chain after which a run that was asked to go on gives up.
     """
 
-    rhat: float = 1.01
-    ess: float = 400.0
+    rhat: float = RHAT_TARGET
+    ess: float = ESS_TARGET
     most_draws: int = 20_000
 
     def __post_init__(self) -> None:

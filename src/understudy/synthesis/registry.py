@@ -1,20 +1,200 @@
-"""The models that a plan can name: one line each."""
+"""The models that a plan can name, with every fact that other folders need about them.
+
+A new model is one entry here: plans, the explained plan, the progress guess, reports and public
+pages all read it. The registry imports no sampler, so that it can be read anywhere at no cost.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-__all__ = ["MODELS", "load_model"]
+from pydantic import Field
 
-# By name in a plan: what it is called in a report, and where it lives.
+from understudy.settings import one_mistake
+
+if TYPE_CHECKING:
+    from understudy.microdata.table import Microdata
+
+__all__ = [
+    "ESS_TARGET",
+    "MODELS",
+    "RHAT_TARGET",
+    "Model",
+    "Setting",
+    "load_model",
+    "memory_estimates",
+]
+
+# What quantities of every model have to meet unless a fit asks for something else.
+RHAT_TARGET, ESS_TARGET = 1.01, 400.0
+
+AtLeastOne = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ShapeAndRate = tuple[Positive, Positive]
+LevelPrior = Annotated[
+    Positive | dict[str, Positive | Annotated[tuple[Positive, ...], Field(strict=False)]],
+    one_mistake("should be a number above zero, or by variable one or several of them"),
+]
+
+
+class Setting(NamedTuple):
+    """A setting of a model, as a plan gives it."""
+
+    type: Any  # what pydantic accepts
+    words: str  # explanation in a plan
+    public: str | None = None  # its name on public pages; None: it stays internal
+    example: Any = None  # in the explained plan, where the default is None
+
+
+@dataclass(frozen=True)
+class Model:
+    """All facts about a model.
+
+    Attributes
+    ----------
+    title : str
+        Its name in reports.
+    location : str
+        ``"module:class"`` of its settings, a `SampledModel`; loaded when it is used.
+    words : str
+        What it is, in a line of the explained plan.
+    public : str
+        What it is, on public pages.
+    settings : mapping of str to Setting
+        The keys of a plan: the fields of the class, in their order.
+    colours : (str, str)
+        In figures, on a light and on a dark page.
+    seconds : float
+        For a record and a sweep, about: the first guess of how long a fit takes.
+    chain_bytes : callable
+        Memory that a chain takes at default settings, from the data.
+    needs_patterns : bool
+        Whether it needs kept variables.
+    by_default : bool
+        Whether a plan that names no synthesizer has it.
+    """
+
+    title: str
+    location: str
+    words: str
+    public: str
+    settings: Mapping[str, Setting]
+    colours: tuple[str, str]
+    seconds: float
+    chain_bytes: Callable[[Microdata], int]
+    needs_patterns: bool = False
+    by_default: bool = False
+
+
+def _dpmpm_bytes(data: Microdata) -> int:
+    """Weights of 40 classes per combination, probabilities per class, the class of every record."""
+    n_levels = sum(variable.n_levels for variable in data.variables)
+    return 8 * 40 * (data.n_combinations + n_levels) + 4 * data.n_records
+
+
+def _areal_bytes(data: Microdata) -> int:
+    """Count, rate and cluster of every cell; weights of 50 clusters per distinct cell."""
+    n_cells = len(data.patterns) * data.n_labels
+    return 8 * 3 * n_cells + 8 * 50 * min(n_cells, data.n_combinations + len(data.patterns))
+
+
 MODELS = {
-    "dpmpm": ("DPMPM", "understudy.synthesis.dpmpm:DPMPM"),
-    "areal": ("DP-areal", "understudy.synthesis.areal:DPAreal"),
+    "dpmpm": Model(
+        title="DPMPM",
+        location="understudy.synthesis.dpmpm:DPMPM",
+        words="classes of records, independent variables within a class",
+        public="a Dirichlet process mixture of products of multinomials: every record belongs to a "
+        "latent class, and within a class the variables are independent",
+        settings={
+            "n_classes": Setting(
+                AtLeastOne, "where the blocked sampler cuts the process off", "most classes"
+            ),
+            "concentration_prior": Setting(
+                ShapeAndRate, "shape and rate", "prior of the concentration (shape, rate)"
+            ),
+            "level_prior": Setting(
+                LevelPrior, "prior count of every level", "prior weight of every level"
+            ),
+            "sampler": Setting(
+                Literal["auto", "collapsed", "blocked"],
+                'by size "collapsed", or "blocked", the paper\'s',
+                "sampler",
+            ),
+            "class_draw": Setting(
+                Literal["kept", "full", "prior"],
+                'a record\'s class given "kept" variables, "full", "prior"',
+                "what a record's class is drawn from",
+            ),
+        },
+        colours=("#b04a00", "#f2a25c"),
+        seconds=1e-7,
+        chain_bytes=_dpmpm_bytes,
+        by_default=True,
+    ),
+    "areal": Model(
+        title="DP-areal",
+        location="understudy.synthesis.areal:DPAreal",
+        words="counts of patterns by labels, clusters of labels",
+        public="Poisson-lognormal counts of every combination of kept variables and label, with a "
+        "Dirichlet process prior on the random effects",
+        settings={
+            "n_clusters": Setting(AtLeastOne, "where the process is cut off", "most clusters"),
+            "variant": Setting(
+                Literal["text", "script"],
+                'the paper\'s text, or the "script" of its supplement',
+                "variant of the model",
+            ),
+            "concentration_prior": Setting(
+                ShapeAndRate,
+                "shape and rate, here and in the next four lines",
+                "prior of the concentration (shape, rate)",
+            ),
+            "log_rate_precision_prior": Setting(ShapeAndRate, "of log rates in a cluster"),
+            "intercept_precision_prior": Setting(ShapeAndRate, "of the clusters' intercepts"),
+            "mean_precision_prior": Setting(ShapeAndRate, "of the overall mean"),
+            "slope_mean_precision_prior": Setting(ShapeAndRate, "of the slopes' means"),
+            "correlation_shape": Setting(
+                Positive, "of the slopes' correlations (LKJ)", example=2.0
+            ),
+            "scale_prior": Setting(
+                ShapeAndRate, "degrees of freedom and scale of the slopes' deviations"
+            ),
+        },
+        colours=("#005fa3", "#72b7f2"),
+        seconds=1e-6,
+        chain_bytes=_areal_bytes,
+        needs_patterns=True,
+        by_default=True,
+    ),
 }
 
 
 def load_model(name: str) -> Any:
     """Load the class of a model's settings."""
-    module, _, thing = MODELS[name][1].partition(":")
-    return getattr(import_module(module), thing)
+    module, _, settings = MODELS[name].location.partition(":")
+    return getattr(import_module(module), settings)
+
+
+def memory_estimates(data: Microdata, chains: int = 4, kept_draws: int = 1000) -> dict[str, int]:
+    """Estimate the bytes that each model needs at its default settings.
+
+    Parameters
+    ----------
+    data : Microdata
+        The data.
+    chains, kept_draws : int
+        Chains, and draws of label probabilities kept of each, as 4-byte numbers.
+
+    Returns
+    -------
+    dict of str to int
+        By title: the chains of a model and their kept draws. And 20 synthetic sets.
+    """
+    draws = chains * kept_draws * len(data.patterns) * data.n_labels * 4
+    estimates = {model.title: chains * model.chain_bytes(data) + draws for model in MODELS.values()}
+    sizes = [data.variable(name).n_levels for name in data.synthesized]
+    width = sum(1 if size < 256 else 2 if size < 65_536 else 4 for size in sizes)
+    return {**estimates, "20 synthetic sets": 20 * data.n_records * width}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from understudy.findings.schema import SynthesizerFindings
 from understudy.summaries import number
+from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 from understudy.verdict.grading import Reason
 from understudy.verdict.thresholds import RISING, Thresholds
 
 __all__ = ["LIMITS", "relaxed_targets", "relaxed_thresholds"]
 
 LIMITS = "limits"
-RHAT, ESS = 1.01, 400.0  # targets of a fit that asks for no others
 MORE_IS_LAXER = (
     *(f"{name}_{kind}" for name in RISING for kind in ("pass", "review")),
     "small_pattern_share_review",
@@ -44,12 +44,14 @@ def relaxed_thresholds(limits: Thresholds) -> list[Reason]:
 def relaxed_targets(synthesizer: SynthesizerFindings) -> list[Reason]:
     """Name the targets of a fit that are laxer than the defaults, in one reason."""
     chains, named = synthesizer.convergence, []
-    if chains.rhat_target > RHAT:
-        named.append(f"R-hat has to be below {number(chains.rhat_target)} (by default {RHAT})")
-    if chains.ess_target < ESS:
+    if chains.rhat_target > RHAT_TARGET:
+        named.append(
+            f"R-hat has to be below {number(chains.rhat_target)} (by default {RHAT_TARGET})"
+        )
+    if chains.ess_target < ESS_TARGET:
         named.append(
             f"the effective sample size has to reach {number(chains.ess_target)} "
-            f"(by default {number(ESS)})"
+            f"(by default {number(ESS_TARGET)})"
         )
     if not named:
         return []

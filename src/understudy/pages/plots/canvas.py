@@ -19,6 +19,7 @@ from xml.sax.saxutils import escape
 
 from understudy.findings.schema import Findings, SynthesizerFindings
 from understudy.summaries import short, shown
+from understudy.synthesis.registry import MODELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,8 +44,7 @@ LIGHT = {
     "rule": "#d5d3cd",
     "paper": "#fefefe",
     "original": "#6a6a6a",
-    "dpmpm": "#b04a00",
-    "areal": "#005fa3",
+    **{name: model.colours[0] for name, model in MODELS.items()},
     "max": "#14703f",
     "min": "#7a3a9a",
 }
@@ -113,8 +113,8 @@ def series_styles(findings: Findings) -> list[SeriesStyle]:
 
 
 def _look(one: SynthesizerFindings, place: int) -> SeriesStyle:
-    variable = one.kind if one.kind in ("dpmpm", "areal") else "ink"
-    first = {"dpmpm": 0, "areal": 1}.get(one.kind, 2)
+    variable = one.kind if one.kind in MODELS else "ink"
+    first = list(MODELS).index(one.kind) if one.kind in MODELS else len(MODELS)
     return SeriesStyle(
         name=one.name,
         title=short(one.title),
