@@ -5,10 +5,11 @@ A study goes one way::
     file → microdata → synthesis → m synthetic sets → risk, utility → report → release
 
 `Study` goes the whole way by a plan. Step by step: `read_microdata` takes the confidential file in,
-or `load_ce_like` the bundled sample. `DPMPM` and `DPAreal` are models of the labels, `Perfect` and
-`Uniform` are the data's own levels; each has ``fit(data)``, and a fit has ``synthesize(m)``.
+or `load_ce_like` the bundled sample. `DPMPM` and `DPAreal` are models of the labels; `Uniform`,
+`Marginal`, `Others` and `Perfect` are baselines; each has ``fit(data)``, and a fit has
+``synthesize(m)``.
 `identification_risk` and `attribute_risk` say what an intruder learns from synthetic sets,
-`inherent_risk` what the data's own levels are, `risk_lattice` which knowledge is dangerous,
+`inherent_risk` what the baselines give away, `risk_lattice` which knowledge is dangerous,
 `attribution_risk` what can be learned without rows; `expected_risk` and `posterior_risk` are exact.
 `table_utility`, `regression_utility`, `within_pattern_utility` and `propensity_utility` say what an
 analyst keeps, `analysis_utility` lets you ask an analysis of your own, and `combine_estimates` and
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from understudy.risk.identification import identification_risk
     from understudy.study.run import Study
     from understudy.synthesis.areal import DPAreal
-    from understudy.synthesis.baselines import Perfect, Uniform
+    from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
     from understudy.synthesis.diagnostics import ConvergenceTargets
     from understudy.synthesis.dpmpm import DPMPM
     from understudy.utility.analysis import analysis_utility
@@ -53,7 +54,9 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "ConvergenceTargets",
     "DPAreal",
     "DPMPM",
+    "Marginal",
     "Microdata",
+    "Others",
     "Perfect",
     "Study",
     "SyntheticSets",
@@ -86,6 +89,8 @@ _HOME = {
     "DPAreal": "understudy.synthesis.areal",
     "DPMPM": "understudy.synthesis.dpmpm",
     "Microdata": "understudy.microdata.table",
+    "Marginal": "understudy.synthesis.baselines",
+    "Others": "understudy.synthesis.baselines",
     "Perfect": "understudy.synthesis.baselines",
     "Study": "understudy.study.run",
     "SyntheticSets": "understudy.microdata.table",

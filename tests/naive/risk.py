@@ -83,27 +83,36 @@ def vote(true: Values, sets: Sequence[Values]) -> Fraction:
     return right
 
 
-def guess_most_frequent(pattern: Values, true: Values, seen: Values) -> Fraction:
-    """Expect the number of records that have the label seen most often in their pattern."""
+def any_row(pattern: Values, true: Values, made: Values) -> Fraction:
+    """Expect the number of records whose label a random row of their pattern has."""
     right = Fraction(0)
     for i, label in enumerate(true):
-        votes = Counter(seen[j] for j in range(len(seen)) if pattern[j] == pattern[i])
+        rows = [made[j] for j in range(len(made)) if pattern[j] == pattern[i]]
+        right += Fraction(rows.count(label), len(rows))
+    return right
+
+
+def guess_most_frequent(pattern: Values, true: Values, seen: Values, files: int = 1) -> Fraction:
+    """Expect the number of records that have the label seen most often in their pattern."""
+    right, rows = Fraction(0), list(pattern) * files
+    for i, label in enumerate(true):
+        votes = Counter(seen[j] for j in range(len(seen)) if rows[j] == pattern[i])
         winners = [value for value in votes if votes[value] == max(votes.values())]
         right += Fraction(label in winners, len(winners))
     return right
 
 
 def random_pairings(
-    known: Values, true: Values, made: Values, count_in: str = "synthetic", within: bool = False
+    known: Values, true: Values, made: Values, count_in: str = "synthetic", within: Values = ()
 ) -> Fraction:
     """Average the expected match risk over all pairings of records with rows.
 
-    `within` takes only the pairings that keep every row in its known cell.
+    `within` takes only the pairings that exchange rows among records with equal values of it.
     """
     risks = []
     candidates = match(known, true, made, count_in).candidates
     for order in permutations(range(len(true))):
-        if within and any(known[j] != known[i] for i, j in enumerate(order)):
+        if within and any(within[j] != within[i] for i, j in enumerate(order)):
             continue
         risks.append(
             sum(

@@ -1,11 +1,13 @@
 """Attribute risk counts true labels, and says what guessing would reach."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from tests.naive import risk as naive
 from tests.risk.example_surveys import EXAMPLES, Survey, close, microdata, surveys
 
 import understudy as us
+from understudy.errors import SettingError
 from understudy.microdata.table import SyntheticSets
 
 
@@ -36,6 +38,27 @@ def test_guessing_agrees_with_the_slow_twin(survey: Survey) -> None:
         risk.per_set["most_frequent_synthetic_label"], [float(hits) for hits in guesses]
     )
     assert close(risk.most_frequent_synthetic_label, sum(guesses) / len(guesses))
+    together = [label for made in survey.made for label in made]
+    pooled = naive.guess_most_frequent(
+        survey.values(survey.data.kept), survey.true, together, len(survey.made)
+    )
+    assert close(risk.most_frequent_pooled_label, pooled)
+
+
+@EXAMPLES
+@given(survey=surveys())
+def test_attacks_in_the_worst_case_and_as_released(survey: Survey) -> None:
+    risk = us.attribute_risk(survey.data, survey.sets)
+    attacks = {row["attack"]: row for row in risk.attacks.iter_rows(named=True)}
+    assert close(attacks["row"]["worst_case"], risk.matches)
+    pattern = survey.values(survey.data.kept)
+    any_row = [naive.any_row(pattern, survey.true, made) for made in survey.made]
+    assert close(attacks["row"]["as_released"], sum(any_row) / len(any_row))
+    assert attacks["vote"]["as_released"] is None
+    for attack, row in attacks.items():
+        assert close(row["worst_case"], risk.per_record(attack).sum())  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="pooled_modal"):
+        risk.per_record("something")  # type: ignore[arg-type]
 
 
 @EXAMPLES

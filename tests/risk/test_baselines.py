@@ -1,21 +1,24 @@
 """The data's own levels: samples and closed forms agree, seeds repeat, joint levels exist.
 
-Seeds are fixed; 4.5 standard errors are allowed for each of 16 figures, so a right program would
-have failed with probability below 2e-4 in all when the seed was chosen.
+Seeds are fixed; 4.5 standard errors are allowed for each of 32 figures, so a right program would
+have failed with probability below 3e-4 in all when the seed was chosen.
 """
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from tests.naive import risk as naive
-from tests.risk.example_surveys import Survey, microdata, surveys
+from tests.risk.example_surveys import EXAMPLES, Survey, microdata, surveys
 
 import understudy as us
 from understudy.errors import InputError, SettingError
-from understudy.microdata.label_table import empirical_labels, uniform_labels
+from understudy.microdata import label_table
+from understudy.microdata.label_table import empirical_labels, others_labels, uniform_labels
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
 from understudy.risk import baselines
+from understudy.risk.attacks import ATTACKS
 from understudy.risk.matching import NO_UNIQUE_MATCHES
 
 SIMULATED = 4.5  # standard errors
@@ -24,7 +27,8 @@ SIMULATED = 4.5  # standard errors
 @pytest.mark.parametrize("known", [["gender"], ["gender", "age"]])
 def test_samples_agree_with_closed_forms(known: list[str]) -> None:
     inherent = us.inherent_risk(us.load_ce_like(), known, repeats=200, seed=8)
-    for baseline in (inherent.minimum, inherent.maximum):
+    assert list(inherent.baselines) == ["Uniform", "Marginal", "Others", "Perfect"]
+    for baseline in inherent.baselines.values():
         for name in (
             "expected_match_risk", "true_match_rate", "unique_matches", "attribute_matches",
         ):  # fmt: skip
@@ -47,6 +51,61 @@ def test_minimum_is_far_from_zero_where_the_paper_prints_zero() -> None:
     assert round(both.expected_match_risk, 2) == 7.99
 
 
+def test_closed_forms_of_marginal_and_others() -> None:
+    data = us.load_ce_like()
+    table = np.zeros((len(data.patterns), data.n_labels))  # (pattern, label)
+    np.add.at(table, (data.patterns.of_combination, data.combinations[:, 3]), data.counts)
+    n_b = table.sum(axis=1, keepdims=True)
+    four = us.inherent_risk(data, "gender", repeats=1, seed=0).baselines
+    marginal, others = (four[name].expected.attribute_matches for name in ("Marginal", "Others"))
+    assert np.isclose(marginal, (table.sum(axis=0) ** 2).sum() / data.n_records)
+    assert np.isclose(others, (table * (table - 1) / (n_b - 1)).sum())
+    assert round(marginal, 1) == 76.9
+    assert round(others, 1) == 133.9
+
+
+@EXAMPLES
+@given(survey=surveys())
+def test_others_leaves_the_record_out(survey: Survey) -> None:
+    """Each record's own row of the table, counted among the others of its pattern."""
+    data, pattern = survey.data, survey.values(survey.data.kept)
+    sizes = [data.variable(name).n_levels for name in data.synthesized]
+    true = [int(np.ravel_multi_index(label, sizes)) for label in survey.true]
+    table = others_labels(data)
+    for i, combination in enumerate(data.of_record):
+        others = [j for j in range(len(true)) if j != i and pattern[j] == pattern[i]]
+        others = others or [j for j in range(len(true)) if j != i]
+        row = np.bincount([true[j] for j in others], minlength=data.n_labels)
+        expected = row / row.sum() if others else np.full(data.n_labels, 1 / data.n_labels)
+        assert np.allclose(table.probabilities[table.row_of_combination[combination]], expected)
+
+
+def test_every_attack_has_its_baseline() -> None:
+    """Guesses of the modal label: all of Perfect's lie below the original's own 494."""
+    data = us.load_ce_like()
+    inherent = us.inherent_risk(data, "gender", repeats=5, seed=4, sets=5)
+    for baseline in inherent.baselines.values():
+        attacks = {row["attack"]: row for row in baseline.attacks.iter_rows(named=True)}
+        assert list(attacks) == list(ATTACKS)
+        best = max(attacks["match_one_file"]["mean"], attacks["match_all_files"]["mean"])
+        assert attacks["match_best"]["mean"] == best
+        assert attacks["row"]["exact"] == baseline.expected.attribute_matches
+    one, pooled = (
+        inherent.maximum.attacks.filter(pl.col("attack") == name)["mean"].item()
+        for name in ("modal", "pooled_modal")
+    )
+    assert attacks["row"]["mean"] < one < pooled <= 494
+
+
+def test_a_table_of_others_that_is_too_large_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = us.load_ce_like()
+    monkeypatch.setattr(baselines, "LARGEST_TABLE", 6000)  # 40 patterns of 133 labels fit
+    assert "Others" not in us.inherent_risk(data, "gender", repeats=1, seed=0).baselines
+    monkeypatch.setattr(label_table, "LARGEST_TABLE", 6000)
+    with pytest.raises(SettingError, match="combinations and 133 labels"):
+        us.Others().fit(data)
+
+
 @settings(deadline=None, derandomize=True, max_examples=30)
 @given(survey=surveys())
 def test_samples_are_matched_like_any_set(survey: Survey) -> None:
@@ -60,7 +119,7 @@ def test_samples_are_matched_like_any_set(survey: Survey) -> None:
     ):  # fmt: skip
         assert baseline.joint is not None
         for repeat in range(2):
-            path = (3, "inherent risk", baseline.name)
+            path = (3, "inherent risk", baselines.STREAMS[baseline.name])
             made = table.draw(stream(*path, repeat), data).tolist()
             slow = naive.match(survey.values(known), true, made)
             row = baseline.samples.row(repeat, named=True)
@@ -139,7 +198,7 @@ def test_settings_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing_kept = microdata({}, {"town": [0, 1]}, {"town": 2})
     with pytest.raises(InputError, match="attribution_risk"):
         us.inherent_risk(nothing_kept, "town")
-    monkeypatch.setattr(baselines, "MOST_CELLS", 100)
+    monkeypatch.setattr(baselines, "LARGEST_TABLE", 100)
     with pytest.raises(SettingError, match="40 patterns and 133 labels"):
         us.inherent_risk(data, "gender")
 

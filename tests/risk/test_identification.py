@@ -80,10 +80,17 @@ def test_random_pairings_average_to_the_baselines(survey: Survey, count_in: Coun
     risk = us.identification_risk(survey.data, survey.sets, known, count_in)
     values, true, made = survey.values(known), survey.true, survey.made[0]
     assert close(risk.random_linkage, naive.random_pairings(values, true, made, count_in))
-    within = naive.random_pairings(values, true, made, count_in, within=True)
+    within = naive.random_pairings(values, true, made, count_in, within=values)
     assert close(risk.random_within_cells, within)
     assert risk.random_linkage <= 1 + 1e-12
     assert risk.random_within_cells <= len(survey.data.cells(known)) + 1e-12
+    patterns = survey.values(survey.data.kept)
+    released = naive.random_pairings(values, true, made, count_in, within=patterns)
+    assert close(risk.as_released, released)
+    assert risk.best_match_risk == max(risk.expected_match_risk, risk.joint.expected_match_risk)
+    assert risk.attacks["worst_case"].to_list() == [
+        risk.expected_match_risk, risk.joint.expected_match_risk, risk.best_match_risk,
+    ]  # fmt: skip
 
 
 @EXAMPLES

@@ -2,9 +2,8 @@
 
 The second of the three ideas that keep the program small: a synthesizer is a distribution of
 labels given what it conditions on. One draw from its posterior is a table with a row of
-probabilities per pattern, per combination, or just one row; the data's own Max and Min levels are
-such tables too. The table lies in this room, below synthesis and risk, so that risk needs no
-synthesizer.
+probabilities per pattern, per combination, or just one row; the four baselines are such
+tables too. The table lies below synthesis and risk, so that risk needs no synthesizer.
 
 A label is a level of the synthesized variable. Several synthesized variables make one combined
 label, numbered with the last variable running fastest.
@@ -18,16 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.errors import InputError
+from understudy.errors import InputError, SettingError
 from understudy.microdata.table import Microdata
 
 __all__ = [
+    "LARGEST_TABLE",
     "LabelTable",
     "combined_labels",
     "empirical_labels",
+    "label_counts",
+    "marginal_labels",
+    "others_labels",
     "split_labels",
+    "true_labels",
     "uniform_labels",
 ]
+
+LARGEST_TABLE = 2**27  # probabilities in a table: one gibibyte
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -130,17 +136,57 @@ def split_labels(data: Microdata, labels: NDArray[np.integer]) -> NDArray[np.int
     return codes
 
 
-def empirical_labels(data: Microdata) -> LabelTable:
-    """Tabulate the labels' own distribution in every pattern: the "perfect" synthesizer (Max)."""
-    places = [data.names.index(name) for name in data.synthesized]
-    labels = combined_labels(data, data.combinations[:, places])  # (combination,)
-    table = np.zeros((len(data.patterns), data.n_labels))  # (pattern, label)
-    np.add.at(table, (data.patterns.of_combination, labels), data.counts)
-    return LabelTable(table / table.sum(axis=1, keepdims=True), data.patterns.of_combination)
+def true_labels(data: Microdata) -> NDArray[np.int64]:
+    """Combined true label of every combination, (combination,); see `combined_labels`."""
+    columns = [data.names.index(name) for name in data.synthesized]
+    return combined_labels(data, data.combinations[:, columns])
+
+
+def label_counts(data: Microdata) -> NDArray[np.float64]:
+    """Count the records of every pattern by label, (pattern, label)."""
+    counts = np.zeros((len(data.patterns), data.n_labels))
+    np.add.at(counts, (data.patterns.of_combination, true_labels(data)), data.counts)
+    return counts
 
 
 def uniform_labels(data: Microdata) -> LabelTable:
-    """Give all labels the same probability, whatever the record: the Min level."""
+    """Give all labels the same probability: the baseline `Uniform`, the paper's Min."""
     size = data.n_labels
     rows = np.zeros(data.n_combinations, dtype=np.int32)
     return LabelTable(np.full((1, size), 1.0 / size), rows)
+
+
+def marginal_labels(data: Microdata) -> LabelTable:
+    """Tabulate the labels' overall distribution: the baseline `Marginal`."""
+    counts = np.bincount(true_labels(data), weights=data.counts, minlength=data.n_labels)
+    rows = np.zeros(data.n_combinations, dtype=np.int32)
+    return LabelTable(counts[None] / counts.sum(), rows)
+
+
+def others_labels(data: Microdata) -> LabelTable:
+    """Tabulate what the *other* records of each record's pattern have: the baseline `Others`.
+
+    One row per combination: the counts of its pattern less the record itself. A record that is
+    alone in its pattern takes the overall counts, again less itself; one that is alone in the data
+    takes all labels alike.
+    """
+    if data.n_combinations * data.n_labels > LARGEST_TABLE:
+        raise SettingError(
+            expected=f"at most {LARGEST_TABLE:,} pairs of combination and label",
+            came=f"{data.n_combinations:,} combinations and {data.n_labels:,} labels",
+            do="synthesize fewer variables at once, or merge levels",
+        )
+    counts, own = label_counts(data), true_labels(data)
+    pattern = data.patterns.of_combination
+    table = counts[pattern]  # (combination, label)
+    table[data.patterns.sizes[pattern] == 1] = counts.sum(axis=0)
+    table[np.arange(own.size), own] -= 1.0
+    table[table.sum(axis=1) == 0] = 1.0
+    rows = np.arange(own.size, dtype=np.int32)
+    return LabelTable(table / table.sum(axis=1, keepdims=True), rows)
+
+
+def empirical_labels(data: Microdata) -> LabelTable:
+    """Tabulate the labels of every pattern: the baseline `Perfect`, the paper's Max."""
+    table = label_counts(data)  # (pattern, label)
+    return LabelTable(table / table.sum(axis=1, keepdims=True), data.patterns.of_combination)

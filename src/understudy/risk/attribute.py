@@ -3,29 +3,38 @@
 The story. The intruder knows all kept variables of a person and with them, in the worst case, which
 row is the person's. She takes the row's synthetic label for the true one. She succeeds if it is.
 
-The comparison needs no row: guess the label that is most frequent in the
-person's pattern. If she knew the confidential data's distribution that would be right in
-`most_frequent_label` cases; from a synthetic file she gets `most_frequent_synthetic_label`.
+Stronger guesses need no row: the label that is most frequent in the person's pattern, in one file
+or in all files together. They are the same after rows were put into another order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
+from understudy.risk.attacks import (
+    attack_frame,
+    count_labels,
+    modal_chance,
+    pool_counts,
+    row_chance,
+)
 from understudy.risk.identification import pattern_frame
 from understudy.risk.joint import JointAttribute, vote_right
-from understudy.risk.matching import Labels, Targets, find_targets, labels_of
+from understudy.risk.matching import find_targets, labels_of
 from understudy.summaries import Spread, number, spread_frame, spread_of, text_table
 
-__all__ = ["AttributeRisk", "attribute_risk", "guess_most_frequent"]
+__all__ = ["AttributeRisk", "attribute_risk"]
+
+LabelAttack = Literal["row", "vote", "modal", "pooled_modal"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -43,6 +52,9 @@ class AttributeRisk:
         over sets.
     spreads : mapping of str to Spread
         Mean, minimum, maximum and standard error over sets, by measure.
+    attacks : polars.DataFrame
+        One row per attack on the label (`understudy.risk.attacks`): ``attack``, and the expected
+        number of labels guessed right ``worst_case`` and ``as_released``.
     joint : JointAttribute
         The vote over all sets.
     most_frequent_label : float
@@ -59,17 +71,23 @@ class AttributeRisk:
     per_set: pl.DataFrame
     per_variable: pl.DataFrame
     spreads: Mapping[str, Spread]
+    attacks: pl.DataFrame
     joint: JointAttribute
     most_frequent_label: float
     most_frequent_synthetic_label: float
     alignment: Alignment
     _data: Microdata
-    _right: NDArray[np.int64]
+    _success: Mapping[str, NDArray[np.float64]]  # (record,) by attack
 
     @property
     def matches(self) -> float:
         """Records whose synthetic label is the true one, mean over sets."""
-        return float(self._right.sum()) / self.n_sets
+        return float(self._success["row"].sum())
+
+    @property
+    def most_frequent_pooled_label(self) -> float:
+        """Labels guessed right from the most frequent label of the pattern over all sets."""
+        return float(self._success["pooled_modal"].sum())
 
     @property
     def share(self) -> float:
@@ -85,9 +103,26 @@ class AttributeRisk:
         """Mean, minimum, maximum and standard error over sets, one row per measure."""
         return spread_frame(self.spreads)
 
-    def per_record(self) -> NDArray[np.float64]:
-        """Share of the sets in which a record's label is the true one, (record,). Confidential."""
-        return np.asarray(self._right / self.n_sets)
+    def per_record(self, attack: LabelAttack = "row") -> NDArray[np.float64]:
+        """Give each record's chance that its label is guessed right. Confidential.
+
+        Parameters
+        ----------
+        attack : {"row", "vote", "modal", "pooled_modal"}
+            How it is guessed; for the row, the share of the sets whose label is the true one.
+
+        Returns
+        -------
+        float64 (record,)
+            In the order of the records.
+        """
+        if attack not in self._success:
+            raise SettingError(
+                expected=f"one of {quoted_list(self._success)}",
+                came=quoted(attack),
+                do="choose one",
+            )
+        return self._success[attack]
 
     def per_pattern(self) -> pl.DataFrame:
         """Add up by pattern of the kept variables. Confidential.
@@ -118,7 +153,8 @@ class AttributeRisk:
                 text_table(title, header, rows),
                 "  guessing the most frequent label of the pattern: "
                 f"{number(self.most_frequent_label)} from the original's distribution, "
-                f"{number(self.most_frequent_synthetic_label)} from a synthetic set's",
+                f"{number(self.most_frequent_synthetic_label)} from one set, "
+                f"{number(self.most_frequent_pooled_label)} from all sets together",
                 f"  {self.alignment}",
                 f"  assumes that {self.assumption}",
             ]
@@ -164,14 +200,25 @@ def attribute_risk(
     alignment = check_alignment(labels, if_unaligned)
     true = labels.of_record
     patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
-    right = np.zeros(true.size, dtype=np.int64)  # (record,), sets with the true label
-    matches, guesses = [], []
+    right = np.zeros(true.size)  # (record,), sets with the true label
+    modal, any_row = np.zeros((2, len(patterns)))  # (target,), sums over sets
+    matches, guesses, pooled = [], [], None
     for index in range(len(sets)):
         made = labels.of_set(index)
         hit = made == true
         right += hit
         matches.append(int(np.count_nonzero(hit)))
-        guesses.append(_guess_from_set(patterns, made))
+        counts = count_labels(patterns, made)
+        chance = modal_chance(patterns, *counts)
+        guesses.append(float(chance @ patterns.sizes))
+        modal, any_row = modal + chance, any_row + row_chance(patterns, *counts)
+        pooled = counts if pooled is None else pool_counts(pooled, counts)
+    success = {
+        "row": right / len(sets),
+        "vote": vote_right(labels),
+        "modal": modal[patterns.of_record] / len(sets),
+        "pooled_modal": modal_chance(patterns, *pooled)[patterns.of_record],
+    }  # (record,) each
     per_set = pl.DataFrame(
         {
             "set": list(range(1, len(sets) + 1)),
@@ -186,18 +233,32 @@ def attribute_risk(
         per_set=per_set,
         per_variable=_per_variable(sets),
         spreads={name: spread_of(per_set[name].to_list()) for name in ("matches", "share")},
-        joint=_vote(labels),
-        most_frequent_label=guess_most_frequent(patterns, patterns.cell, patterns.sizes),
+        attacks=_attacks(success, float(any_row @ patterns.sizes) / len(sets)),
+        joint=_vote(success["vote"], len(sets)),
+        most_frequent_label=float(
+            modal_chance(patterns, patterns.keys, patterns.sizes) @ patterns.sizes
+        ),
         most_frequent_synthetic_label=sum(guesses) / len(guesses),
         alignment=alignment,
         _data=data,
-        _right=right,
+        _success=success,
     )
 
 
-def _vote(labels: Labels) -> JointAttribute:
-    right = float(vote_right(labels).sum())
-    return JointAttribute(right, right / labels.sets.data.n_records, len(labels.sets))
+def _attacks(success: Mapping[str, NDArray[np.float64]], any_row: float) -> pl.DataFrame:
+    sums = {attack: float(chance.sum()) for attack, chance in success.items()}
+    return attack_frame(
+        {
+            "row": (sums["row"], any_row),
+            "vote": (sums["vote"], None),
+            "modal": (sums["modal"], sums["modal"]),
+            "pooled_modal": (sums["pooled_modal"], sums["pooled_modal"]),
+        }
+    )
+
+
+def _vote(chance: NDArray[np.float64], n_sets: int) -> JointAttribute:
+    return JointAttribute(float(chance.sum()), float(chance.mean()), n_sets)
 
 
 def _per_variable(sets: SyntheticSets) -> pl.DataFrame:
@@ -212,44 +273,3 @@ def _per_variable(sets: SyntheticSets) -> pl.DataFrame:
             "share": [number / sets.data.n_records for number in matches],
         }
     )
-
-
-def _guess_from_set(patterns: Targets, made: NDArray[np.int64]) -> float:
-    """Guess with the most frequent labels of a synthetic set."""
-    keys, counts = np.unique(
-        patterns.cell_of_record * patterns.n_labels + made, return_counts=True
-    )  # both (pair of pattern and synthetic label,)
-    cells = keys // patterns.n_labels
-    nearest = np.minimum(np.searchsorted(patterns.keys, keys), len(patterns) - 1)
-    right = np.where(patterns.keys[nearest] == keys, patterns.sizes[nearest], 0)
-    return guess_most_frequent(patterns, cells, counts, right)
-
-
-def guess_most_frequent(
-    patterns: Targets,
-    cells: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    right: NDArray[np.int64] | None = None,
-) -> float:
-    """Count how many records have the label that is most frequent in their pattern.
-
-    Parameters
-    ----------
-    patterns : Targets
-        Pairs of pattern and true label.
-    cells, counts : int64 (pair,)
-        Patterns and frequencies of the labels that are guessed from.
-    right : int64 (pair,), optional
-        Records with that pattern and true label; `counts` themselves when left out.
-
-    Returns
-    -------
-    float
-        Expected number, with ties broken at random.
-    """
-    most = np.zeros(patterns.cell_sizes.size, dtype=np.int64)  # (pattern,)
-    np.maximum.at(most, cells, counts)
-    modal = counts == most[cells]
-    n_tied = np.bincount(cells[modal], minlength=most.size)  # (pattern,)
-    hits = (counts if right is None else right)[modal]
-    return float((hits / n_tied[cells[modal]]).sum())

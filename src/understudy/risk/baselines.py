@@ -1,12 +1,13 @@
-"""Baselines: what reference synthesizers would give away, as samples and in closed form.
+"""Baselines: what four reference synthesizers would give away, as samples and in closed form.
 
-*Max* redraws every record's label from the distribution of its pattern, as a synthesizer without
-any error would. *Min* redraws it from all labels alike, as one that learned nothing would. Both
-are tables of label probabilities and are measured like any synthetic set.
+*Uniform* (the paper's Min) redraws every record's label from all labels alike, *Marginal* from the
+labels of all records, *Others* from those of the other records of its pattern, *Perfect* (the
+paper's Max) from those of its pattern, its own included. All are tables of label probabilities and
+are measured like any synthetic set, by the same attacks.
 
-The paper calls them bounds, but nothing keeps a synthesizer between them: one that uses a record's
-own label can exceed Max, and rows that are mixed up fall below Min. For the false match rate Max
-is the lower one.
+The paper calls Min and Max bounds, but nothing keeps a synthesizer between them: one that uses a
+record's own label can exceed Max, and rows that are mixed up fall below Min. With a skewed label
+even Marginal comes close to Perfect. For the false match rate Max is the lower one.
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ from understudy.checks import check_whole
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.label_table import (
+    LARGEST_TABLE,
     LabelTable,
     empirical_labels,
+    marginal_labels,
+    others_labels,
+    true_labels,
     uniform_labels,
 )
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.risk import match_kernels as kernels
+from understudy.risk.attacks import count_labels, modal_chance
 from understudy.risk.expected import ExpectedRisk, expected_risk
 from understudy.risk.joint import match_jointly
 from understudy.risk.matching import (
@@ -38,7 +44,6 @@ from understudy.risk.matching import (
     Targets,
     count_matches,
     find_targets,
-    true_labels,
 )
 from understudy.summaries import Spread, number, spread_of, text_table
 
@@ -51,7 +56,7 @@ MEASURES = {
     "unique_matches": "unique matches",
     "attribute_matches": "attribute matches",
 }
-MOST_CELLS = 2**27  # probabilities in a table: one gibibyte
+STREAMS = {"Uniform": "Min", "Perfect": "Max"}  # names of their streams of random numbers
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -60,18 +65,20 @@ class Baseline:
 
     Attributes
     ----------
-    name : {"Min", "Max"}
-        Uniform over all labels, or from the pattern's own distribution.
+    name : {"Uniform", "Marginal", "Others", "Perfect"}
+        What labels are redrawn from.
     samples : polars.DataFrame
         One row per repeat: ``expected_match_risk``, ``true_match_rate``, ``false_match_rate``
-        (null where there are no unique matches), ``unique_matches``, ``attribute_matches``.
+        (null where there are no unique matches), ``unique_matches``, ``attribute_matches``,
+        ``modal_matches`` (the most frequent label of the pattern guessed).
     spreads : mapping of str to Spread
         Mean, minimum, maximum and standard error over repeats, by measure.
     expected : ExpectedRisk
         The same in closed form, where it exists.
     joint : polars.DataFrame or None
         One row per repeat in which as many files as asked for are drawn and attacked together:
-        the measures of identification, and the vote's ``attribute_matches``.
+        the measures of identification, the vote's ``attribute_matches``, and ``modal_matches``
+        guessed from all files together.
     """
 
     name: str
@@ -110,6 +117,39 @@ class Baseline:
         """Mean, minimum, maximum and standard error of the joint attacks, by measure."""
         return {} if self.joint is None else _spreads(self.joint)
 
+    @property
+    def attacks(self) -> pl.DataFrame:
+        """Expected success of every attack on this baseline, rows aligned.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``attack`` (`understudy.risk.attacks`), ``mean`` and ``standard_error`` over repeats,
+            ``exact`` in closed form; null where there is none. Attacks on all files only where
+            joint attacks were asked for.
+        """
+        exact = {
+            "row": self.expected.attribute_matches,
+            "match_one_file": self.expected.expected_match_risk,
+        }
+        columns = {
+            "row": (self.samples, "attribute_matches"),
+            "vote": (self.joint, "attribute_matches"),
+            "modal": (self.samples, "modal_matches"),
+            "pooled_modal": (self.joint, "modal_matches"),
+            "match_one_file": (self.samples, "expected_match_risk"),
+            "match_all_files": (self.joint, "expected_match_risk"),
+        }
+        rows = []
+        for attack, (frame, column) in columns.items():
+            if frame is not None:
+                spread = spread_of(frame[column].to_list())
+                rows.append((attack, spread.mean, spread.standard_error, exact.get(attack)))
+        matches = [row[1:] for row in rows if row[0].startswith("match")]
+        rows.append(("match_best", *max(matches, key=lambda row: row[0] or 0.0)))
+        numbers = dict.fromkeys(("mean", "standard_error", "exact"), pl.Float64)
+        return pl.DataFrame(rows, schema={"attack": pl.String, **numbers}, orient="row")
+
     def cells(self, name: str, together: bool = False) -> tuple[str, str, str, str]:
         """Write a measure's mean, its standard error, the draws it is over, and its closed form."""
         spread = (self.joint_spreads if together else self.spreads)[name]
@@ -134,7 +174,10 @@ class InherentRisk:
     known : tuple of str
         Kept variables that the intruder knows, besides the true label.
     minimum, maximum : Baseline
-        The baselines Min and Max.
+        The baselines Uniform and Perfect.
+    baselines : mapping of str to Baseline
+        All four by name. `Others` needs a table with a row per combination and is left out where
+        that would not fit into memory.
     n_records, n_labels, repeats : int
         Sizes of the data and of the samples.
     n_sets : int or None
@@ -144,6 +187,7 @@ class InherentRisk:
     known: tuple[str, ...]
     minimum: Baseline
     maximum: Baseline
+    baselines: Mapping[str, Baseline]
     n_records: int
     n_labels: int
     repeats: int
@@ -151,18 +195,20 @@ class InherentRisk:
 
     def __repr__(self) -> str:
         """Show a readable table."""
+        four = list(self.baselines.values())
         rows = [
-            (words, *self.minimum.cells(name), *self.maximum.cells(name))
+            (words, *(cell for each in four for cell in each.cells(name)))
             for name, words in MEASURES.items()
         ]
         if self.n_sets is not None:
             rows += [
                 (f"all {self.n_sets} files: {words}",
-                 *self.minimum.cells(name, together=True), *self.maximum.cells(name, together=True))
+                 *(cell for each in four for cell in each.cells(name, together=True)))
                 for name, words in MEASURES.items()
             ]  # fmt: skip
-        header = ("measure", "Min", "std. error", "draws", "exact",
-                  "Max", "std. error", "draws", "exact")  # fmt: skip
+        header = ["measure"]
+        for name in self.baselines:
+            header += [name, "std. error", "draws", "exact"]
         title = (
             f"Baselines of the confidential data ({self.n_records:,} records, {self.n_labels:,} "
             f"labels), known: {quoted_list(self.known)} and the true label"
@@ -171,8 +217,8 @@ class InherentRisk:
             [
                 text_table(title, header, rows),
                 f"  {self.repeats} repeats; draws: those in which a measure is defined, which its "
-                "mean is over. Baselines, not bounds: a synthesizer can lie outside. For "
-                "the false match rate Max is the lower one.",
+                "mean is over. Baselines, not bounds: a synthesizer can lie outside. Uniform is "
+                "the paper's Min, Perfect its Max; for the false match rate Max is the lower one.",
             ]
         )
 
@@ -220,24 +266,32 @@ def inherent_risk(
     root, size = check_seed(seed), data.n_labels
     targets = find_targets(data, names, true_labels(data), size)
 
+    patterns = find_targets(data, data.kept, true_labels(data), size)
+
     def baseline(name: str, table: LabelTable) -> Baseline:
         def draw(*path: str | int) -> NDArray[np.int64]:
-            generator = stream(root, "inherent risk", name, *path)
+            generator = stream(root, "inherent risk", STREAMS.get(name, name), *path)
             return table.draw(generator, data).astype(np.int64)
 
-        samples = _frame([_sample(targets, draw(repeat)) for repeat in range(repeats)], data)
+        samples = _samples(targets, patterns, draw, data, repeats)
         return Baseline(
             name=name,
             samples=samples,
             spreads=_spreads(samples),
             expected=expected_risk(data, table, names),
-            joint=None if sets is None else _joint(targets, draw, data, repeats, sets),
+            joint=None if sets is None else _joint(targets, patterns, draw, repeats, sets),
         )
 
+    tables = {"Uniform": uniform_labels(data), "Marginal": marginal_labels(data)}
+    if data.n_combinations * size <= LARGEST_TABLE:
+        tables["Others"] = others_labels(data)
+    tables["Perfect"] = empirical_labels(data)
+    baselines = {name: baseline(name, table) for name, table in tables.items()}
     return InherentRisk(
         known=names,
-        minimum=baseline("Min", uniform_labels(data)),
-        maximum=baseline("Max", empirical_labels(data)),
+        minimum=baselines["Uniform"],
+        maximum=baselines["Perfect"],
+        baselines=baselines,
         n_records=data.n_records,
         n_labels=size,
         repeats=repeats,
@@ -257,54 +311,74 @@ def _checked(
         )
     check_whole("repeats", repeats, 1)
     check_whole("sets", 1 if sets is None else sets, 1)
-    if len(data.patterns) * data.n_labels > MOST_CELLS:
+    if len(data.patterns) * data.n_labels > LARGEST_TABLE:
         raise SettingError(
-            expected=f"at most {MOST_CELLS:,} pairs of pattern and label",
+            expected=f"at most {LARGEST_TABLE:,} pairs of pattern and label",
             came=f"{len(data.patterns):,} patterns and {data.n_labels:,} labels",
             do="synthesize fewer variables at once, or merge levels",
         )
     return data.known(known)
 
 
-def _sample(targets: Targets, labels: NDArray[np.int64]) -> MatchCounts:
-    matched, counts = targets.match_rows(labels)
-    sums = PerRecord.zeros(labels.size)
-    return count_matches(targets, counts, matched == targets.of_record, sums)
+def _samples(
+    targets: Targets,
+    patterns: Targets,
+    draw: Callable[..., NDArray[np.int64]],
+    data: Microdata,
+    repeats: int,
+) -> pl.DataFrame:
+    """Draw one file in every repeat and attack it."""
+    matches, guesses = [], []
+    for repeat in range(repeats):
+        labels = draw(repeat)
+        matched, counts = targets.match_rows(labels)
+        sums = PerRecord.zeros(data.n_records)
+        matches.append(count_matches(targets, counts, matched == targets.of_record, sums))
+        chance = modal_chance(patterns, *count_labels(patterns, labels))
+        guesses.append(float(chance @ patterns.sizes))
+    return _frame(matches, data.n_records, guesses)
 
 
 def _joint(
     targets: Targets,
+    patterns: Targets,
     draw: Callable[..., NDArray[np.int64]],
-    data: Microdata,
     repeats: int,
     n_sets: int,
 ) -> pl.DataFrame:
     """Draw `n_sets` files in every repeat and attack them together."""
-    matched = np.empty((n_sets, data.n_records), dtype=np.int32)  # (set, record)
-    labels = np.empty((n_sets, data.n_records), dtype=np.int64)  # (set, record)
+    n_records = targets.of_record.size
+    matched = np.empty((n_sets, n_records), dtype=np.int32)  # (set, record)
+    labels = np.empty((n_sets, n_records), dtype=np.int64)  # (set, record)
     counts = np.empty((n_sets, len(targets)), dtype=np.int64)  # (set, target)
     true = targets.label[targets.of_record]  # (record,)
-    matches, votes = [], []
+    matches, votes, guesses = [], [], []
     for repeat in range(repeats):
         for index in range(n_sets):
             labels[index] = draw("joint", repeat, index)
             matched[index], counts[index] = targets.match_rows(labels[index])
         matches.append(match_jointly(targets, matched, counts))
-        right = np.zeros(data.n_records)  # (record,)
+        right = np.zeros(n_records)  # (record,)
         kernels.vote(true, labels, right)
         votes.append(float(right.sum()))
-    return _frame(matches, data).with_columns(attribute_matches=pl.Series(votes, dtype=pl.Float64))
+        chance = modal_chance(patterns, *count_labels(patterns, labels))
+        guesses.append(float(chance @ patterns.sizes))
+    frame = _frame(matches, n_records, guesses)
+    return frame.with_columns(attribute_matches=pl.Series(votes, dtype=pl.Float64))
 
 
-def _frame(matches: Sequence[MatchCounts], data: Microdata) -> pl.DataFrame:
+def _frame(
+    matches: Sequence[MatchCounts], n_records: int, guesses: Sequence[float]
+) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "repeat": list(range(len(matches))),
             "expected_match_risk": [counts.expected_match_risk for counts in matches],
-            "true_match_rate": [counts.true_matches / data.n_records for counts in matches],
+            "true_match_rate": [counts.true_matches / n_records for counts in matches],
             "false_match_rate": [counts.false_match_rate for counts in matches],
             "unique_matches": [counts.unique_matches for counts in matches],
             "attribute_matches": [counts.attribute_matches for counts in matches],
+            "modal_matches": guesses,
         },
         schema_overrides={"false_match_rate": pl.Float64},
     )

@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 from understudy.checks import check_number
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.argument_checks import check_data, check_table, check_tables
-from understudy.microdata.label_table import LabelTable
+from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.risk import match_kernels as kernels
-from understudy.risk.matching import NO_UNIQUE_MATCHES, Targets, find_targets, true_labels
+from understudy.risk.matching import NO_UNIQUE_MATCHES, Targets, find_targets
 from understudy.summaries import Spread, number, spread_of, text_table
 
 __all__ = ["ExpectedRisk", "PosteriorRisk", "expected_risk", "posterior_risk"]

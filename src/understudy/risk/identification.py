@@ -20,6 +20,7 @@ from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.frames import enum_column
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
+from understudy.risk.attacks import attack_frame
 from understudy.risk.joint import JointIdentification, joint_identification
 from understudy.risk.matching import (
     NO_UNIQUE_MATCHES,
@@ -60,7 +61,7 @@ class IdentificationRisk:
     per_set : polars.DataFrame
         One row per set: ``expected_match_risk``, ``true_match_rate``, ``false_match_rate`` (null
         where there are no unique matches), ``unique_matches``, ``true_matches``,
-        ``random_linkage``, ``random_within_cells``.
+        ``random_linkage``, ``random_within_cells``, ``as_released``.
     spreads : mapping of str to Spread
         Mean, minimum, maximum and standard error over sets, by measure, and how many sets each is
         taken over.
@@ -73,6 +74,9 @@ class IdentificationRisk:
     random_within_cells : float
         The same if rows were paired at random within the cells of the known variables: what the
         file's tables alone give away, and at most the number of known cells.
+    as_released : float
+        The expected match risk if a person's row is any row of her pattern: every released file has
+        an order of its own. Mean over sets.
     alignment : Alignment
         Whether the rows look paired with their records at all.
     """
@@ -86,6 +90,7 @@ class IdentificationRisk:
     joint: JointIdentification
     random_linkage: float
     random_within_cells: float
+    as_released: float
     alignment: Alignment
     _data: Microdata
     _sums: PerRecord
@@ -109,6 +114,23 @@ class IdentificationRisk:
     def unique_matches(self) -> float:
         """Records with c = 1, mean over sets."""
         return _defined(self.spreads["unique_matches"])
+
+    @property
+    def best_match_risk(self) -> float:
+        """Expected match risk of one file or of all: the larger, as files may be thrown away."""
+        return max(self.expected_match_risk, self.joint.expected_match_risk)
+
+    @property
+    def attacks(self) -> pl.DataFrame:
+        """Expected records found, by attack, in the worst case and as released."""
+        one, released = self.expected_match_risk, self.as_released
+        return attack_frame(
+            {
+                "match_one_file": (one, released),
+                "match_all_files": (self.joint.expected_match_risk, None),
+                "match_best": (self.best_match_risk, released),
+            }
+        )
 
     @property
     def assumption(self) -> str:
@@ -192,7 +214,8 @@ class IdentificationRisk:
             [
                 text_table(title, header, rows),
                 f"  rows paired at random: {number(self.random_linkage)} (at most 1); at random "
-                f"within known cells: {number(self.random_within_cells)}",
+                f"within known cells: {number(self.random_within_cells)}; as released, at random "
+                f"within patterns: {number(self.as_released)}",
                 f"  {self.alignment}",
                 f"  c counted in the {self.count_in} data; assumes that {self.assumption}",
             ]
@@ -263,7 +286,9 @@ def identification_risk(
     alignment = check_alignment(labels, if_unaligned)
     targets = find_targets(data, names, labels.of_combination, labels.size)
     matched = match_sets(targets, labels, count_in)
-    per_set = _per_set(matched.matches, data.n_records)
+    per_set = _per_set(matched.matches, data.n_records).with_columns(
+        as_released=pl.Series(_as_released(targets, labels, matched, count_in), dtype=pl.Float64)
+    )
     return IdentificationRisk(
         known=names,
         count_in=count_in,
@@ -274,6 +299,7 @@ def identification_risk(
         joint=joint_identification(targets, matched.matched, matched.counts),
         random_linkage=_defined(spread_of(per_set["random_linkage"].to_list())),
         random_within_cells=_defined(spread_of(per_set["random_within_cells"].to_list())),
+        as_released=_defined(spread_of(per_set["as_released"].to_list())),
         alignment=alignment,
         _data=data,
         _sums=matched.sums,
@@ -302,6 +328,27 @@ def match_sets(targets: Targets, labels: Labels, count_in: CountIn = "synthetic"
         hit = matched[index] == targets.of_record
         matches.append(count_matches(targets, candidates, hit, sums, counts[index]))
     return SetMatches(matches, matched, counts, sums)
+
+
+def _as_released(
+    targets: Targets, labels: Labels, matched: SetMatches, count_in: CountIn
+) -> list[float]:
+    """Expected match risk of each set if rows are paired at random within patterns.
+
+    A record with label g in a pattern of n rows, M of which have label g, has T = 1 with
+    probability M/n.
+    """
+    data = labels.sets.data
+    patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
+    target = np.zeros(len(patterns), dtype=np.int64)  # (pair of pattern and label,)
+    target[patterns.of_record] = targets.of_record
+    share = patterns.sizes / patterns.cell_sizes[patterns.cell]
+    risks = []
+    for index in range(len(labels.sets)):
+        rows = patterns.match_rows(labels.of_set(index))[1]
+        candidates = matched.counts[index] if count_in == "synthetic" else targets.sizes
+        risks.append(float((share * rows / np.maximum(candidates[target], 1)).sum()))
+    return risks
 
 
 def _per_set(matches: Sequence[MatchCounts], n_records: int) -> pl.DataFrame:

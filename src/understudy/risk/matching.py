@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.microdata.label_table import combined_labels
+from understudy.microdata.label_table import combined_labels, true_labels
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk import match_kernels as kernels
 
@@ -30,7 +30,6 @@ __all__ = [
     "find_targets",
     "fold_keys",
     "labels_of",
-    "true_labels",
 ]
 
 CountIn = Literal["synthetic", "original"]
@@ -89,7 +88,8 @@ def labels_of(sets: SyntheticSets) -> Labels:
     size = data.n_labels
     if size * data.n_records < KEYS:
         return Labels(true_labels(data), size, sets)
-    own = data.combinations[:, _synthesized_columns(data)]  # (combination, synthesized variable)
+    columns = [data.names.index(name) for name in data.synthesized]
+    own = data.combinations[:, columns]  # (combination, synthesized variable)
     every = np.concatenate([own, sets.codes.reshape(-1, own.shape[1])])
     levels = [data.variable(name).n_levels for name in data.synthesized]
     keys, _ = fold_keys(list(every.T), levels)
@@ -97,15 +97,6 @@ def labels_of(sets: SyntheticSets) -> Labels:
     coded = coded.astype(np.int64)
     made = coded[len(own) :].reshape(len(sets), data.n_records)
     return Labels(coded[: len(own)], distinct.size, sets, made)
-
-
-def true_labels(data: Microdata) -> NDArray[np.int64]:
-    """Combined true label of every combination, (combination,); see `combined_labels`."""
-    return combined_labels(data, data.combinations[:, _synthesized_columns(data)])
-
-
-def _synthesized_columns(data: Microdata) -> list[int]:
-    return [data.names.index(name) for name in data.synthesized]
 
 
 def fold_keys(

@@ -1,13 +1,21 @@
-"""The data's own levels of risk as synthesizers: `Perfect` (Max) and `Uniform` (Min).
+"""The four baselines as synthesizers: `Uniform`, `Marginal`, `Others` and `Perfect`.
 
-`Perfect` redraws every record's label from the labels of its own pattern, `Uniform` from all labels
-alike. The first is what a model that knows the data by heart would do, the second what no model
-at all would do. They are reference levels, not bounds: a synthesizer may lie outside.
+They need no model, so their risk is a scale for that of any model:
+
+- `Uniform` draws every label alike: what nothing known would give (the paper's Min).
+- `Marginal` draws from the label's overall distribution: what totals alone give.
+- `Others` draws from the labels of the *other* records of the pattern: what everybody else's
+  records tell about a person. A record that is alone in its pattern draws from all other records.
+- `Perfect` draws from the labels of the pattern, the record's own included: what publishing the
+  exact table gives (the paper's Max).
+
+They are baselines, not bounds: a synthesizer may lie outside.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -16,31 +24,54 @@ from understudy.checks import check_whole
 from understudy.microdata.label_table import (
     LabelTable,
     empirical_labels,
+    marginal_labels,
+    others_labels,
     split_labels,
+    true_labels,
     uniform_labels,
 )
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import check_seed, stream
 
-__all__ = ["Perfect", "ReferenceFit", "Uniform"]
+__all__ = ["Marginal", "Others", "Perfect", "ReferenceFit", "Uniform"]
 
-
-@dataclass(frozen=True)
-class Perfect:
-    """The Max level: labels from the empirical distribution of the record's pattern."""
-
-    def fit(self, data: Microdata) -> ReferenceFit:
-        """Tabulate the labels of every pattern of the data, at once."""
-        return ReferenceFit(data, empirical_labels(data))
+Name = Literal["Uniform", "Marginal", "Others", "Perfect"]
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """The Min level: all labels alike."""
+    """Every label alike, the paper's Min."""
 
     def fit(self, data: Microdata) -> ReferenceFit:
         """Count the labels that the data may have, at once."""
-        return ReferenceFit(data, uniform_labels(data))
+        return ReferenceFit(data, uniform_labels(data), "Uniform")
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """Labels from their overall distribution, whatever the kept variables say."""
+
+    def fit(self, data: Microdata) -> ReferenceFit:
+        """Tabulate the labels, at once."""
+        return ReferenceFit(data, marginal_labels(data), "Marginal")
+
+
+@dataclass(frozen=True)
+class Others:
+    """Labels from the other records of the record's pattern, its own left out."""
+
+    def fit(self, data: Microdata) -> ReferenceFit:
+        """Tabulate what the other records have, for every combination, at once."""
+        return ReferenceFit(data, others_labels(data), "Others")
+
+
+@dataclass(frozen=True)
+class Perfect:
+    """Labels from the distribution of the record's pattern, the paper's Max."""
+
+    def fit(self, data: Microdata) -> ReferenceFit:
+        """Tabulate the labels of every pattern of the data, at once."""
+        return ReferenceFit(data, empirical_labels(data), "Perfect")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -53,11 +84,32 @@ class ReferenceFit:
         The records.
     table : LabelTable
         Probabilities that every set is drawn from.
+    name : {"Uniform", "Marginal", "Others", "Perfect"}
+        The baseline.
     """
 
     data: Microdata
     table: LabelTable
+    name: Name
     converged: bool = True
+
+    def label_tables(self) -> list[LabelTable]:
+        """Give the one table that every set is drawn from."""
+        return [self.table]
+
+    def left_out_table(self) -> LabelTable:
+        """What a record's label would be drawn from, had its own label been left out."""
+        if self.name == "Marginal":
+            return _marginal_left_out(self.data)
+        return others_labels(self.data) if self.name == "Perfect" else self.table
+
+    def left_out_pattern_table(self) -> LabelTable:
+        """What its pattern's labels would be drawn from on average, had it been left out.
+
+        For `Others` that is not `left_out_table` alone: the rows of the other people of the
+        pattern are drawn from tables that hold the record's label.
+        """
+        return others_labels(self.data) if self.name == "Others" else self.left_out_table()
 
     def diagnostics(self) -> pl.DataFrame:
         """Give an empty table: nothing was sampled, so nothing can fail to converge."""
@@ -91,9 +143,9 @@ class ReferenceFit:
         codes = np.stack(
             [
                 split_labels(
-                    self.data, self.table.draw(stream(known, "synthesize", one), self.data)
+                    self.data, self.table.draw(stream(known, "synthesize", index), self.data)
                 )
-                for one in range(m)
+                for index in range(m)
             ]
         )  # (set, record, synthesized variable)
         return SyntheticSets(self.data, codes, fully_synthetic=not self.data.kept)
@@ -101,4 +153,14 @@ class ReferenceFit:
     def __repr__(self) -> str:
         """Show shapes only."""
         rows, labels = self.table.probabilities.shape
-        return f"ReferenceFit: {rows:,} rows of {labels:,} label probabilities"
+        return f"ReferenceFit of {self.name}: {rows:,} rows of {labels:,} label probabilities"
+
+
+def _marginal_left_out(data: Microdata) -> LabelTable:
+    """The overall distribution without one record of each label; a row per label that occurs."""
+    labels, row = np.unique(true_labels(data), return_inverse=True)
+    counts = np.bincount(labels[row], weights=data.counts, minlength=data.n_labels)
+    table = np.tile(counts, (labels.size, 1))  # (label that occurs, label)
+    table[np.arange(labels.size), labels] -= 1.0
+    table[table.sum(axis=1) == 0] = 1.0
+    return LabelTable(table / table.sum(axis=1, keepdims=True), row.astype(np.int32))

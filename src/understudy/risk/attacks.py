@@ -1,0 +1,133 @@
+"""The attacks by name, and the guesses of the label that need no rows.
+
+Attacks on the label, each counted as the expected number of records whose label is guessed right:
+
+============  ======================================================================
+row           believe the label of the person's row in one file
+vote          the label most frequent over the person's rows in all files
+modal         the label most frequent in the person's pattern, in one file
+pooled_modal  the same over all files together
+============  ======================================================================
+
+Attacks on identity, counted as the expected number of records found:
+
+===============  ===================================================================
+match_one_file   pick one of the rows that equal the person, in one file
+match_all_files  match probabilities averaged over all files, then the best row
+match_best       whichever of the two finds more: an intruder may throw files away
+===============  ===================================================================
+
+Each in two settings. *Worst case*: rows are aligned, row i stands in for record i. *As released*:
+every file has an order of its own, so a person's row is any of the rows of people alike in the kept
+variables, and rows of different files cannot be put together: there is no vote and no match over
+all files. Guesses of the modal label need no rows and are the same in both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.risk.matching import Targets
+
+__all__ = [
+    "ATTACKS",
+    "attack_frame",
+    "count_labels",
+    "modal_chance",
+    "pool_counts",
+    "row_chance",
+]
+
+ATTACKS = {
+    "row": "believe the row",
+    "vote": "vote over the rows of all files",
+    "modal": "most frequent label of the pattern, one file",
+    "pooled_modal": "most frequent label of the pattern, all files",
+    "match_one_file": "match one file",
+    "match_all_files": "match all files",
+    "match_best": "match, the better of both",
+}
+
+
+def attack_frame(success: dict[str, tuple[float, float | None]]) -> pl.DataFrame:
+    """Put attacks into a frame: ``attack``, ``worst_case``, ``as_released`` (null: not possible).
+
+    Parameters
+    ----------
+    success : dict of str to (float, float or None)
+        Expected records, by attack, in the worst case and as released.
+    """
+    return pl.DataFrame(
+        [(attack, *both) for attack, both in success.items()],
+        schema={"attack": pl.String, "worst_case": pl.Float64, "as_released": pl.Float64},
+        orient="row",
+    )
+
+
+def count_labels(
+    patterns: Targets, made: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the rows of one set, or of several together, by pattern and label.
+
+    Parameters
+    ----------
+    patterns : Targets
+        Pairs of pattern and true label.
+    made : int64 (record,) or (set, record)
+        Synthetic labels.
+
+    Returns
+    -------
+    keys, counts : int64 (pair,)
+        Distinct pairs of pattern and synthetic label, as keys of `patterns`, and their rows.
+    """
+    pairs = (patterns.cell_of_record * patterns.n_labels + made).ravel()
+    n_pairs = patterns.cell_sizes.size * patterns.n_labels
+    if n_pairs > 10 * pairs.size:
+        return np.unique(pairs, return_counts=True)
+    counts = np.bincount(pairs, minlength=n_pairs)
+    keys = np.flatnonzero(counts)
+    return keys, counts[keys]
+
+
+def pool_counts(
+    first: tuple[NDArray[np.int64], NDArray[np.int64]],
+    second: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Add the rows of two sets by pattern and label; see `count_labels`."""
+    keys, pair = np.unique(np.concatenate([first[0], second[0]]), return_inverse=True)
+    counts = np.bincount(pair, weights=np.concatenate([first[1], second[1]]))
+    return keys, counts.astype(np.int64)
+
+
+def row_chance(
+    patterns: Targets, keys: NDArray[np.int64], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Chance that a random row of the person's pattern has the true label, (target,)."""
+    rows = np.bincount(keys // patterns.n_labels, counts, patterns.cell_sizes.size)  # (pattern,)
+    return _looked_up(patterns, keys, counts / rows[keys // patterns.n_labels])
+
+
+def modal_chance(
+    patterns: Targets, keys: NDArray[np.int64], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Chance that the most frequent label of the pattern is the true one, (target,).
+
+    Ties are broken at random: k tied labels have a chance of 1/k each.
+    """
+    cells = keys // patterns.n_labels
+    most = np.zeros(patterns.cell_sizes.size, dtype=np.int64)  # (pattern,)
+    np.maximum.at(most, cells, counts)
+    modal = counts == most[cells]
+    n_tied = np.bincount(cells[modal], minlength=most.size)  # (pattern,)
+    return _looked_up(patterns, keys, modal / np.maximum(n_tied[cells], 1))
+
+
+def _looked_up(
+    patterns: Targets, keys: NDArray[np.int64], chance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Find each target's chance among those of the pairs of a set; 0 where it is not one."""
+    nearest = np.minimum(np.searchsorted(keys, patterns.keys), keys.size - 1)  # (target,)
+    return np.where(keys[nearest] == patterns.keys, chance[nearest], 0.0)
