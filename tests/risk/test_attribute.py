@@ -56,7 +56,7 @@ def test_attacks_in_the_worst_case_and_as_released(survey: Survey) -> None:
     assert close(attacks["row"]["as_released"], sum(any_row) / len(any_row))
     assert attacks["vote"]["as_released"] is None
     for attack, row in attacks.items():
-        assert close(row["worst_case"], risk.per_record(attack).sum())  # type: ignore[arg-type]
+        assert close(row["worst_case"], risk.per_record(attack).sum())
     with pytest.raises(SettingError, match="pooled_modal"):
         risk.per_record("something")  # type: ignore[arg-type]
 

@@ -202,7 +202,8 @@ def attribute_risk(
     patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
     right = np.zeros(true.size)  # (record,), sets with the true label
     modal, any_row = np.zeros((2, len(patterns)))  # (target,), sums over sets
-    matches, guesses, pooled = [], [], None
+    matches, guesses = [], []
+    pooled = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))  # nothing counted yet
     for index in range(len(sets)):
         made = labels.of_set(index)
         hit = made == true
@@ -212,7 +213,7 @@ def attribute_risk(
         chance = modal_chance(patterns, *counts)
         guesses.append(float(chance @ patterns.sizes))
         modal, any_row = modal + chance, any_row + row_chance(patterns, *counts)
-        pooled = counts if pooled is None else pool_counts(pooled, counts)
+        pooled = pool_counts(pooled, counts)
     success = {
         "row": right / len(sets),
         "vote": vote_right(labels),

@@ -160,7 +160,7 @@ def _marginal_left_out(data: Microdata) -> LabelTable:
     """The overall distribution without one record of each label; a row per label that occurs."""
     labels, row = np.unique(true_labels(data), return_inverse=True)
     counts = np.bincount(labels[row], weights=data.counts, minlength=data.n_labels)
-    table = np.tile(counts, (labels.size, 1))  # (label that occurs, label)
+    table = np.tile(counts.astype(np.float64), (labels.size, 1))  # (label that occurs, label)
     table[np.arange(labels.size), labels] -= 1.0
     table[table.sum(axis=1) == 0] = 1.0
     return LabelTable(table / table.sum(axis=1, keepdims=True), row.astype(np.int32))
