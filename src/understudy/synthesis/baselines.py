@@ -52,7 +52,7 @@ class Marginal:
     """Labels from their overall distribution, whatever the kept variables say."""
 
     def fit(self, data: Microdata) -> ReferenceFit:
-        """Tabulate the labels, at once."""
+        """Tabulate the labels of the data, at once."""
         return ReferenceFit(data, marginal_labels(data), "Marginal")
 
 
@@ -61,7 +61,7 @@ class Others:
     """Labels from the other records of the record's pattern, its own left out."""
 
     def fit(self, data: Microdata) -> ReferenceFit:
-        """Tabulate what the other records have, for every combination, at once."""
+        """Tabulate what the other records of the data have, for every combination, at once."""
         return ReferenceFit(data, others_labels(data), "Others")
 
 
