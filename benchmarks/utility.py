@@ -24,7 +24,8 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.propensity import propensity_utility
-from understudy.utility.regression.design import make_design, read_formula
+from understudy.utility.regression.design import make_design
+from understudy.utility.regression.formula import read_formula
 from understudy.utility.regression.ordered_logit import fit_ordered_logit
 from understudy.utility.regression.regression_utility import regression_utility
 from understudy.utility.tables import table_utility
@@ -125,8 +126,8 @@ def dense_design(design: Any, codes: Any) -> Any:
     rows = design.indicators(codes)
     matrix = np.zeros((len(codes), rows.n_columns))
     for term, width in enumerate(rows.widths):
-        inside = np.flatnonzero(rows.places[:, term] < width)
-        matrix[inside, rows.starts[term] + rows.places[inside, term]] = 1.0
+        inside = np.flatnonzero(rows.index[:, term] < width)
+        matrix[inside, rows.starts[term] + rows.index[inside, term]] = 1.0
     return matrix
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.naive import utility as naive
-from tests.utility.making import data_from, perfect_sets, rows_of, some_data, uniform_sets
+from tests.utility.example_surveys import data_from, perfect_sets, rows_of, some_data, uniform_sets
 
 import understudy as us
 from understudy.errors import InputError, SettingError
@@ -53,7 +53,7 @@ def test_an_empty_cell_has_no_error_and_says_so() -> None:
     assert row["original"] == 5
     assert row["count"] == 0
     assert row["standard_error"] is None
-    assert "cannot be told" in row["note"]
+    assert "is unknown" in row["note"]
     assert found.mean_overlap is None
     whole = found.cells.filter(pl.col("town") == "a").to_dicts()[0]
     assert whole["standard_error"] is None

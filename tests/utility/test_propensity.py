@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from tests.naive import utility as naive
-from tests.utility.making import data_from, perfect_sets, rows_of, some_data, uniform_sets
+from tests.utility.example_surveys import data_from, perfect_sets, rows_of, some_data, uniform_sets
 
 import understudy as us
 from understudy.errors import SettingError

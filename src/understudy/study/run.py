@@ -199,7 +199,8 @@ def _prepared(plan: StudyPlan, home: Path, progress: Tell | None) -> _Work:
             with mistakes.noted(f"intruders[{number}].known"):
                 data.known([known])
     for number, analysis in enumerate(plan.analyses, 1):
-        from understudy.utility.regression.design import make_design, read_formula
+        from understudy.utility.regression.design import make_design
+        from understudy.utility.regression.formula import read_formula
 
         with mistakes.noted(f"analyses[{number}].formula"):
             formula = read_formula(analysis.formula, data)

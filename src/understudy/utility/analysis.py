@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import check_confidence, check_rule, check_texts
+from understudy.checks import check_confidence, check_rule, check_texts, kind_of
 from understudy.errors import InputError, SettingError
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.summaries import estimate_number, number, text_table
-from understudy.utility.regression.estimates import Estimates, compare, per_set_frame
-from understudy.utility.regression.newton import ESTIMATED, UNFITTED
+from understudy.utility.estimates import Estimates, compare, per_set_frame
+from understudy.utility.regression.fit import ESTIMATED, UNFITTED
 
 __all__ = ["AnalysisUtility", "analysis_utility"]
 
@@ -108,38 +108,38 @@ def analysis_utility(
     if not callable(analysis):
         raise SettingError(
             expected="an analysis: a function of a data frame",
-            came=f"a {type(analysis).__name__}",
+            came=kind_of(analysis),
             do="give a function that takes a data frame and returns estimates and variances",
         )
     given = None if names is None else check_texts(names, "names of the quantities")
     sets = as_sets(data, synthetic)
     original = _of_original(analysis, data)
     size = original.values.size
-    labels = [str(place + 1) for place in range(size)] if given is None else given
+    labels = [str(index) for index in range(1, size + 1)] if given is None else given
     if len(labels) != size:
         raise InputError(
             expected=f"{size} names, one for each estimate of the analysis",
             came=str(len(labels)),
             do="name every quantity, or leave the names out",
         )
-    found, failures = [], {}
+    of_sets, failures = [], {}
     for set_number, frame in enumerate(sets, start=1):
         try:
-            found.append(_estimates(analysis(frame), size))
-        except Exception as problem:  # noqa: BLE001 - an analysis may fail in any way, and is told
+            of_sets.append(_estimates(analysis(frame), size))
+        except Exception as problem:  # noqa: BLE001 - an analysis may fail in any way
             failures[set_number] = type(problem).__name__
             nothing = np.full(size, np.nan)
-            found.append(Estimates(nothing, nothing, (UNFITTED,) * size))
-    frame = pl.DataFrame({"quantity": labels, **compare(original, found, rule, level)})
-    return AnalysisUtility(frame, per_set_frame(labels, found), failures, len(sets))
+            of_sets.append(Estimates(nothing, nothing, (UNFITTED,) * size))
+    frame = pl.DataFrame({"quantity": labels, **compare(original, of_sets, rule, level)})
+    return AnalysisUtility(frame, per_set_frame(labels, of_sets), failures, len(sets))
 
 
 def _of_original(analysis: Callable[[Any], Any], data: Microdata) -> Estimates:
-    """Run the analysis on the original; tell the kind of an error, for its text may hold values."""
+    """Run the analysis on the original; an error is named by type, for its text may hold values."""
     frame = data.frame()
     try:
         returned = analysis(frame)
-    except Exception as problem:  # noqa: BLE001 - an analysis may fail in any way, and is told
+    except Exception as problem:  # noqa: BLE001 - an analysis may fail in any way
         kind = type(problem).__name__
     else:
         return _estimates(returned, None)
@@ -156,11 +156,11 @@ def _estimates(returned: Any, size: int | None) -> Estimates:
         values, variances = returned
         values = np.atleast_1d(np.asarray(values, dtype=np.float64))
         variances = np.atleast_1d(np.asarray(variances, dtype=np.float64))
-        fine = values.ndim == 1 and values.shape == variances.shape
-        fine = fine and (size is None or values.size == size)
+        fits = values.ndim == 1 and values.shape == variances.shape
+        fits = fits and (size is None or values.size == size)
     except (TypeError, ValueError):
-        fine = False
-    if not fine:
+        fits = False
+    if not fits:
         raise InputError(
             expected="estimates and variances from the analysis: two sequences of equal length, "
             "the same for every data set",
@@ -168,5 +168,5 @@ def _estimates(returned: Any, size: int | None) -> Estimates:
             do="return two numbers or two sequences, a variance for every estimate",
         )
     errors = np.sqrt(np.where(variances >= 0, variances, np.nan))
-    status = tuple(NEGATIVE if one < 0 else ESTIMATED for one in variances.tolist())
+    status = tuple(NEGATIVE if value < 0 else ESTIMATED for value in variances.tolist())
     return Estimates(values, errors, status)

@@ -1,4 +1,4 @@
-"""Combining rules: one estimate and an honest interval from m synthetic sets.
+"""Combining rules: one estimate and a valid interval from m synthetic sets.
 
 The rules differ by what was synthesized. Where some variables stay as they are (partial), each
 set carries the sampling error of the original and the sets differ by the drawing alone. Where all
@@ -35,7 +35,7 @@ NORMAL = 1e12  # degrees of freedom from which t is the normal distribution, to 
 class CombinedEstimates:
     """Estimates of one or several quantities, combined over m sets.
 
-    All arrays have the axis (quantity,), or none where a single quantity was given.
+    All arrays have the axis (quantity,), or no axis where a single quantity was given.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class CombinedEstimates:
     sets : int
         m.
     note : str or None
-        What the reader must know beside the figures, such as quantities without an error.
+        What the reader must know beside the values, such as quantities without an error.
     """
 
     estimate: Numbers
@@ -84,15 +84,13 @@ class CombinedEstimates:
     note: str | None = None
 
     def __repr__(self) -> str:
-        """Show the estimates with their intervals, and say where the rule had to give way."""
-        columns = [
-            np.atleast_1d(one)
-            for one in (self.estimate, self.standard_error, self.lower, self.upper,
-                        self.degrees_of_freedom)
-        ]  # fmt: skip
+        """Show the estimates with their intervals, and say where the rule was replaced."""
+        columns = np.vstack(
+            [self.estimate, self.standard_error, self.lower, self.upper, self.degrees_of_freedom]
+        )  # (column, quantity)
         rows = [
-            [str(place + 1), *[estimate_number(float(column[place])) for column in columns]]
-            for place in range(columns[0].size)
+            [str(index), *map(estimate_number, values)]
+            for index, values in enumerate(columns.T.tolist(), start=1)
         ]
         title = f"Combined over {self.sets} sets by the rule for {self.rule} synthesis"
         header = ["quantity", "estimate", "standard error", "lower", "upper", "df"]
@@ -101,7 +99,7 @@ class CombinedEstimates:
         if n_negative:
             text += (
                 f"\nnegative variance by the rule in {n_negative} of {len(rows)}: the mean "
-                "variance within the sets is shown, and the interval is a makeshift"
+                "variance within the sets is shown, and the interval is a substitute"
             )
         return text if self.note is None else f"{text}\n{self.note}"
 
@@ -129,10 +127,6 @@ def combine_estimates(
         What kind of synthetic data the sets are.
     level : float
         Of the intervals.
-
-    Returns
-    -------
-    CombinedEstimates
 
     References
     ----------
@@ -258,11 +252,11 @@ def _full(
     gross = (1 + 1 / n_sets) * between
     variance = gross - within
     negative = variance < 0
-    makeshift = negative | (gross == 0)
-    ratio = np.divide(within, gross, out=np.zeros_like(within), where=~makeshift)
-    freedom = np.where(makeshift, np.inf, (n_sets - 1) * (1 - ratio) ** 2)
+    replaced = negative | (gross == 0)
+    ratio = np.divide(within, gross, out=np.zeros_like(within), where=~replaced)
+    freedom = np.where(replaced, np.inf, (n_sets - 1) * (1 - ratio) ** 2)
     freedom = np.where(freedom > 0, freedom, np.inf)  # a variance of exactly 0
-    return np.where(makeshift, within, variance), freedom, negative
+    return np.where(replaced, within, variance), freedom, negative
 
 
 def _covariance(values: Numbers, matrices: Numbers | None, rule: str) -> Numbers | None:
@@ -285,10 +279,6 @@ def quantile(freedom: Any, level: float) -> Numbers:
         Degrees of freedom of the t distribution, infinite for the normal one.
     level : float
         Such as 0.95.
-
-    Returns
-    -------
-    float64, of the same shape
     """
     from scipy.special import ndtri, stdtrit
 
@@ -323,9 +313,9 @@ def interval_overlap(
     """
     common = np.minimum(upper, other_upper) - np.maximum(lower, other_lower)
     first, second = upper - lower, other_upper - other_lower
-    fine = (first > 0) & (second > 0)
-    shares = np.divide(common, first, out=np.full_like(common, np.nan), where=fine)
-    others = np.divide(common, second, out=np.full_like(common, np.nan), where=fine)
+    long = (first > 0) & (second > 0)
+    shares = np.divide(common, first, out=np.full_like(common, np.nan), where=long)
+    others = np.divide(common, second, out=np.full_like(common, np.nan), where=long)
     equal = (lower == other_lower) & (upper == other_upper)
     return np.where(equal, 1.0, 0.5 * (shares + others))
 
@@ -345,6 +335,6 @@ def significance(
     second = np.sign(other_lower) * (np.sign(other_lower) == np.sign(other_upper))
     words = {(0, 0): "none", (1, 0): "lost", (0, 1): "gained"}
     return [
-        words.get((abs(one), abs(other)), "kept" if one == other else "reversed")
-        for one, other in zip(first.astype(int).tolist(), second.astype(int).tolist(), strict=True)
+        words.get((abs(own), abs(other)), "kept" if own == other else "reversed")
+        for own, other in zip(first.astype(int).tolist(), second.astype(int).tolist(), strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Counts and shares with honest error bars, combined over the sets.
+"""Counts and shares with valid error bars, combined over the sets.
 
 An analyst of a release who counts in one set and takes the error of a simple random sample is too
 sure of the count: the drawing of labels adds to it. Here every cell of a table gets its combined
@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import as_numbers, as_whole, check_confidence, check_rule
-from understudy.errors import InputError, SettingError
+from understudy.checks import as_numbers, check_confidence, check_rule, check_whole
+from understudy.errors import InputError
 from understudy.microdata.argument_checks import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
@@ -27,14 +27,14 @@ from understudy.utility.combining import (
     interval_overlap,
     quantile,
 )
-from understudy.utility.marginals import count_sets, level_columns, tabulate
+from understudy.utility.tabulation import check_synthesized, count_sets, level_columns, tabulate
 
 __all__ = ["CountUtility", "combine_counts", "count_utility"]
 
 Numbers = NDArray[np.float64]
-EMPTY = "in no record of any set: its error cannot be told"
-WHOLE = "in every record of every set: its error cannot be told"
-UNTOLD = "the rule gives a variance of zero: its error cannot be told"
+EMPTY = "in no record of any set: its error is unknown"
+WHOLE = "in every record of every set: its error is unknown"
+NO_VARIANCE = "the rule gives a variance of zero: its error is unknown"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -47,7 +47,7 @@ class CountUtility:
         The levels, ``original`` count with ``original_lower`` and ``original_upper``, combined
         ``count``, ``share``, ``standard_error`` (of the count), ``lower``, ``upper``,
         ``degrees_of_freedom``, ``overlap`` of the intervals and ``note``. Intervals lie between 0
-        and the number of records; see `combine_counts`. Null where there is no error to tell.
+        and the number of records; see `combine_counts`. Null where the error is unknown.
     mean_overlap : float or None
         Over the cells that have both intervals.
     """
@@ -112,16 +112,16 @@ def combine_counts(
         degrees_of_freedom=np.where(known, combined.degrees_of_freedom, np.nan),
         lower=lower,
         upper=upper,
-        note=_untold(int(np.sum(~known)), known.size),
+        note=_note(int(np.sum(~known)), known.size),
     )
 
 
-def _untold(number: int, size: int) -> str | None:
-    if not number:
+def _note(n_unknown: int, size: int) -> str | None:
+    if not n_unknown:
         return None
     return (
-        f"no error in {number:,} of {size:,}: a count that no set has, or that all records of "
-        "every set have, does not tell its error, and zero would be a lie"
+        f"no error in {n_unknown:,} of {size:,}: the error of a count that no set has, or that all "
+        "records of every set have, is unknown, not zero"
     )
 
 
@@ -157,13 +157,7 @@ def _interval(
 
 def _check_counts(counts: Any, total: object) -> tuple[Numbers, int]:
     """Check counts (set, cell) and the number of records, without showing any of them."""
-    records = as_whole(total)
-    if records is None or records < 1:
-        raise SettingError(
-            expected="total, the number of records in a set: a whole number from 1 on",
-            came="a smaller number" if records is not None else f"a {type(total).__name__}",
-            do="give the number of records that every set has",
-        )
+    records = check_whole("total", total, 1, do="give the number of records that every set has")
     values = as_numbers(counts)
     if values is None or values.ndim not in {1, 2}:
         raise InputError(
@@ -210,12 +204,7 @@ def count_utility(
     """
     data, rule, level = check_data(data), check_rule(rule), check_confidence(level)
     listed = check_variables(data, names)
-    if not set(listed) & set(data.synthesized):
-        raise SettingError(
-            expected="a table with a synthesized variable",
-            came="a table of kept variables only, which is the same in every set",
-            do="add a synthesized variable to the table",
-        )
+    check_synthesized(data, listed, "table")
     sets = as_sets(data, synthetic)
     table = tabulate(count_sets(sets), listed)
     total = data.n_records
@@ -229,15 +218,15 @@ def count_utility(
         {
             **level_columns(data, table.names, table.codes),
             "original": table.original,
-            "original_lower": _told(low),
-            "original_upper": _told(high),
+            "original_lower": _column(low),
+            "original_upper": _column(high),
             "count": combined.estimate,
             "share": combined.estimate / total,
-            "standard_error": _told(combined.standard_error),
-            "lower": _told(combined.lower),
-            "upper": _told(combined.upper),
-            "degrees_of_freedom": _told(combined.degrees_of_freedom),
-            "overlap": _told(overlap),
+            "standard_error": _column(combined.standard_error),
+            "lower": _column(combined.lower),
+            "upper": _column(combined.upper),
+            "degrees_of_freedom": _column(combined.degrees_of_freedom),
+            "overlap": _column(overlap),
             "note": pl.Series(_notes(combined, total), dtype=pl.String),
         }
     )
@@ -245,14 +234,15 @@ def count_utility(
     return CountUtility(frame, mean, len(sets))
 
 
-def _told(values: Numbers) -> pl.Series:
+def _column(values: Numbers) -> pl.Series:
+    """A column of a frame, null where a value is nan."""
     return pl.Series(values).fill_nan(None)
 
 
 def _notes(combined: CombinedEstimates, total: int) -> list[str | None]:
     """Say of each cell without an error why it has none."""
     words = np.select(
-        [combined.estimate == 0, combined.estimate == total], [EMPTY, WHOLE], UNTOLD
+        [combined.estimate == 0, combined.estimate == total], [EMPTY, WHOLE], NO_VARIANCE
     ).tolist()
     known = ~np.isnan(combined.standard_error)
-    return [None if one else str(word) for one, word in zip(known, words, strict=True)]
+    return [None if fine else str(word) for fine, word in zip(known, words, strict=True)]

@@ -1,8 +1,8 @@
 """The noise floor: what a perfect synthesizer would score, by simulation and exactly.
 
 The perfect synthesizer redraws every record's label from the labels of its own pattern (METHOD's
-"Max"). Its sets differ from the original by chance alone, so a figure can be read only beside what
-it would be for such sets. Redrawing inside a pattern is a multinomial draw over the combinations
+Perfect). Its sets differ from the original by chance alone, so a measure can be read only beside
+its value for such sets. Redrawing inside a pattern is a multinomial draw over the combinations
 of that pattern, so sets are simulated as counts, at a cost that grows with combinations.
 
 The expected absolute deviation of a cell needs no simulation. The cell's count is a sum of
@@ -54,19 +54,21 @@ def perfect_counts(
     order = np.argsort(of_combination, kind="stable")  # combinations, pattern by pattern
     first = np.searchsorted(of_combination[order], np.arange(len(data.patterns)))
     rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order)) - first[of_combination[order]]  # place within the pattern
+    rank[order] = np.arange(len(order)) - first[of_combination[order]]  # within the pattern
     by_rank = np.argsort(rank, kind="stable")
     ends = np.cumsum(np.bincount(rank))
     drawn = np.zeros((repeats, data.n_combinations), dtype=np.int64)
-    left = np.repeat(data.patterns.sizes[None, :], repeats, axis=0)  # records still to place
+    left = np.repeat(
+        data.patterns.sizes[None, :], repeats, axis=0
+    )  # (repeat, pattern) records still to draw
     mass = data.patterns.sizes.copy()  # (pattern,) original records not yet passed
     for start, end in zip(np.concatenate([[0], ends[:-1]]), ends, strict=True):
-        chosen = by_rank[start:end]  # one combination of every pattern that has so many
-        patterns = of_combination[chosen]
-        share = data.counts[chosen] / mass[patterns]
-        drawn[:, chosen] = generator.binomial(left[:, patterns], share)
-        left[:, patterns] -= drawn[:, chosen]
-        mass[patterns] -= data.counts[chosen]
+        next_ones = by_rank[start:end]  # one combination of every pattern that has so many
+        patterns = of_combination[next_ones]
+        share = data.counts[next_ones] / mass[patterns]
+        drawn[:, next_ones] = generator.binomial(left[:, patterns], share)
+        left[:, patterns] -= drawn[:, next_ones]
+        mass[patterns] -= data.counts[next_ones]
     return drawn
 
 
@@ -90,8 +92,8 @@ def perfect_codes(generator: np.random.Generator, data: Microdata) -> NDArray[np
     by_pattern = np.argsort(pattern, kind="stable")
     first = np.concatenate([[0], np.cumsum(data.patterns.sizes)[:-1]])
     picked = by_pattern[first[pattern] + generator.integers(0, data.patterns.sizes[pattern])]
-    places = [data.names.index(name) for name in data.synthesized]
-    return data.combinations[:, places][data.of_record[picked]]
+    columns = [data.names.index(name) for name in data.synthesized]
+    return data.combinations[:, columns][data.of_record[picked]]
 
 
 def expected_cell_deviation(

@@ -25,12 +25,14 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.summaries import Spread, estimate_number, number, spread_of, text_table
-from understudy.utility.marginals import TableCounts, count_sets, tabulate
 from understudy.utility.noise_floors import perfect_counts
+from understudy.utility.regression.aliasing import identified_columns
 from understudy.utility.regression.arrow_matrix import BORDER, Arrow
-from understudy.utility.regression.design import Design, Formula, Indicators, make_design
+from understudy.utility.regression.design import Design, Indicators, make_design
+from understudy.utility.regression.formula import Formula
 from understudy.utility.regression.logistic import BinaryLikelihood
-from understudy.utility.regression.newton import independent_columns, newton
+from understudy.utility.regression.newton import newton
+from understudy.utility.tabulation import TableCounts, check_synthesized, count_sets, tabulate
 
 __all__ = ["PropensityUtility", "propensity_utility"]
 
@@ -112,10 +114,6 @@ def propensity_utility(
     seed : int, optional
         Makes the simulation repeatable.
 
-    Returns
-    -------
-    PropensityUtility
-
     References
     ----------
     Snoke, J., Raab, G. M., Nowok, B., Dibben, C. and Slavkovic, A. (2018). General and specific
@@ -133,14 +131,14 @@ def propensity_utility(
     drawn = _columns_with(design, data.synthesized)
     fitted = [_one_set(rows, table.original, counts, drawn) for counts in table.synthetic]
     by_chance = [_one_set(rows, table.original, counts, drawn)[0] for counts in perfect]
-    pmse = np.array([one for one, _ in fitted])
-    parameters = np.array([number for _, number in fitted], dtype=np.float64)
+    pmse = np.array([value for value, _ in fitted])  # (set,)
+    parameters = np.array([count for _, count in fitted], dtype=np.float64)  # (set,)
     nulls = parameters / (8 * 2 * data.n_records)
     return PropensityUtility(
         pmse=spread_of(pmse),
         null_by_parameters=float(nulls.mean()),
         ratio_to_parameters=_mean_ratio(pmse, nulls),
-        null_by_perfect=spread_of(np.array(by_chance)),
+        null_by_perfect=spread_of(by_chance),
         ratio_to_perfect=_mean_ratio(pmse, np.full(pmse.size, np.mean(by_chance))),
         per_set=pl.DataFrame(
             {
@@ -155,12 +153,7 @@ def propensity_utility(
 
 def _design(data: Microdata, names: Sequence[str] | None, pairs: bool) -> Design:
     listed = list(data.names) if names is None else check_variables(data, names)
-    if not set(listed) & set(data.synthesized):
-        raise SettingError(
-            expected="a propensity model with a synthesized variable",
-            came="kept variables only, which are the same in every set",
-            do="add a synthesized variable",
-        )
+    check_synthesized(data, listed, "propensity model")
     single = [(name,) for name in listed]
     double = list(itertools.combinations(listed, 2)) if pairs else []
     design = make_design(data, Formula("", None, (*single, *double)))
@@ -192,37 +185,19 @@ def _one_set(
 ) -> tuple[float, int]:
     """Find one set's pMSE, and the number of identified parameters with synthesized variables."""
     occurs = original + synthetic > 0
-    used = Indicators(rows.places[occurs], rows.widths, rows.block)
+    used = Indicators(rows.index[occurs], rows.widths, rows.block)
     events = synthetic[occurs].astype(np.float64)
     trials = events + original[occurs]
-    chosen = _identified(used, np.ones(drawn.size, dtype=bool))
-    n_kept = int(_identified(used, ~drawn).sum())
-    model = BinaryLikelihood(used, events, trials, chosen)
-    shape = Arrow(np.concatenate([[BORDER], rows.block[chosen]]))
+    columns = identified_columns(used, np.ones(drawn.size, dtype=bool))
+    n_kept = int(identified_columns(used, ~drawn).sum())
+    model = BinaryLikelihood(used, events, trials, columns)
+    shape = Arrow(np.append(rows.block[columns], BORDER))
     top = newton(model.evaluate, np.zeros(shape.size), shape, ENOUGH)
     chance = model.probability(top.parameters + top.last_step)
     pmse = float(trials @ (chance - 0.5) ** 2 / trials.sum())
-    return pmse, int(chosen.sum()) - n_kept
-
-
-def _identified(rows: Indicators, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Choose columns that are independent of each other and of the intercept: (column,)."""
-    places = np.flatnonzero(among)
-    weights = np.ones(len(rows.places))
-    counts = rows.sums(weights)[places]
-    size = counts.size
-    products = np.empty((size + 1, size + 1))  # the intercept last
-    products[size, size] = weights.sum()
-    products[size, :size] = products[:size, size] = counts
-    products[:size, :size] = rows.gram(weights)[np.ix_(places, places)]
-    order = Arrow(np.append(rows.block[places], BORDER)).order()
-    found = independent_columns(products, np.diagonal(products), order=order)
-    chosen = np.zeros(among.size, dtype=bool)
-    # A column less, where the intercept is a sum of others: the model is the same.
-    chosen[places[found[found < size]] if size in found else places[found[1:]]] = True
-    return chosen
+    return pmse, int(columns.sum()) - n_kept
 
 
 def _mean_ratio(values: Numbers, nulls: Numbers) -> float:
-    fine = nulls > 0
-    return float((values[fine] / nulls[fine]).mean()) if fine.any() else float("nan")
+    positive = nulls > 0
+    return float((values[positive] / nulls[positive]).mean()) if positive.any() else float("nan")

@@ -1,7 +1,7 @@
 """Global utility: how far the tables of the synthetic sets are from those of the original.
 
 All tables of one, two or three variables that hold a synthesized variable are compared cell by
-cell. Beside every deviation stands the noise floor, the deviation of the perfect synthesizer:
+cell. Beside every deviation is the noise floor, the deviation of the perfect synthesizer:
 without it nobody can tell whether a number is large.
 """
 
@@ -24,15 +24,16 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.summaries import Spread, estimate_number, number, spread_of, text_table
-from understudy.utility.marginals import (
+from understudy.utility.noise_floors import expected_cell_deviation, perfect_counts
+from understudy.utility.table_measures import Measures, table_measures
+from understudy.utility.tabulation import (
     CountedSets,
     TableCounts,
+    check_synthesized,
     count_sets,
     level_columns,
     tabulate,
 )
-from understudy.utility.measures import Measures, table_measures
-from understudy.utility.noise_floors import expected_cell_deviation, perfect_counts
 
 __all__ = ["TableUtility", "table_utility"]
 
@@ -54,12 +55,12 @@ class TableUtility:
     spread : mapping of int to Spread
         Mean, smallest and largest deviation over the sets.
     simulated_floor : mapping of int to Spread
-        The same over simulated perfect sets: how far one set's figure can be off by chance.
+        The same over simulated perfect sets: how far one set can be off by chance.
     tables : frame
         One row per table: cells, deviation (mean, minimum, maximum over the sets), noise floor
         (exact and simulated), and the standardized measures, averaged over the sets, each with the
         mean over simulated perfect sets (ending in ``_floor``); see
-        `understudy.utility.measures.Measures` for what each is.
+        `understudy.utility.table_measures.Measures` for what each is.
     per_set : frame
         Deviation by set and order.
     """
@@ -99,12 +100,7 @@ class TableUtility:
         """
         listed = [names] if isinstance(names, str) else list(names)
         data = self._counted.data
-        if not {data.variable(name).name for name in listed} & set(data.synthesized):
-            raise SettingError(
-                expected="a table with a synthesized variable",
-                came="a table of kept variables only, which is the same in every set",
-                do="add a synthesized variable to the table",
-            )
+        check_synthesized(data, listed, "table")
         table = tabulate(self._counted, listed)
         floor = expected_cell_deviation(data, table.names, table.of_combination, table.n_cells)
         return (
@@ -136,7 +132,7 @@ class TableUtility:
                  "set", "cell", "deviation")  # fmt: skip
 
     def __repr__(self) -> str:
-        """Show the figures by order: sums over many cells, nothing of a single record."""
+        """Show sums over many cells by order, nothing of a single record."""
         rows = [
             [
                 f"{order}-way",
@@ -232,9 +228,9 @@ def _check_orders(data: Microdata, orders: object) -> list[int]:
     """Orders as given, each once, rising; only the usual ones may go beyond the variables."""
     most = len(data.names)
     if orders is USUAL_ORDERS:
-        return [one for one in USUAL_ORDERS if one <= most]
+        return [order for order in USUAL_ORDERS if order <= most]
     given = list(orders) if isinstance(orders, Iterable) else [orders]
-    listed = [one for one in map(as_whole, given) if one is not None]
+    listed = [order for order in map(as_whole, given) if order is not None]
     if not given or len(listed) < len(given) or min(listed) < 1 or max(listed) > most:
         raise SettingError(
             expected=f"orders of tables from 1 to {most}, the number of variables",
@@ -269,10 +265,10 @@ def _table_row(
         "noise_floor": floor,
         "noise_floor_simulated": float(by_chance.deviation.mean()),
     }
-    for one in fields(Measures):
-        if one.name != "deviation":
-            row[one.name] = _mean(getattr(own, one.name))
-            row[f"{one.name}_floor"] = _mean(getattr(by_chance, one.name))
+    for measure in fields(Measures):
+        if measure.name != "deviation":
+            row[measure.name] = _mean(getattr(own, measure.name))
+            row[f"{measure.name}_floor"] = _mean(getattr(by_chance, measure.name))
     return row
 
 

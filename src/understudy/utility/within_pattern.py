@@ -1,7 +1,7 @@
 """Within-pattern utility: the labels of each pattern, original against every set.
 
-A pattern of three records is never reproduced closely, by anybody. So each pattern's distance
-stands beside what the perfect synthesizer would score there. Chance alone puts about half of the
+No synthesizer reproduces a pattern of three records closely. So each pattern's distance is given
+beside what the perfect synthesizer would score there. Chance alone puts about half of the
 patterns of a perfect synthesizer above that, so patterns are sorted by how many standard deviations
 of a perfect distance they lie above it.
 """
@@ -22,14 +22,14 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
 from understudy.summaries import number, text_table
-from understudy.utility.marginals import (
+from understudy.utility.noise_floors import expected_deviation, perfect_counts
+from understudy.utility.tabulation import (
     CountedSets,
     column_of,
     count_sets,
     level_columns,
     tabulate,
 )
-from understudy.utility.noise_floors import expected_deviation, perfect_counts
 
 __all__ = ["WithinPatternUtility", "within_pattern_utility"]
 
@@ -80,9 +80,11 @@ class WithinPatternUtility:
         labels that do not occur have no row. The worst pattern comes first.
         """
         counted = self._counted
-        parts = []
-        for index, (rows, counts) in enumerate(zip(counted.rows, counted.counts, strict=True)):
-            parts.append(_distribution(counted.data, index, rows, counts))
+        pairs = zip(counted.rows, counted.counts, strict=True)
+        parts = [
+            _distribution(counted.data, index, rows, counts)
+            for index, (rows, counts) in enumerate(pairs)
+        ]
         rank = self.patterns.select("pattern").with_row_index("rank")
         return (
             pl.concat(parts)
@@ -114,7 +116,7 @@ class WithinPatternUtility:
 
 
 def within_pattern_utility(
-    data: Microdata, synthetic: Any, *, repeats: int = 100, seed: int | None = 0
+    data: Microdata, synthetic: Any, *, repeats: int = 100, seed: int | None = None
 ) -> WithinPatternUtility:
     """Compare the labels' distribution within each pattern with the original's.
 
@@ -128,7 +130,7 @@ def within_pattern_utility(
         Perfect sets that the standard deviations are simulated from, at least 2; 100 give them
         within about 7 %.
     seed : int, optional
-        Of that simulation: the same figures every time, unless None is given.
+        Makes the simulation repeatable.
 
     Returns
     -------
@@ -223,8 +225,9 @@ def _pattern_frame(
 
 
 def _distribution(
-    data: Microdata, number: int, rows: NDArray[np.int32], counts: NDArray[np.int64]
+    data: Microdata, set_number: int, rows: NDArray[np.int32], counts: NDArray[np.int64]
 ) -> pl.DataFrame:
+    """How often each label occurs in each pattern of one set; set number 0 is the original."""
     pattern = rows[:, 0]
     return pl.DataFrame(
         {
@@ -237,8 +240,8 @@ def _distribution(
     ).select(
         "pattern",
         *map(column_of, (*data.kept, *data.synthesized)),
-        pl.lit("synthetic" if number else "original").alias("source"),
-        pl.lit(number if number else None, pl.Int32).alias("set"),
+        pl.lit("synthetic" if set_number else "original").alias("source"),
+        pl.lit(set_number or None, pl.Int32).alias("set"),
         "count",
         "share",
     )

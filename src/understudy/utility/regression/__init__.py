@@ -1,1 +1,1 @@
-"""The regressions of analysis-specific utility: design, likelihoods, fitting, comparison."""
+"""The regressions of analysis-specific utility: formula, design, likelihoods, fitting."""

@@ -34,7 +34,7 @@ class Arrow:
         _, first, sizes = np.unique(block[order], return_index=True, return_counts=True)
         rank = np.arange(order.size) - np.repeat(first, sizes)
         number = np.repeat(np.arange(sizes.size), sizes)
-        # (block, place): the parameter, and whether the place is taken
+        # (block, slot): the parameter, and whether the slot is taken
         self.slots = np.zeros((sizes.size, int(sizes.max(initial=0))), dtype=np.int64)
         self.taken = np.zeros(self.slots.shape, dtype=bool)
         self.slots[number, rank] = order
@@ -48,7 +48,7 @@ class Arrow:
         blocks, across = self._parts(matrix)
         own_right = np.where(self.taken, right[self.slots], 0.0)
         joined = np.concatenate([across, own_right[:, :, None]], axis=2)
-        solved = np.linalg.solve(blocks, joined)  # (block, place, border and right side)
+        solved = np.linalg.solve(blocks, joined)  # (block, slot, border and right side)
         flat = across.reshape(-1, self.border.size)
         reduced = flat.T @ solved.reshape(-1, self.border.size + 1)
         rest = matrix[np.ix_(self.border, self.border)] - reduced[:, :-1]
@@ -63,7 +63,7 @@ class Arrow:
         """Diagonal of the inverse: (parameter,)."""
         blocks, across = self._parts(matrix)
         inverses = np.linalg.inv(blocks)
-        reach = inverses @ across  # (block, place, border)
+        reach = inverses @ across  # (block, slot, border)
         rest = matrix[np.ix_(self.border, self.border)]
         rest = rest - np.einsum("gkr,gks->rs", across, reach)
         inner = np.linalg.inv(rest)
@@ -78,12 +78,12 @@ class Arrow:
         return np.concatenate([self.slots[self.taken], self.border])
 
     def _parts(self, matrix: Numbers) -> tuple[Numbers, Numbers]:
-        """The blocks (block, place, place), and their products with the border."""
+        """The blocks (block, slot, slot), and their products with the border."""
         pair = self.taken[:, :, None] & self.taken[:, None, :]
         blocks = np.where(pair, matrix[self.slots[:, :, None], self.slots[:, None, :]], 0.0)
-        places = np.arange(self.slots.shape[1])
-        own = blocks[:, places, places]
-        blocks[:, places, places] = np.where(self.taken, own * (1 + TOUCH) + 1e-290, 1.0)
+        slots = np.arange(self.slots.shape[1])
+        own = blocks[:, slots, slots]
+        blocks[:, slots, slots] = np.where(self.taken, own * (1 + TOUCH) + 1e-290, 1.0)
         across = matrix[self.slots[:, :, None], self.border[None, None, :]]
         return blocks, np.where(self.taken[:, :, None], across, 0.0)
 
@@ -96,7 +96,7 @@ def _factor(matrix: Numbers) -> tuple[Numbers, bool]:
     touch = 0.0
     while True:
         try:
-            found: tuple[Numbers, bool] = cho_factor(matrix + touch * np.eye(len(matrix)))
-            return found
+            factor: tuple[Numbers, bool] = cho_factor(matrix + touch * np.eye(len(matrix)))
+            return factor
         except LinAlgError:
             touch = max(touch * 10, 1e-14 * scale)

@@ -1,14 +1,13 @@
-"""From a formula to a design of indicator columns, kept as one place per row and term.
+"""The design of a regression on categories, stored as one column index per row and term.
 
 All variables are categories, so every term of a formula is a group of indicator columns of which
-a row has at most one. A design therefore needs no matrix: for each row and term the place of its
-one, and all products with the design are counts. A label with 500 levels costs what one with 2
-costs.
+a row has at most one. A design therefore needs no matrix: it stores for each row and term the
+index of that column, and all products with the design are counts. A label with 500 levels costs
+what one with 2 costs.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,39 +15,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import SettingError, nearest, quoted, quoted_list
+from understudy.errors import quoted, quoted_list
 from understudy.microdata.table import Microdata
 from understudy.utility.regression.arrow_matrix import BORDER
+from understudy.utility.regression.formula import Formula, mistake
 
-__all__ = ["Design", "Formula", "Indicators", "make_design", "read_formula"]
+__all__ = ["Design", "Indicators", "make_design"]
 
 LARGEST = "largest"
-TOKEN = re.compile(r"\s*(?:`([^`]*)`|(==|[~+:*])|([^`~+:*=]+))")
 Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Formula:
-    """A formula that was read.
-
-    Attributes
-    ----------
-    response : str
-        The variable on the left.
-    event : str or None
-        The level after ``==`` on the left, which then stands for "yes".
-    terms : tuple of tuple of str
-        Variables of each term on the right: one, or several for an interaction.
-    """
-
-    response: str
-    event: str | None
-    terms: tuple[tuple[str, ...], ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The variables on the right, each once."""
-        return tuple(dict.fromkeys(name for term in self.terms for name in term))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,8 +32,8 @@ class Indicators:
 
     Attributes
     ----------
-    places : int64 (row, term)
-        Place of the row's one among the term's columns; the term's width where it has none.
+    index : int64 (row, term)
+        Which of the term's columns is 1 in the row; the term's width where none is.
     widths : tuple of int
         Columns of each term.
     block : int64 (column,)
@@ -66,7 +41,7 @@ class Indicators:
         different levels never meet in a row.
     """
 
-    places: NDArray[np.int64]
+    index: NDArray[np.int64]
     widths: tuple[int, ...]
     block: NDArray[np.int64]
 
@@ -82,17 +57,17 @@ class Indicators:
 
     def linear(self, coefficients: Numbers) -> Numbers:
         """Multiply with coefficients (column,): the linear predictor (row,)."""
-        total = np.zeros(len(self.places))
+        total = np.zeros(len(self.index))
         for term, width in enumerate(self.widths):
-            own = np.zeros(width + 1)  # the last for rows that have no one in this term
+            own = np.zeros(width + 1)  # the last for rows without a column in this term
             own[:width] = coefficients[self.starts[term] : self.starts[term] + width]
-            total += own[self.places[:, term]]
+            total += own[self.index[:, term]]
         return total
 
     def sums(self, weights: Numbers) -> Numbers:
         """Add weights (row,) up over the rows of each column: (column,)."""
         parts = [
-            np.bincount(self.places[:, term], weights=weights, minlength=width + 1)[:width]
+            np.bincount(self.index[:, term], weights=weights, minlength=width + 1)[:width]
             for term, width in enumerate(self.widths)
         ]
         return np.concatenate([np.zeros(0), *parts])
@@ -100,16 +75,25 @@ class Indicators:
     def gram(self, weights: Numbers) -> Numbers:
         """Weighted products of the columns with each other: (column, column)."""
         products = np.zeros((self.n_columns, self.n_columns))
-        for one, width in enumerate(self.widths):
-            first = slice(self.starts[one], self.starts[one] + width)
-            for other in range(one, len(self.widths)):
+        for term, width in enumerate(self.widths):
+            first = slice(self.starts[term], self.starts[term] + width)
+            for other in range(term, len(self.widths)):
                 size = self.widths[other]
                 second = slice(self.starts[other], self.starts[other] + size)
-                pair = self.places[:, one] * (size + 1) + self.places[:, other]
+                pair = self.index[:, term] * (size + 1) + self.index[:, other]
                 counted = np.bincount(pair, weights=weights, minlength=(width + 1) * (size + 1))
                 block = counted.reshape(width + 1, size + 1)[:width, :size]
                 products[first, second] = block
                 products[second, first] = block.T
+        return products
+
+    def gram_with_intercept(self, weights: Numbers, columns: NDArray[np.bool_]) -> Numbers:
+        """The same for some columns (column,) and, last, an intercept."""
+        size = int(columns.sum())
+        products = np.empty((size + 1, size + 1))
+        products[size, size] = weights.sum()
+        products[size, :size] = products[:size, size] = self.sums(weights)[columns]
+        products[:size, :size] = self.gram(weights)[np.ix_(columns, columns)]
         return products
 
 
@@ -136,126 +120,22 @@ class Design:
     term_of_column: tuple[str, ...]
     widths: tuple[int, ...]
     block: NDArray[np.int64]
-    _place_of_code: Mapping[str, NDArray[np.int64]]
+    _column_of_code: Mapping[str, NDArray[np.int64]]  # (level,) by variable, -1 for the reference
 
     def indicators(self, codes: NDArray[np.integer]) -> Indicators:
         """Lay out rows of codes, with axes (row, variable) in the order of ``formula.names``."""
         names = self.formula.names
-        places = np.empty((len(codes), len(self.widths)), dtype=np.int64)
-        for number, term in enumerate(self.formula.terms):
-            place = np.zeros(len(codes), dtype=np.int64)
+        index = np.empty((len(codes), len(self.widths)), dtype=np.int64)
+        for term, variables in enumerate(self.formula.terms):
+            column = np.zeros(len(codes), dtype=np.int64)
             missing = np.zeros(len(codes), dtype=bool)
-            for name in term:
-                table = self._place_of_code[name]  # (level,) place among the columns, -1 for none
-                own = table[codes[:, names.index(name)]]
-                place = place * (table.size - 1) + own
+            for name in variables:
+                column_of_code = self._column_of_code[name]
+                own = column_of_code[codes[:, names.index(name)]]
+                column = column * (column_of_code.size - 1) + own
                 missing |= own < 0
-            places[:, number] = np.where(missing, self.widths[number], place)
-        return Indicators(places, self.widths, self.block)
-
-
-def read_formula(text: str, data: Microdata) -> Formula:
-    """Read ``income ~ county + age + gender``, with ``a:b`` and ``a*b`` for interactions.
-
-    Parameters
-    ----------
-    text : str
-        Left of ``~`` the response, for a logistic regression perhaps with a level
-        (``income == Q4``); right of it terms joined by ``+``. Names with spaces or signs stand in
-        backquotes.
-    data : Microdata
-        Whose variables may be named.
-
-    Returns
-    -------
-    Formula
-    """
-    left, right = _sides(text)
-    response, event = _response(left, data)
-    terms: list[tuple[str, ...]] = []
-    for piece in _split(right, "+"):
-        terms += _terms_of(piece, data)
-    unique = list(dict.fromkeys(terms))
-    for term in unique:
-        lower = [(name,) for name in term] if len(term) > 1 else []
-        if not set(lower) <= set(unique):
-            raise _mistake("an interaction of variables that stand in the formula themselves",
-                           f"{quoted(':'.join(term))} without all of them",
-                           "write a*b for a + b + a:b")  # fmt: skip
-        if response in term:
-            raise _mistake("a response that is not also explained by itself", quoted(response),
-                           "leave it out of the right side")  # fmt: skip
-    unique.sort(key=len)
-    return Formula(response, event, tuple(unique))
-
-
-def _sides(text: str) -> tuple[list[str], list[str]]:
-    tokens, position = [], 0
-    cleaned = text.rstrip() if isinstance(text, str) else ""
-    while position < len(cleaned):
-        found = TOKEN.match(cleaned, position)
-        if found is None:
-            raise _mistake("a formula such as income ~ county + age",
-                           f"a sign that does not belong there, at place {position + 1}",
-                           "put names with spaces or signs into backquotes")  # fmt: skip
-        name, sign, bare = found.groups()
-        tokens.append(sign if sign else "=" + (name if name is not None else bare.strip()))
-        position = found.end()
-    if tokens.count("~") != 1:
-        raise _mistake("a formula with one ~ between response and terms",
-                       f"{tokens.count('~')} of them",
-                       "write it like income ~ county + age")  # fmt: skip
-    place = tokens.index("~")
-    return tokens[:place], tokens[place + 1 :]
-
-
-def _split(tokens: list[str], sign: str) -> list[list[str]]:
-    parts: list[list[str]] = [[]]
-    for token in tokens:
-        if token == sign:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts
-
-
-def _terms_of(piece: list[str], data: Microdata) -> list[tuple[str, ...]]:
-    """Terms of one piece between plus signs: a name, a:b, or a*b with all it stands for."""
-    crossed = _split(piece, "*")
-    factors = [tuple(_variable(one, data) for one in _split(part, ":")) for part in crossed]
-    terms: list[tuple[str, ...]] = [()]
-    for factor in factors:
-        terms += [tuple(dict.fromkeys((*term, *factor))) for term in terms]
-    return [tuple(sorted(term, key=data.names.index)) if len(term) > 1 else term
-            for term in terms if term]  # fmt: skip
-
-
-def _variable(tokens: list[str], data: Microdata) -> str:
-    if len(tokens) != 1 or not tokens[0].startswith("=") or tokens[0] == "==":
-        raise _mistake("a variable on both sides of every sign", "a sign without one",
-                       "write the formula like income ~ county + age + county:age")  # fmt: skip
-    name = tokens[0][1:]
-    if name not in data.names:
-        raise _mistake(f"variables among {quoted_list(data.names)}",
-                       f"{quoted(name)}{nearest(name, data.names)}",
-                       "use names of the data's variables")  # fmt: skip
-    return name
-
-
-def _response(tokens: list[str], data: Microdata) -> tuple[str, str | None]:
-    if "==" not in tokens:
-        return _variable(tokens, data), None
-    place = tokens.index("==")
-    name = _variable(tokens[:place], data)
-    level = tokens[place + 1][1:] if len(tokens) == place + 2 else ""
-    if level not in data.variable(name).levels:
-        raise _mistake(f"a level of {quoted(name)} after ==", "something else",
-                       "write the level as it stands in the data")  # fmt: skip
-    return name, level
-
-
-def _mistake(expected: str, came: str, do: str) -> SettingError:
-    return SettingError(expected=expected, came=came, do=do)
+            index[:, term] = np.where(missing, self.widths[term], column)
+        return Indicators(index, self.widths, self.block)
 
 
 def make_design(
@@ -271,28 +151,24 @@ def make_design(
         From `read_formula`.
     reference : mapping of str to str, or "largest", optional
         Reference level by variable; the first level that occurs in the data when left out.
-
-    Returns
-    -------
-    Design
     """
     if isinstance(reference, str):
         if reference != LARGEST:
-            raise _mistake("reference levels by variable, or the word largest", "another word",
-                           'write reference={"county": "..."} or reference="largest"')  # fmt: skip
+            raise mistake("reference levels by variable, or the word largest", "another word",
+                         'write reference={"county": "..."} or reference="largest"')  # fmt: skip
         reference = {name: _largest_level(data, name) for name in formula.names}
-    chosen = dict(reference or {})
-    for name in chosen:
+    by_name = dict(reference or {})
+    for name in by_name:
         if name not in formula.names:
-            raise _mistake("reference levels of variables on the right of the formula",
-                           quoted(name), f"name some of {quoted_list(formula.names)}")  # fmt: skip
-    places, labels = {}, {}
+            raise mistake("reference levels of variables on the right of the formula",
+                         quoted(name), f"name some of {quoted_list(formula.names)}")  # fmt: skip
+    column_of_code, labels = {}, {}
     for name in formula.names:
         levels = data.variable(name).levels
-        base = _reference_code(data, name, chosen.get(name))
-        table = np.arange(len(levels)) - (np.arange(len(levels)) > base)
-        table[base] = -1
-        places[name] = table
+        base = _reference_code(data, name, by_name.get(name))
+        columns_of = np.arange(len(levels)) - (np.arange(len(levels)) > base)
+        columns_of[base] = -1
+        column_of_code[name] = columns_of
         labels[name] = [f"{name}[{level}]" for code, level in enumerate(levels) if code != base]
     columns: list[str] = []
     terms: list[str] = []
@@ -305,7 +181,7 @@ def make_design(
         terms += [":".join(term)] * len(own)
         widths.append(len(own))
     block = _blocks(formula, {name: len(own) for name, own in labels.items()})
-    return Design(formula, tuple(columns), tuple(terms), tuple(widths), block, places)
+    return Design(formula, tuple(columns), tuple(terms), tuple(widths), block, column_of_code)
 
 
 def _blocks(formula: Formula, widths: Mapping[str, int]) -> NDArray[np.int64]:
@@ -329,9 +205,8 @@ def _largest_level(data: Microdata, name: str) -> str:
 def _reference_code(data: Microdata, name: str, level: str | None) -> int:
     levels = data.variable(name).levels
     if level is None:
-        place = data.names.index(name)
-        return int(data.combinations[:, place].min())
+        return int(data.combinations[:, data.names.index(name)].min())
     if level not in levels:
-        raise _mistake(f"a reference level of {quoted(name)} that it has", "another",
-                       "write the level as it stands in the data")  # fmt: skip
+        raise mistake(f"a reference level of {quoted(name)} that it has", "another",
+                      "write the level as it is in the data")  # fmt: skip
     return levels.index(level)

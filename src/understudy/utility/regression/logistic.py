@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.utility.regression.design import Indicators
-from understudy.utility.regression.newton import Fit
+from understudy.utility.regression.fit import Fit
 from understudy.utility.regression.ordered_logit import category_probabilities, fit_ordered_logit
 
 __all__ = ["BinaryLikelihood", "event_probability", "fit_logistic"]
@@ -43,7 +43,7 @@ def event_probability(fit: Fit, predictor: Numbers) -> Numbers:
 
 
 class BinaryLikelihood:
-    """The log-likelihood of grouped trials, for large designs: intercept, then chosen columns.
+    """The log-likelihood of grouped trials, for large designs: some columns, then the intercept.
 
     Attributes
     ----------
@@ -51,20 +51,20 @@ class BinaryLikelihood:
         The design, one row per group.
     events, trials : float64 (row,)
         How many trials each group has, and in how many the event occurred.
-    chosen : bool (column,)
+    columns : bool (column,)
         Columns that take part.
     """
 
     def __init__(
-        self, rows: Indicators, events: Numbers, trials: Numbers, chosen: NDArray[np.bool_]
+        self, rows: Indicators, events: Numbers, trials: Numbers, columns: NDArray[np.bool_]
     ) -> None:
-        self.rows, self.events, self.trials, self.chosen = rows, events, trials, chosen
+        self.rows, self.events, self.trials, self.columns = rows, events, trials, columns
 
     def predictor(self, parameters: Numbers) -> Numbers:
         """Intercept plus linear predictor: (row,)."""
         full = np.zeros(self.rows.n_columns)
-        full[self.chosen] = parameters[1:]
-        shifted: Numbers = parameters[0] + self.rows.linear(full)
+        full[self.columns] = parameters[:-1]
+        shifted: Numbers = parameters[-1] + self.rows.linear(full)
         return shifted
 
     def probability(self, parameters: Numbers) -> Numbers:
@@ -78,11 +78,6 @@ class BinaryLikelihood:
         chance = 0.5 * (1 + np.tanh(0.5 * predictor))
         value = self.events @ predictor - self.trials @ np.logaddexp(0, predictor)
         residual = self.events - self.trials * chance
-        gradient = np.concatenate([[residual.sum()], self.rows.sums(residual)[self.chosen]])
+        gradient = np.append(self.rows.sums(residual)[self.columns], residual.sum())
         weights = self.trials * chance * (1 - chance)
-        across = self.rows.sums(weights)[self.chosen]
-        information = np.empty((gradient.size, gradient.size))
-        information[0, 0] = weights.sum()
-        information[0, 1:] = information[1:, 0] = across
-        information[1:, 1:] = self.rows.gram(weights)[np.ix_(self.chosen, self.chosen)]
-        return float(value), gradient, information
+        return float(value), gradient, self.rows.gram_with_intercept(weights, self.columns)

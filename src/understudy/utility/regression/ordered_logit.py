@@ -4,7 +4,7 @@ A record with linear predictor e has a category up to c with probability F(cut_c
 logistic distribution function. With a and b the cutpoints above and below its own category, less
 e, and d = a - b, the probability of the category is F(a) (1 - F(b)) (1 - exp(-d)), a form that
 loses no digits in the tails and has simple derivatives. The log-likelihood is concave in cutpoints
-and coefficients together, so Newton's method needs no luck.
+and coefficients together, so Newton's method finds its maximum.
 """
 
 from __future__ import annotations
@@ -13,20 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
+from understudy.utility.regression.aliasing import column_status, independent_columns
 from understudy.utility.regression.arrow_matrix import BORDER, Arrow
 from understudy.utility.regression.design import Indicators
-from understudy.utility.regression.newton import (
-    ABSENT,
-    ALIASED,
-    ESTIMATED,
-    SEPARATED,
-    Fit,
-    independent_columns,
-    newton,
-)
+from understudy.utility.regression.fit import SEPARATED, Fit, estimated
+from understudy.utility.regression.newton import newton
 from understudy.utility.regression.separation import separated_columns
 
-__all__ = ["category_probabilities", "fit_ordered_logit", "usable_columns"]
+__all__ = ["category_probabilities", "fit_ordered_logit"]
 
 Numbers = NDArray[np.float64]
 SUSPICIOUS = 1e-3  # a next step of this length, at the top of the likelihood, has no bottom
@@ -55,8 +49,8 @@ def fit_ordered_logit(rows: Indicators, response: NDArray[np.integer], weights: 
     McCullagh, P. (1980). Regression models for ordinal data. Journal of the Royal Statistical
     Society B 42(2), 109-142. doi:10.1111/j.2517-6161.1980.tb01109.x
     """
-    categories, place = np.unique(response, return_inverse=True)
-    place = place.reshape(-1).astype(np.int64)
+    categories, category = np.unique(response, return_inverse=True)
+    category = category.reshape(-1).astype(np.int64)  # (row,)
     n_cuts = categories.size - 1
     if n_cuts < 1:
         raise InputError(
@@ -64,28 +58,27 @@ def fit_ordered_logit(rows: Indicators, response: NDArray[np.integer], weights: 
             came=str(categories.size),
             do="use more records, or another response",
         )
-    status = usable_columns(rows, weights)
-    usable = np.array([one == ESTIMATED for one in status], dtype=bool)
-    model = _Likelihood(rows, place, weights, n_cuts, usable)
+    status = column_status(rows, weights)
+    usable = estimated(status)
+    model = _Likelihood(rows, category, weights, n_cuts, usable)
     block = np.concatenate([np.full(n_cuts, BORDER), rows.block[usable]])
     top = newton(model.evaluate, model.start(), Arrow(block))
     coefficients = np.full(rows.n_columns, np.nan)
     coefficients[usable] = top.parameters[n_cuts:]
     everywhere = np.concatenate([np.ones(n_cuts, dtype=bool), usable])
-    chosen = np.arange(top.parameters.size)
+    informed = np.arange(top.parameters.size)  # parameters with a variance
     if np.abs(top.last_step).max(initial=0.0) > SUSPICIOUS:
-        moved = separated_columns(rows, place, categories.size, usable)
+        moved = separated_columns(rows, category, categories.size, usable)
         if not moved.any():  # no proof, and no estimate either: the search has not ended
             moved[usable] = np.abs(top.last_step[n_cuts:]) > SUSPICIOUS
-        status = [SEPARATED if hit else one for one, hit in zip(status, moved, strict=True)]
+        status = [SEPARATED if far else word for word, far in zip(status, moved, strict=True)]
         scale = model.scale()[everywhere]
-        chosen = independent_columns(top.information, scale, FLAT, Arrow(block).order())
+        informed = independent_columns(top.information, scale, FLAT, Arrow(block).order())
     variances = np.full(everywhere.size, np.nan)
-    variances[np.flatnonzero(everywhere)[chosen]] = Arrow(block[chosen]).inverse_diagonal(
-        top.information[np.ix_(chosen, chosen)]
+    variances[np.flatnonzero(everywhere)[informed]] = Arrow(block[informed]).inverse_diagonal(
+        top.information[np.ix_(informed, informed)]
     )
-    errors = np.sqrt(variances[n_cuts:])
-    errors[[one != ESTIMATED for one in status]] = np.nan
+    errors = np.where(estimated(status), np.sqrt(variances[n_cuts:]), np.nan)
     return Fit(
         coefficients=coefficients,
         standard_errors=errors,
@@ -96,42 +89,6 @@ def fit_ordered_logit(rows: Indicators, response: NDArray[np.integer], weights: 
         categories=categories.astype(np.int64),
         steps=top.steps,
     )
-
-
-def usable_columns(rows: Indicators, weights: Numbers) -> list[str]:
-    """Say of every column whether it can be estimated beside an intercept, or why not.
-
-    Parameters
-    ----------
-    rows : Indicators
-        The design.
-    weights : float64 (row,)
-        Records with each row.
-
-    Returns
-    -------
-    list of str
-        ``estimated``, ``absent`` or ``aliased``, by column.
-    """
-    counts = rows.sums(weights)
-    size = counts.size
-    products = np.empty((size + 1, size + 1))  # the intercept last
-    products[size, size] = weights.sum()
-    products[size, :size] = products[:size, size] = counts
-    products[:size, :size] = rows.gram(weights)
-    scale = np.diagonal(products)
-    # First in the order that fills nothing up. If then the intercept is a sum of others, the
-    # reference level does not occur: start from the intercept, at the price of a dense sweep.
-    order = Arrow(np.append(rows.block, BORDER)).order()
-    chosen = independent_columns(products, scale, order=order)
-    if size not in chosen:
-        chosen = independent_columns(products, scale, order=np.roll(np.arange(size + 1), 1))
-    free = np.zeros(size + 1, dtype=bool)
-    free[chosen] = True
-    return [
-        ABSENT if count == 0 else ESTIMATED if one else ALIASED
-        for count, one in zip(counts.tolist(), free[:size].tolist(), strict=True)
-    ]
 
 
 def category_probabilities(fit: Fit, predictor: Numbers) -> Numbers:
@@ -147,23 +104,23 @@ class _Likelihood:
     def __init__(
         self,
         rows: Indicators,
-        place: NDArray[np.int64],
+        category: NDArray[np.int64],
         weights: Numbers,
         n_cuts: int,
         usable: NDArray[np.bool_],
     ) -> None:
-        self.rows, self.place, self.weights = rows, place, weights
+        self.rows, self.category, self.weights = rows, category, weights
         self.n_cuts, self.usable = n_cuts, usable
 
     def start(self) -> Numbers:
         """Cutpoints that fit the shares of the categories, coefficients of zero."""
-        counts = np.bincount(self.place, weights=self.weights, minlength=self.n_cuts + 1)
+        counts = np.bincount(self.category, weights=self.weights, minlength=self.n_cuts + 1)
         below = np.cumsum(counts)[:-1] / counts.sum()
         return np.concatenate([np.log(below / (1 - below)), np.zeros(int(self.usable.sum()))])
 
     def scale(self) -> Numbers:
         """How much information a parameter has when nothing runs away, roughly."""
-        counts = np.bincount(self.place, weights=self.weights, minlength=self.n_cuts + 1)
+        counts = np.bincount(self.category, weights=self.weights, minlength=self.n_cuts + 1)
         return np.concatenate([counts[:-1], self.rows.sums(self.weights)]) / 4
 
     def evaluate(self, parameters: Numbers) -> tuple[float, Numbers, Numbers]:
@@ -176,9 +133,9 @@ class _Likelihood:
         full[self.usable] = parameters[self.n_cuts :]
         predictor = self.rows.linear(full)
         padded = np.concatenate([[-np.inf], cuts, [np.inf]])
-        above = padded[self.place + 1] - predictor  # a
-        below = padded[self.place] - predictor  # b
-        shrunk = np.exp(padded[self.place] - padded[self.place + 1])  # exp(-d)
+        above = padded[self.category + 1] - predictor  # a
+        below = padded[self.category] - predictor  # b
+        shrunk = np.exp(padded[self.category] - padded[self.category + 1])  # exp(-d)
         value = self.weights @ (
             np.log1p(-shrunk) - np.logaddexp(0, -above) - np.logaddexp(0, below)
         )
@@ -196,8 +153,8 @@ class _Likelihood:
     def _per_cut(self, at_above: Numbers, at_below: Numbers) -> Numbers:
         """Add what rows say about the cutpoint above them and below them: (cut,)."""
         size = self.n_cuts + 2  # with one outer cutpoint at either end
-        upper = np.bincount(self.place + 1, weights=at_above, minlength=size)
-        lower = np.bincount(self.place, weights=at_below, minlength=size)
+        upper = np.bincount(self.category + 1, weights=at_above, minlength=size)
+        lower = np.bincount(self.category, weights=at_below, minlength=size)
         return np.asarray((upper + lower)[1:-1], dtype=np.float64)
 
     def _information(
@@ -209,12 +166,12 @@ class _Likelihood:
         information = np.zeros((size, size))
         corner = information[:n_cuts, :n_cuts]
         np.fill_diagonal(corner, self._per_cut(bend_above + tight, bend_below + tight))
-        between = np.bincount(self.place, weights=tight, minlength=n_cuts + 1)[1:-1]
+        between = np.bincount(self.category, weights=tight, minlength=n_cuts + 1)[1:-1]
         corner[np.arange(n_cuts - 1), np.arange(1, n_cuts)] = -between
         corner[np.arange(1, n_cuts), np.arange(n_cuts - 1)] = -between
         for cut in range(n_cuts):
-            about = np.where(self.place == cut, bend_above, 0.0)
-            about += np.where(self.place == cut + 1, bend_below, 0.0)
+            about = np.where(self.category == cut, bend_above, 0.0)
+            about += np.where(self.category == cut + 1, bend_below, 0.0)
             information[cut, n_cuts:] = -self.rows.sums(about)[self.usable]
         information[n_cuts:, :n_cuts] = information[:n_cuts, n_cuts:].T
         products = self.rows.gram(bend_above + bend_below)

@@ -56,18 +56,18 @@ def separated_columns(
     bounds[n_cuts:][~usable] = 0.0
     moved = np.zeros(rows.n_columns, dtype=bool)
     while constraints.shape[0]:
-        found = linprog(
+        direction = linprog(
             -np.asarray(constraints.sum(axis=0)).reshape(-1),
             A_ub=-constraints,
             b_ub=np.zeros(constraints.shape[0]),
             bounds=np.column_stack([-bounds, bounds]),
             method="highs",
         )
-        if found.x is None or -found.fun <= TOLERANCE:
+        if direction.x is None or -direction.fun <= TOLERANCE:
             break
-        moved |= np.abs(found.x[n_cuts:]) > TOLERANCE
-        # Rows whose likelihood already rises need not be asked again; others may be hidden.
-        constraints = constraints[constraints @ found.x <= TOLERANCE]
+        moved |= np.abs(direction.x[n_cuts:]) > TOLERANCE
+        # Rows whose likelihood already rises are left out; others may be hidden behind them.
+        constraints = constraints[constraints @ direction.x <= TOLERANCE]
     return moved
 
 
@@ -76,12 +76,9 @@ def _constraints(rows: Indicators, response: NDArray[np.int64], n_categories: in
     from scipy.sparse import csr_array, hstack, vstack
 
     n_rows, n_cuts = len(response), n_categories - 1
-    used = [rows.places[:, term] < width for term, width in enumerate(rows.widths)]
-    owner = np.concatenate([np.flatnonzero(one) for one in used] or [np.zeros(0, np.int64)])
-    column = np.concatenate(
-        [rows.places[one, term] + rows.starts[term] for term, one in enumerate(used)]
-        or [np.zeros(0, np.int64)]
-    )
+    has_column = rows.index < np.array(rows.widths, dtype=np.int64)  # (row, term)
+    owner, term = np.nonzero(has_column)
+    column = rows.index[has_column] + np.array(rows.starts)[term]
     design = csr_array((np.ones(owner.size), (owner, column)), shape=(n_rows, rows.n_columns))
     upper = np.flatnonzero(response < n_cuts)  # the cutpoint above may not fall behind
     lower = np.flatnonzero(response > 0)  # nor the one below rise ahead

@@ -7,40 +7,37 @@ synthesized levels occurs in it. `count_sets` finds these pairs with one pass ov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.errors import SettingError
 from understudy.microdata.coding import CombinationStore, regroup
 from understudy.microdata.table import Microdata, SyntheticSets
 
-__all__ = ["CountedSets", "TableCounts", "column_of", "count_sets", "level_columns", "tabulate"]
+__all__ = [
+    "CountedSets",
+    "TableCounts",
+    "check_synthesized",
+    "column_of",
+    "count_sets",
+    "level_columns",
+    "tabulate",
+]
 
-LARGEST_DENSE = 1 << 22  # cells of a table that is counted by position, empty cells included
+LARGEST_DENSE = 1 << 22  # cells of a table that is counted by index, empty cells included
 LARGEST_KEY = 1 << 62
-# Columns that frames of this room have beside those of the data's variables.
-OWN_COLUMNS = frozenset(
-    (
-        *("cell", "count", "degrees_of_freedom", "deviation", "distance", "estimate", "excess"),
-        *(
-            "floor_spread",
-            "spreads_above",
-            "lower",
-            "maximum",
-            "mean",
-            "minimum",
-            "noise_floor",
-            "note",
-            "order",
-            "original",
-        ),
-        *("original_lower", "original_share", "original_upper", "overlap", "pattern", "rank"),
-        *("records", "set", "share", "source", "standard_error", "table", "upper"),
-    )
-)
+# Columns that the frames of utility have beside those of the data's variables.
+OWN_COLUMNS = frozenset((
+    "cell", "count", "degrees_of_freedom", "deviation", "distance", "estimate", "excess",
+    "floor_spread", "lower", "maximum", "mean", "minimum", "noise_floor", "note", "order",
+    "original", "original_lower", "original_share", "original_upper", "overlap", "pattern", "rank",
+    "records", "set", "share", "source", "spreads_above", "standard_error", "table", "upper",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -113,25 +110,25 @@ class TableCounts:
         return np.array(added).reshape(len(weights), self.n_cells).astype(np.int64)
 
 
+def check_synthesized(data: Microdata, names: Iterable[str], what: str) -> None:
+    """Refuse a table or model of kept variables alone."""
+    if not {data.variable(name).name for name in names} & set(data.synthesized):
+        raise SettingError(
+            expected=f"a {what} with a synthesized variable",
+            came="kept variables only, which are the same in every set",
+            do=f"add a synthesized variable to the {what}",
+        )
+
+
 def count_sets(sets: SyntheticSets) -> CountedSets:
-    """Count every set once.
-
-    Parameters
-    ----------
-    sets : SyntheticSets
-        And the confidential data in it.
-
-    Returns
-    -------
-    CountedSets
-    """
+    """Count the records of the original and of every set once."""
     data = sets.data
-    places = [data.names.index(name) for name in data.synthesized]
-    own_pattern = data.patterns.of_combination  # (combination,)
-    rows = [np.column_stack([own_pattern, data.combinations[:, places]]).astype(np.int32)]
+    columns = [data.names.index(name) for name in data.synthesized]
+    pattern = data.patterns.of_combination  # (combination,)
+    rows = [np.column_stack([pattern, data.combinations[:, columns]]).astype(np.int32)]
     counts = [data.counts]
-    codes = np.empty((data.n_records, 1 + len(places)), dtype=np.int32)  # (record, 1 + variable)
-    codes[:, 0] = own_pattern[data.of_record]
+    codes = np.empty((data.n_records, 1 + len(columns)), dtype=np.int32)  # (record, 1 + variable)
+    codes[:, 0] = pattern[data.of_record]
     for drawn in sets.codes:
         codes[:, 1:] = drawn
         store = CombinationStore(codes.shape[1])
@@ -143,26 +140,14 @@ def count_sets(sets: SyntheticSets) -> CountedSets:
 
 
 def tabulate(counted: CountedSets, names: Sequence[str]) -> TableCounts:
-    """Make one table of the original and of every set.
-
-    Parameters
-    ----------
-    counted : CountedSets
-        From `count_sets`.
-    names : sequence of str
-        Variables of the table, at least one of them synthesized.
-
-    Returns
-    -------
-    TableCounts
-    """
+    """Make one table of the original and of every set, with a synthesized variable in it."""
     data = counted.data
     drawn = [name for name in data.synthesized if name in names]
     kept = [name for name in data.kept if name in names]
     kept_codes, of_pattern = _kept_cells(data, kept)
-    places = [1 + data.synthesized.index(name) for name in drawn]
+    columns = [1 + data.synthesized.index(name) for name in drawn]
     sizes = [len(kept_codes), *[data.variable(name).n_levels for name in drawn]]
-    parts = [np.column_stack([of_pattern[rows[:, 0]], rows[:, places]]) for rows in counted.rows]
+    parts = [np.column_stack([of_pattern[rows[:, 0]], rows[:, columns]]) for rows in counted.rows]
     cells, numbered = _number_cells(parts, sizes)
     totals = np.array(
         [
@@ -187,9 +172,9 @@ def _kept_cells(
     data: Microdata, kept: Sequence[str]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Group the patterns by some kept variables: codes (cell, variable), cell (pattern,)."""
-    places = [data.kept.index(name) for name in kept]
+    columns = [data.kept.index(name) for name in kept]
     codes, _, of_pattern = regroup(
-        data.patterns.codes[:, places],
+        data.patterns.codes[:, columns],
         data.patterns.sizes,
         np.arange(len(data.patterns), dtype=np.int32),
         [data.variable(name).n_levels for name in kept],
@@ -201,9 +186,7 @@ def _number_cells(
     parts: Sequence[NDArray[np.int32]], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Number the distinct rows of several arrays: codes (cell, part), cell (row,) per array."""
-    product = 1
-    for size in sizes:
-        product *= max(1, int(size))
+    product = math.prod(max(1, int(size)) for size in sizes)
     lengths = np.cumsum([len(part) for part in parts])[:-1]
     if product >= LARGEST_KEY:
         rows = np.concatenate(parts).astype(np.int64)
@@ -219,7 +202,7 @@ def _number_cells(
 
 
 def column_of(name: str) -> str:
-    """Name of a variable's column in a frame of this room, apart from the frame's own columns."""
+    """Name a variable's column in a frame, apart from the frame's own columns."""
     return f"{name} (variable)" if name in OWN_COLUMNS else name
 
 
@@ -228,8 +211,8 @@ def level_columns(
 ) -> dict[str, pl.Series]:
     """Turn codes with axes (row, variable) into columns of levels, for a frame."""
     columns = {}
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         levels = list(data.variable(name).levels)
         texts = pl.Series(levels, dtype=pl.Enum(levels))
-        columns[column_of(name)] = texts.gather(pl.Series(codes[:, place]).cast(pl.UInt32))
+        columns[column_of(name)] = texts.gather(pl.Series(codes[:, index]).cast(pl.UInt32))
     return columns

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.utility.making import data_from, some_data, uniform_sets
+from tests.utility.example_surveys import data_from, some_data, uniform_sets
 
 import understudy as us
 from understudy.errors import InputError, SettingError

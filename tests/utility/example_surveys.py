@@ -1,18 +1,23 @@
-"""Small invented data for the tests of this room."""
+"""Small invented surveys and synthetic sets for the tests of utility."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
+from tests.naive import utility as naive
 
 from understudy.errors import DataWarning
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
 from understudy.utility.noise_floors import perfect_codes
+from understudy.utility.regression.design import make_design
+from understudy.utility.regression.fit import Fit
+from understudy.utility.regression.formula import read_formula
 
 
 def data_from(columns: Mapping[str, Sequence[str]], synthesize: Sequence[str]) -> Microdata:
@@ -29,13 +34,31 @@ def some_data(seed: int, n: int = 300, labels: int = 7, second: bool = False) ->
     age = generator.integers(0, 3, n)
     town = (generator.integers(0, labels, n) + sex * generator.integers(0, 2, n)) % labels
     columns = {
-        "sex": [f"s{one}" for one in sex],
-        "age": [f"a{one}" for one in age],
-        "town": [f"t{one}" for one in town],
+        "sex": [f"s{code}" for code in sex],
+        "age": [f"a{code}" for code in age],
+        "town": [f"t{code}" for code in town],
     }
     if second:
-        columns["job"] = [f"j{one}" for one in (town + generator.integers(0, 2, n)) % 3]
+        columns["job"] = [f"j{code}" for code in (town + generator.integers(0, 2, n)) % 3]
     return data_from(columns, ["town", "job"] if second else ["town"])
+
+
+def income_survey(seed: int = 1, n: int = 800, towns: int = 8) -> Microdata:
+    """Records in which income depends on town, age and sex."""
+    generator = stream(seed, "test", "survey")
+    sex, age = generator.integers(0, 2, n), generator.integers(0, 3, n)
+    town = generator.integers(0, towns, n)
+    latent = 0.3 * town - 0.5 * sex + 0.4 * age + generator.logistic(size=n)
+    income = np.digitize(latent, [0.5, 1.5, 2.5])
+    return data_from(
+        {
+            "sex": [f"s{code}" for code in sex],
+            "age": [f"a{code}" for code in age],
+            "income": [str(code + 1) for code in income],
+            "town": [f"t{code}" for code in town],
+        },
+        ["town"],
+    )
 
 
 def perfect_sets(data: Microdata, number: int, seed: int = 0) -> SyntheticSets:
@@ -57,3 +80,14 @@ def uniform_sets(data: Microdata, number: int, seed: int = 0) -> SyntheticSets:
 def rows_of(frame: pl.DataFrame) -> list[dict[str, str]]:
     """Records as dictionaries of texts."""
     return frame.cast(pl.String).to_dicts()
+
+
+def fit_of_records(data: Microdata, text: str, kind: Any) -> tuple[Fit, np.ndarray[Any, Any], Any]:
+    """Fit record by record, and give the dense design and the response beside it."""
+    formula = read_formula(text, data)
+    design = make_design(data, formula)
+    codes = np.column_stack([data.codes(name) for name in formula.names])
+    response = data.codes(formula.response)
+    rows = design.indicators(codes)
+    fit = kind(rows, response, np.ones(len(response)))
+    return fit, naive.indicator_matrix(design.columns, rows_of(data.frame())), response

@@ -22,7 +22,7 @@ from understudy.utility.combining import (
     quantile,
     significance,
 )
-from understudy.utility.regression.newton import ESTIMATED
+from understudy.utility.regression.fit import ESTIMATED, estimated
 
 __all__ = ["Estimates", "compare", "per_set_frame"]
 
@@ -53,8 +53,7 @@ class Estimates:
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
         """Which quantities have an estimate and a standard error: (quantity,)."""
-        known = np.array([one == ESTIMATED for one in self.status], dtype=bool)
-        return known & np.isfinite(self.values) & np.isfinite(self.errors)
+        return estimated(self.status) & np.isfinite(self.values) & np.isfinite(self.errors)
 
 
 def compare(
@@ -83,16 +82,15 @@ def compare(
     known = original.usable
     reach = quantile(original.degrees_of_freedom, level) * original.errors
     low, high = original.values - reach, original.values + reach
-    working = np.array([one.usable for one in sets])  # (set, quantity)
-    failed = (~working).sum(axis=0)
+    failed = np.sum([~one_set.usable for one_set in sets], axis=0)  # (quantity,)
     together = (failed == 0) & (len(sets) > 1)
     size = known.size
     combined = {name: np.full(size, np.nan) for name in _COMBINED}
     negative = np.zeros(size, dtype=bool)
     if together.any():
         result = combine_estimates(
-            np.array([one.values[together] for one in sets]),
-            np.array([one.errors[together] ** 2 for one in sets]),
+            np.array([one_set.values[together] for one_set in sets]),
+            np.array([one_set.errors[together] ** 2 for one_set in sets]),
             rule,
             level=level,
         )
@@ -104,10 +102,10 @@ def compare(
     overlap[both] = interval_overlap(
         low[both], high[both], combined["lower"][both], combined["upper"][both]
     )
-    verdict: list[str | None] = [None] * size
-    told = significance(low[both], high[both], combined["lower"][both], combined["upper"][both])
-    for place, word in zip(np.flatnonzero(both).tolist(), told, strict=True):
-        verdict[place] = word
+    words = np.full(size, None)  # (quantity,) of texts
+    words[both] = significance(
+        low[both], high[both], combined["lower"][both], combined["upper"][both]
+    )
     return {
         "original": _column(original.values, known),
         "original_standard_error": _column(original.errors, known),
@@ -119,10 +117,10 @@ def compare(
         "combined_upper": _column(combined["upper"], together),
         "degrees_of_freedom": _column(combined["degrees_of_freedom"], together),
         "overlap": _column(overlap, both & ~np.isnan(overlap)),
-        "significance": pl.Series(verdict, dtype=pl.String),
+        "significance": pl.Series(words.tolist(), dtype=pl.String),
         "sets_failed": pl.Series(failed.astype(np.int32)),
         "note": pl.Series(
-            [_note(place, original, sets, bool(negative[place])) for place in range(size)],
+            [_note(index, original, sets, bool(negative[index])) for index in range(size)],
             dtype=pl.String,
         ),
     }
@@ -132,26 +130,25 @@ _COMBINED = ("estimate", "standard_error", "lower", "upper", "degrees_of_freedom
 
 
 def _column(values: Numbers, shown: NDArray[np.bool_]) -> pl.Series:
-    return pl.Series([float(v) if s else None for v, s in zip(values, shown, strict=True)],
-                     dtype=pl.Float64)  # fmt: skip
+    return pl.Series(np.where(shown, values, np.nan)).fill_nan(None)
 
 
-def _note(place: int, original: Estimates, sets: Sequence[Estimates], negative: bool) -> str | None:
+def _note(index: int, original: Estimates, sets: Sequence[Estimates], negative: bool) -> str | None:
     """Say why a row has gaps, or null."""
-    said = []
-    if not original.usable[place]:
-        said.append(f"{_reason(original, place)} in the original")
-    reasons = Counter(_reason(one, place) for one in sets if not one.usable[place])
-    said += [f"{reason} in {number} of {len(sets)} sets" for reason, number in reasons.items()]
+    notes = []
+    if not original.usable[index]:
+        notes.append(f"{_reason(original, index)} in the original")
+    reasons = Counter(_reason(one_set, index) for one_set in sets if not one_set.usable[index])
+    notes += [f"{reason} in {count} of {len(sets)} sets" for reason, count in reasons.items()]
     if len(sets) == 1:
-        said.append("one set: no combining rule")
+        notes.append("one set: no combining rule")
     if negative:
-        said.append("negative variance by the rule, variance within sets shown")
-    return "; ".join(said) or None
+        notes.append("negative variance by the rule, variance within sets shown")
+    return "; ".join(notes) or None
 
 
-def _reason(estimates: Estimates, place: int) -> str:
-    status = estimates.status[place]
+def _reason(estimates: Estimates, index: int) -> str:
+    status = estimates.status[index]
     return status if status != ESTIMATED else "not finite"
 
 
@@ -160,14 +157,14 @@ def per_set_frame(names: Sequence[str], sets: Sequence[Estimates]) -> pl.DataFra
     frames = [
         pl.DataFrame(
             {
-                "set": pl.Series([number] * len(names), dtype=pl.Int32),
+                "set": pl.Series([set_number] * len(names), dtype=pl.Int32),
                 "coefficient": list(names),
-                "estimate": _column(one.values, one.usable),
-                "standard_error": _column(one.errors, one.usable),
-                "status": list(one.status),
+                "estimate": _column(one_set.values, one_set.usable),
+                "standard_error": _column(one_set.errors, one_set.usable),
+                "status": list(one_set.status),
             },
             schema_overrides={"coefficient": pl.String, "status": pl.String},
         )
-        for number, one in enumerate(sets, start=1)
+        for set_number, one_set in enumerate(sets, start=1)
     ]
     return pl.concat(frames)

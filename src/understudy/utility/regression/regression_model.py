@@ -1,0 +1,153 @@
+"""A regression that is fitted to the original and to every set, and predicts held-out records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.checks import check_one_of
+from understudy.errors import InputError, SettingError, quoted
+from understudy.microdata.coding import regroup
+from understudy.microdata.table import Microdata
+from understudy.utility.estimates import Estimates
+from understudy.utility.regression.design import Design, make_design
+from understudy.utility.regression.fit import ABSENT, UNFITTED, Fit
+from understudy.utility.regression.formula import read_formula
+from understudy.utility.regression.linear import fit_linear
+from understudy.utility.regression.logistic import event_probability, fit_logistic
+from understudy.utility.regression.ordered_logit import category_probabilities, fit_ordered_logit
+
+__all__ = ["RegressionModel", "SetFit"]
+
+Numbers = NDArray[np.float64]
+FAMILIES = ("ordered-logit", "logistic", "linear")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SetFit:
+    """What one data set gave: estimates, and predictions (held-out record,)."""
+
+    estimates: Estimates
+    predictions: Numbers
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RegressionModel:
+    """A regression that is ready to be fitted to the original and to every set."""
+
+    data: Microdata
+    design: Design
+    family: str
+    scores: Numbers  # (level,) the response's levels as numbers
+
+    @classmethod
+    def make(
+        cls, data: Microdata, formula: str, family: str, reference: Mapping[str, str] | str | None
+    ) -> RegressionModel:
+        """Check the family and read the formula."""
+        check_one_of("family", family, FAMILIES)
+        design = make_design(data, read_formula(formula, data), reference)
+        return cls(data, design, family, _scores(data, design, family))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variables on the right, then the response."""
+        return (*self.design.formula.names, self.design.formula.response)
+
+    def study(
+        self,
+        drawn: NDArray[np.integer] | None,
+        train: NDArray[np.int64],
+        held: NDArray[np.int64],
+    ) -> SetFit:
+        """Fit on the training records and predict the held-out ones.
+
+        Parameters
+        ----------
+        drawn : integer (record, synthesized variable) or None
+            Codes of a set; None for the original, which must have a fit.
+        train, held : int64 (record,)
+            Indices of the records to fit on and to predict.
+        """
+        codes = self._codes(drawn)
+        try:
+            fit = self.fit(codes[train])
+        except InputError:
+            if drawn is None:
+                raise
+            nothing = np.full(len(self.design.columns), np.nan)
+            status = (UNFITTED,) * nothing.size
+            return SetFit(Estimates(nothing, nothing, status), np.full(held.size, np.nan))
+        estimates = Estimates(
+            fit.coefficients, fit.standard_errors, fit.status, fit.degrees_of_freedom
+        )
+        return SetFit(estimates, self.predict(fit, codes[held]))
+
+    def _codes(self, drawn: NDArray[np.integer] | None) -> NDArray[np.int32]:
+        """Codes (record, variable) of the original, or with a set's synthesized variables."""
+        synthesized = self.data.synthesized
+        columns = [
+            drawn[:, synthesized.index(name)]
+            if drawn is not None and name in synthesized
+            else self.data.codes(name)
+            for name in self.names
+        ]
+        return np.column_stack(columns).astype(np.int32)
+
+    def fit(self, codes: NDArray[np.int32]) -> Fit:
+        """Fit to codes (record, variable), grouped into distinct rows first."""
+        levels = [self.data.variable(name).n_levels for name in self.names]
+        ones = np.ones(len(codes), dtype=np.int64)
+        records = np.arange(len(codes), dtype=np.int32)
+        distinct, counts, _ = regroup(codes, ones, records, levels)
+        rows = self.design.indicators(distinct[:, :-1])
+        response, weights = distinct[:, -1], counts.astype(np.float64)
+        if self.family == "linear":
+            return fit_linear(rows, self.scores[response], weights)
+        if self.family == "logistic":
+            return fit_logistic(rows, self.scores[response].astype(np.int64), weights)
+        return fit_ordered_logit(rows, response, weights)
+
+    def predict(self, fit: Fit, codes: NDArray[np.int32]) -> Numbers:
+        """Predict rows; nan where a row has a column that could not be fitted."""
+        rows = self.design.indicators(codes[:, :-1])
+        unknown = np.isnan(fit.coefficients)
+        predictor = rows.linear(np.where(unknown, 0.0, fit.coefficients))
+        if self.family == "linear":
+            prediction = fit.intercepts[0] + predictor
+        elif self.family == "logistic":
+            prediction = event_probability(fit, predictor)
+        else:
+            prediction = category_probabilities(fit, predictor) @ (1.0 + fit.categories)
+        absent = np.array([word == ABSENT for word in fit.status], dtype=np.float64)
+        return np.where(rows.linear(absent) > 0, np.nan, prediction)
+
+
+def _scores(data: Microdata, design: Design, family: str) -> Numbers:
+    """The response's levels as numbers, by the needs of the family: (level,)."""
+    formula = design.formula
+    levels = data.variable(formula.response).levels
+    if family == "logistic":
+        if formula.event is None and len(levels) != 2:
+            raise SettingError(
+                expected="a response with two levels for a logistic regression",
+                came=f"{len(levels)} levels of {quoted(formula.response)}",
+                do="write the level that counts as yes on the left, as in income == Q4 ~ ...",
+            )
+        event = formula.event if formula.event is not None else levels[1]
+        return np.array([float(level == event) for level in levels])
+    if formula.event is not None:
+        raise SettingError(
+            expected="a plain variable as the response",
+            came="a level after ==, which belongs to a logistic regression",
+            do='leave it out, or give family="logistic"',
+        )
+    try:
+        numbers = np.array([float(level) for level in levels])
+    except ValueError:
+        numbers = np.full(len(levels), np.nan)
+    positions = np.arange(1, len(levels) + 1, dtype=np.float64)
+    return numbers if np.isfinite(numbers).all() else positions

@@ -1,0 +1,284 @@
+"""Coefficients, predictions and their floors, set beside the original's."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.naive import utility as naive
+from tests.utility.example_surveys import (
+    data_from,
+    income_survey,
+    perfect_sets,
+    rows_of,
+    uniform_sets,
+)
+
+import understudy as us
+from understudy.errors import InputError, SettingError
+from understudy.microdata.table import SyntheticSets
+from understudy.randomness import stream
+from understudy.utility.noise_floors import perfect_codes
+from understudy.utility.regression.design import make_design
+from understudy.utility.regression.formula import read_formula
+from understudy.utility.regression.linear import fit_linear
+from understudy.utility.regression.logistic import fit_logistic
+from understudy.utility.regression.ordered_logit import (
+    fit_ordered_logit,
+)
+from understudy.utility.regression.regression_utility import _usual_train, wasserstein
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+
+
+def test_coefficients_are_combined_by_the_rule() -> None:
+    data = income_survey(6)
+    sets = perfect_sets(data, 4)
+    found = us.regression_utility(data, sets, "income ~ town + sex", train=None, repeats=2, seed=1)
+    values = found.per_set["estimate"].to_numpy().reshape(4, -1)
+    errors = found.per_set["standard_error"].to_numpy().reshape(4, -1)
+    combined = us.combine_estimates(values, errors**2)
+    frame = found.coefficients
+    np.testing.assert_allclose(frame["combined"].to_numpy(), combined.estimate)
+    np.testing.assert_allclose(frame["combined_lower"].to_numpy(), combined.lower)
+    np.testing.assert_allclose(frame["combined_upper"].to_numpy(), combined.upper)
+    reach = 1.959964 * frame["original_standard_error"].to_numpy()
+    np.testing.assert_allclose(
+        frame["original_upper"].to_numpy(), frame["original"].to_numpy() + reach, rtol=1e-6
+    )
+    assert frame["overlap_floor"].null_count() == 0
+    assert set(frame["significance"].to_list()) <= {"kept", "lost", "gained", "none", "reversed"}
+
+
+def test_overlap_of_perfect_sets_combines_as_many_as_there_are_sets() -> None:
+    data = income_survey(6)
+    sets = perfect_sets(data, 3)
+    found = us.regression_utility(data, sets, "income ~ town", train=None, repeats=7, seed=9)
+    drawn = [
+        perfect_codes(stream(9, "utility", "regression", "perfect", number), data)
+        for number in range(6)
+    ]  # two groups of three; the seventh perfect set is left over
+    overlaps = []
+    for group in (drawn[:3], drawn[3:]):
+        alone = us.regression_utility(
+            data, SyntheticSets(data, np.stack(group)), "income ~ town", train=None, repeats=1
+        )
+        overlaps.append(alone.coefficients["overlap"].to_numpy())
+    twin = np.array(overlaps)
+    frame = found.coefficients
+    np.testing.assert_allclose(frame["overlap_floor"].to_numpy(), twin.mean(axis=0))
+    error = twin.std(axis=0, ddof=1) / np.sqrt(2)
+    np.testing.assert_allclose(frame["overlap_floor_standard_error"].to_numpy(), error)
+    assert found.overlap_floor is not None
+    assert found.overlap_floor.files == 2
+    assert found.overlap_floor.mean == pytest.approx(twin.mean())
+    assert found.overlap_in_common == pytest.approx(found.mean_overlap)
+    assert "standard error" in repr(found)
+
+
+def test_overlap_of_perfect_sets_needs_two_sets_and_one_group() -> None:
+    data = income_survey(6, 300)
+    one = us.regression_utility(data, perfect_sets(data, 1), "income ~ sex", repeats=4, seed=1)
+    assert one.overlap_floor is None
+    assert one.coefficients["overlap_floor"].to_list() == [None]
+    assert "of perfect sets there" in repr(one)
+    few = us.regression_utility(data, perfect_sets(data, 3), "income ~ town", repeats=2, seed=1)
+    assert few.overlap_floor is not None
+    assert few.overlap_floor.standard_error is None
+    assert few.coefficients["overlap_floor_standard_error"].null_count() == 7
+    assert "standard error" not in repr(few)
+
+
+def test_overlaps_are_compared_where_both_have_one() -> None:
+    data = income_survey(5)
+    codes = np.repeat(data.codes("town")[None, :, None], 3, axis=0)
+    highest = data.codes("income") == 3
+    codes[1, (codes[1, :, 0] == 2) & ~highest, 0] = 3  # t2 is separated in one set
+    sets = SyntheticSets(data, codes)
+    found = us.regression_utility(data, sets, "income ~ town", repeats=6, seed=1)
+    both = found.coefficients.drop_nulls(["overlap", "overlap_floor"])
+    assert both.height == found.coefficients.height - 1 == found.n_in_common
+    assert found.overlap_floor is not None
+    assert found.overlap_floor.mean == pytest.approx(both["overlap_floor"].mean())
+    assert found.overlap_in_common == pytest.approx(both["overlap"].mean())
+
+
+def test_of_few_records_a_fifth_is_held_out_unless_told_otherwise() -> None:
+    data = income_survey(7, 200)
+    same = [data.frame()] * 2
+    found = us.regression_utility(data, same, "income ~ sex", repeats=1, seed=1)
+    assert found.train == 160
+    assert found.predictions.filter(pl.col("source") == "original").height == 40
+    assert found.distance is not None
+    found = us.regression_utility(data, same, "income ~ sex", train=None, repeats=1)
+    assert found.train == 200
+    assert found.predictions.height == 0
+    number: Any = np.int64(150)
+    found = us.regression_utility(data, same, "income ~ sex", train=number, repeats=number // 75)
+    assert found.train == 150
+
+
+@pytest.mark.parametrize(("records", "train"), [(4, None), (5, 4), (5000, 4000), (5001, 5000)])
+def test_usual_number_of_training_records(records: int, train: int | None) -> None:
+    assert _usual_train(records) == train
+
+
+def test_one_set_has_estimates_but_no_combined_interval() -> None:
+    data = income_survey(7)
+    found = us.regression_utility(data, [data.frame()], "income ~ sex", train=500, repeats=1)
+    assert found.coefficients["combined"].to_list() == [None]
+    assert found.coefficients["note"].to_list() == ["one set: no combining rule"]
+    assert found.distance is not None
+    assert found.distance.mean == 0.0
+    assert found.mean_overlap is None
+    assert "Wasserstein" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("formula", "family"),
+    [
+        ("income ~ town + age", "ordered-logit"),
+        ("sex ~ town + age", "logistic"),
+        ("income == 4 ~ town", "logistic"),
+        ("income ~ town * sex", "linear"),
+    ],
+)
+def test_predictions_are_those_of_a_dense_twin(formula: str, family: str) -> None:
+    data = income_survey(8, 300)
+    sets = perfect_sets(data, 2)
+    found = us.regression_utility(data, sets, formula, family, train=250, repeats=2, seed=4)
+    kinds: dict[str, Any] = {
+        "ordered-logit": fit_ordered_logit,
+        "logistic": fit_logistic,
+        "linear": fit_linear,
+    }
+    parsed = read_formula(formula, data)
+    design = make_design(data, parsed)
+    held = found.predictions.filter(pl.col("source") == "original")["record"].to_numpy()
+    assert held.size == 50
+    training = np.setdiff1d(np.arange(300), held)
+    for number, frame in enumerate([data.frame(), *sets]):
+        rows = rows_of(frame)
+        matrix = naive.indicator_matrix(design.columns, rows)
+        levels = data.variable(parsed.response).levels
+        response = np.array([levels.index(row[parsed.response]) for row in rows])
+        target: Any = response
+        if parsed.event is not None:
+            target = (response == levels.index(parsed.event)).astype(np.int64)
+        if family == "linear":
+            target = response + 1.0  # the levels are the numbers 1 to 4
+        codes = [[data.variable(name).levels.index(row[name]) for name in parsed.names]
+                 for row in rows]  # fmt: skip
+        fit = kinds[family](
+            design.indicators(np.array(codes)[training]), target[training], np.ones(250)
+        )
+        predictor = matrix[held] @ np.nan_to_num(fit.coefficients)
+        if family == "linear":
+            expected = predictor + fit.intercepts[0]
+        elif family == "logistic":
+            expected = 1 / (1 + np.exp(-predictor - fit.intercepts[0]))
+        else:
+            below = 1 / (1 + np.exp(predictor[:, None] - fit.intercepts[None, :]))
+            expected = 4 - below.sum(axis=1)  # sum of c P(c) by parts
+        own = found.predictions.filter(pl.col("set").eq_missing(number or None))
+        np.testing.assert_allclose(own["prediction"].to_numpy(), expected, atol=1e-8)
+    assert found.distance is not None
+    assert found.noise_floor is not None
+    assert found.noise_floor.files == 2
+
+
+def test_distance_sees_what_the_floor_does_not() -> None:
+    # Labels at random lose the towns' effect: predictions shrink, far beyond the floor.
+    data = income_survey(9)
+    found = us.regression_utility(
+        data, uniform_sets(data, 3), "income ~ town", train=600, repeats=5, seed=2
+    )
+    assert found.distance is not None
+    assert found.noise_floor is not None
+    assert found.distance.minimum is not None
+    assert found.noise_floor.mean is not None
+    assert found.noise_floor.maximum is not None
+    assert found.distance.minimum > 2 * found.noise_floor.maximum
+    fair = us.regression_utility(
+        data, perfect_sets(data, 3), "income ~ town", train=600, repeats=5, seed=2
+    )
+    assert fair.distance is not None
+    assert fair.distance.mean is not None
+    assert fair.distance.mean < 2 * found.noise_floor.mean
+
+
+def test_unseen_level_has_no_prediction() -> None:
+    town = ["t0", "t1"] * 20 + ["t2"]
+    data = data_from({"y": ["0", "1", "1", "0"] * 10 + ["1"], "town": town}, ["town"])
+    for seed in range(40):  # until the one record of t2 is held out
+        found = us.regression_utility(
+            data, [data.frame()], "y ~ town", "logistic", train=30, repeats=1, seed=seed
+        )
+        last = found.predictions.filter(pl.col("record") == 40)
+        if last.height:
+            assert last["prediction"].to_list() == [None, None]
+            break
+    else:
+        pytest.fail("the record was never held out")
+
+
+def test_same_seed_same_split() -> None:
+    data = income_survey(10, 200)
+    one, two = (
+        us.regression_utility(data, [data.frame()] * 2, "income ~ sex", train=100, seed=3)
+        for _ in range(2)
+    )
+    assert one.predictions.equals(two.predictions)
+    assert one.noise_floor == two.noise_floor
+
+
+@given(
+    st.lists(st.floats(-10, 10), min_size=1, max_size=8),
+    st.lists(st.floats(-10, 10), min_size=1, max_size=8),
+)
+def test_wasserstein_is_that_of_the_twin(first: list[float], second: list[float]) -> None:
+    found = wasserstein(np.array(first), np.array(second))
+    assert found == pytest.approx(naive.wasserstein(first, second), abs=1e-9)
+
+
+def test_wrong_arguments_are_told() -> None:
+    data = income_survey(12, 100)
+    same = [data.frame()] * 2
+    with pytest.raises(SettingError, match="family"):
+        us.regression_utility(data, same, "income ~ sex", "probit")
+    with pytest.raises(SettingError, match="training records"):
+        us.regression_utility(data, same, "income ~ sex", train=5000)  # of 100
+    with pytest.raises(SettingError, match="training records"):
+        us.regression_utility(data, same, "income ~ sex", train=0.5)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="two levels"):
+        us.regression_utility(data, same, "income ~ sex", "logistic", train=None)
+    with pytest.raises(SettingError, match="plain variable"):
+        us.regression_utility(data, same, "income == 4 ~ sex", train=None)
+    one = data_from({"y": ["a"] * 6, "x": ["p", "q"] * 3}, ["x"])
+    with pytest.raises(InputError, match="at least two categories"):
+        us.regression_utility(one, [one.frame()], "y ~ x", train=None)
+    few = data_from({"y": ["1", "2", "3"], "x": ["p", "q", "r"]}, ["x"])
+    with pytest.raises(InputError, match="number of coefficients"):
+        us.regression_utility(few, [few.frame()], "y ~ x", "linear", train=None)
+
+
+def test_a_set_without_a_fit_is_reported() -> None:
+    data = data_from({"x": ["p", "q"] * 10, "y": ["0", "1", "1", "0"] * 5}, ["y"])
+    sets = SyntheticSets(data, np.zeros((2, 20, 1), dtype=np.int32))
+    found = us.regression_utility(data, sets, "y ~ x", "logistic", train=15, repeats=1, seed=1)
+    assert found.coefficients["note"].to_list() == ["no fit in 2 of 2 sets"]
+    assert found.distance is None
+    assert found.predictions.filter(pl.col("set") == 1)["prediction"].null_count() == 5
+
+
+def test_print_out_shows_no_level() -> None:
+    data = income_survey(13)
+    text = repr(us.regression_utility(data, perfect_sets(data, 2), "income ~ town", train=700))
+    assert "ordered-logit" in text
+    assert "t3" not in text

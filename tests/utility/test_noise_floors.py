@@ -1,0 +1,121 @@
+"""Noise floors: exact against convolution and simulation."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import utility as naive
+from tests.utility.example_surveys import rows_of, some_data
+
+import understudy as us
+from understudy.microdata.label_table import combined_labels, empirical_labels
+from understudy.randomness import stream
+from understudy.utility.noise_floors import (
+    expected_deviation,
+    perfect_codes,
+    perfect_counts,
+)
+
+MEASURES = [
+    *("deviation", "total_variation", "pmse", "s_pmse", "s_pmse_partial"),
+    *("freeman_tukey", "s_freeman_tukey", "s_freeman_tukey_partial"),
+]
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_exact_floor_is_that_of_convolution(second: bool) -> None:
+    data = some_data(5, n=120, labels=4, second=second)
+    found = us.table_utility(data, [data.frame()], seed=1)
+    original = rows_of(data.frame())
+    for row in found.tables.iter_rows(named=True):
+        names = row["table"].split(" by ")
+        twin = naive.table_floor(original, names, data.kept, data.synthesized)
+        assert row["noise_floor"] == pytest.approx(twin, rel=1e-10)
+    for order in (1, 2, 3):
+        assert found.deviation[order] == 0
+        rows = found.tables.filter(pl.col("order") == order)
+        assert found.noise_floor[order] == pytest.approx(rows["noise_floor"].sum())
+
+
+@given(
+    st.lists(
+        st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))),
+        min_size=1,
+        max_size=6,
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_expected_deviation_of_any_sum(parts: list[tuple[int, int]]) -> None:
+    trials, means = np.array(parts).T
+    found = expected_deviation(trials, means, np.zeros(len(parts), dtype=np.int64), 1)
+    assert found[0] == pytest.approx(naive.expected_deviation(parts), rel=1e-9, abs=1e-9)
+
+
+def test_expected_deviation_of_large_counts() -> None:
+    # One binomial has a closed form, whatever its size.
+    trials = np.array([1, 2, 10, 1000, 10**6, 10**9, 7])
+    means = np.array([0, 1, 9, 1, 3 * 10**5, 5 * 10**8, 7])
+    found = expected_deviation(trials, means, np.arange(trials.size), trials.size)
+    twin = [naive.binomial_deviation(int(n), int(k)) for n, k in zip(trials, means, strict=True)]
+    twin[5] = math.sqrt(10**9 / 4 * 2 / math.pi)  # normal, where the closed form loses digits
+    np.testing.assert_allclose(found, twin, rtol=2e-9, atol=1e-9)
+
+
+def test_simulated_floor_agrees_with_exact() -> None:
+    # Three means of 400 repeats against their expectation at 5 standard errors: false alarm
+    # below 3 * 1e-6.
+    data = some_data(6, n=500)
+    found = us.table_utility(data, [data.frame()], seed=11, repeats=400)
+    for order in (1, 2, 3):
+        spread = found.simulated_floor[order]
+        assert spread.mean is not None
+        assert spread.minimum is not None
+        assert spread.maximum is not None
+        assert spread.standard_error is not None
+        assert abs(spread.mean - found.noise_floor[order]) < 5 * spread.standard_error
+        assert spread.minimum < found.noise_floor[order] < spread.maximum
+
+
+def test_floor_of_the_bundled_data_is_known() -> None:
+    # METHOD gives 6.7 / 34 / 55, in hundreds, for data made like these.
+    data = us.load_ce_like()
+    floor = us.table_utility(data, [data.frame()], seed=1, repeats=1).noise_floor
+    assert [round(floor[order] / 100) for order in (1, 2, 3)] == [7, 34, 54]
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_both_ways_to_draw_perfect_sets_agree(second: bool) -> None:
+    # Means of 300 sets by counts, by records and by the label table, each combination against
+    # its count at 6 standard errors: false alarm below 3 * 40 * 2e-9.
+    data = some_data(7, n=200, labels=4, second=second)
+    repeats = 300
+    drawn = perfect_counts(stream(1, "a"), data, repeats)
+    assert (np.bincount(data.patterns.of_combination, weights=drawn[0])
+            == data.patterns.sizes).all()  # fmt: skip
+    generator = stream(2, "b")
+    places = [data.names.index(name) for name in data.synthesized]
+    labels = combined_labels(data, data.combinations[:, places])
+    key = {
+        (int(pattern), int(label)): place
+        for place, (pattern, label) in enumerate(
+            zip(data.patterns.of_combination, labels, strict=True)
+        )
+    }
+    pattern = data.patterns.of_combination[data.of_record].tolist()
+    by_record = np.zeros((2, data.n_combinations))
+    for _ in range(repeats):
+        picked = combined_labels(data, perfect_codes(generator, data)).tolist()
+        table = empirical_labels(data).draw(generator, data).tolist()
+        for source, chosen in enumerate((picked, table)):
+            for pair, count in Counter(zip(pattern, chosen, strict=True)).items():
+                by_record[source, key[pair]] += count / repeats
+    sizes = data.patterns.sizes[data.patterns.of_combination]
+    error = np.sqrt(data.counts * (1 - data.counts / sizes) / repeats)
+    for mean in (drawn.mean(axis=0), *by_record):
+        assert (np.abs(mean - data.counts) <= 6 * error + 1e-9).all()
