@@ -476,8 +476,8 @@ MUTANTS = [
     ),
     Mutant(
         "release: remarks stay in pictures",
-        "publishing/files.py",
-        "if kind in PNG_PARTS:",
+        "pages/plots/png.py",
+        "if kind in KEPT:",
         "if kind:",
         PUBLIC,
         "remarks",

@@ -9,7 +9,7 @@ from tests.findings_factory import made_study
 
 from understudy.findings.by_chain import by_chain
 from understudy.findings.schema import Findings, Spread
-from understudy.pages.blocks import Table
+from understudy.pages.blocks import Table, all_tables
 from understudy.pages.sections.convergence import convergence_section
 from understudy.randomness import stream
 
@@ -64,21 +64,15 @@ def study() -> Findings:
 def tables_by_chain(findings: Findings) -> list[Table]:
     return [
         table
-        for block in convergence_section(findings).blocks
-        for table in block.tables
-        if table.caption.startswith("What is measured on the sets of each chain")
+        for table in all_tables(convergence_section(findings).blocks)
+        if table.caption.startswith("Values on the sets of each chain")
     ]
 
 
 def test_the_page_shows_every_measure_by_chain(study: Findings) -> None:
     (table,) = tables_by_chain(study)  # perfect sets come from no chain
-    assert [column.title for column in table.columns][1:] == [
-        "Chain 1",
-        "Chain 2",
-        "Spread of a set",
-        "Chance",
-    ]
-    words = [row[0].text for row in table.rows]
+    assert table.header[1:] == ["Chain 1", "Chain 2", "Standard deviation of a set", "Probability"]
+    words = [row[0].text for row in table.cells]
     assert words[0] == "deviation of tables of 1 variable"
     assert "expected match risk, gender, age known" in words
     assert words[-1] == "labels that are true"
@@ -95,5 +89,5 @@ def test_chains_that_measure_differently_are_marked(study: Findings) -> None:
     )
     changed = one.model_copy(update={"risk": risk})
     (table,) = tables_by_chain(study.model_copy(update={"synthesizers": (changed,)}))
-    assert table.rows[-1][-1].text == "below 0.001 *"
-    assert not any("*" in row[-1].text for row in table.rows[:-1])
+    assert table.cells[-1][-1].text == "below 0.001 *"
+    assert not any("*" in row[-1].text for row in table.cells[:-1])

@@ -13,13 +13,12 @@ from tests import findings_factory as making
 
 from understudy.errors import InputError
 from understudy.findings.schema import Findings, Histogram
-from understudy.pages.plots import public_figures
+from understudy.pages.plots import bare_png, public_figures
 from understudy.pages.plots.canvas import LIGHT, drawing, series_styles, svg_of
 from understudy.pages.plots.coefficients import smoothed
 from understudy.pages.plots.deviations import density, moments
 from understudy.pages.plots.pattern_panels import panel_svg
-from understudy.pages.plots.png import without_metadata
-from understudy.pages.plots.risk_plots import level_svg
+from understudy.pages.plots.risk_plots import baseline_svg
 
 
 def chunks(png: bytes) -> list[bytes]:
@@ -80,20 +79,20 @@ def test_colours_and_dashes_tell_synthesizers_apart() -> None:
 def test_one_panel_is_small(study: Findings) -> None:
     shares = study.synthesizers[0].utility.within.shares[1]
     assert shares is not None
-    look = series_styles(study)[0]
-    svg = panel_svg("p", "<pattern>", [(look, shares)], 133, 0.2)
+    style = series_styles(study)[0]
+    svg = panel_svg("p", "<pattern>", [(style, shares)], 133, 0.2)
     assert len(svg) < 4_000
     tree = ET.fromstring(svg)  # noqa: S314 - our own text
     assert tree.findtext("title") == "<pattern>"
 
 
-def test_levels_need_something_to_draw() -> None:
-    look = series_styles(making.findings())[0]
+def test_baselines_need_something_to_draw() -> None:
+    style = series_styles(making.findings())[0]
     same = making.spread(0.0, 0.0)
-    assert level_svg("t", same, same, [(look, same)], "n") is None
+    assert baseline_svg("t", same, same, [(style, same)], "n") is None
     nothing = making.spread(None, None)
-    assert level_svg("t", nothing, nothing, [(look, nothing)], "n") is None
-    assert level_svg("t", None, making.spread(1.0, 2.0), [(look, nothing)], "n") is not None
+    assert baseline_svg("t", nothing, nothing, [(style, nothing)], "n") is None
+    assert baseline_svg("t", None, making.spread(1.0, 2.0), [(style, nothing)], "n") is not None
 
 
 def test_densities() -> None:
@@ -112,7 +111,7 @@ def test_densities() -> None:
 
 def test_public_drawings_hold_pictures_only(study: Findings) -> None:
     drawn = public_figures(study, "dpmpm")
-    assert set(drawn) == {"table-deviation.png", "risk-place.png"}
+    assert set(drawn) == {"table-deviation.png", "risk-position.png"}
     for png in drawn.values():
         assert png.startswith(b"\x89PNG\r\n\x1a\n")
         assert set(chunks(png)) == {b"IHDR", b"IDAT", b"IEND"}
@@ -164,4 +163,4 @@ def test_text_chunks_are_dropped() -> None:
         + chunk(b"tEXt", b"secret")
         + chunk(b"IEND", b"")
     )
-    assert chunks(without_metadata(png)) == [b"IHDR", b"IEND"]
+    assert chunks(bare_png(png)) == [b"IHDR", b"IEND"]

@@ -134,7 +134,7 @@ def test_landmarks_headers_and_descriptions(read: Reader) -> None:
 def test_everything_the_board_asks_for_is_there(study: Findings, read: Reader) -> None:
     sections = {one.get("id") for one in read.all("section")}
     assert sections == {"verdict", "map", "convergence", "tables", "regression", "within",
-                        "identification", "attribute", "joint", "bearers", "settings"}  # fmt: skip
+                        "identification", "attribute", "joint", "riskiest", "settings"}  # fmt: skip
     ids = {one.get("id") or "" for _, one in read.tags}
     for order in (1, 2, 3):
         assert f"signed-{order}-title" in ids
@@ -143,12 +143,12 @@ def test_everything_the_board_asks_for_is_there(study: Findings, read: Reader) -
     assert "predictions-0-title" in ids
     assert "forest-0-0-title" in ids
     for intruder in range(2):
-        assert f"levels-{intruder}-expected-match-risk-title" in ids
+        assert f"baselines-{intruder}-expected-match-risk-title" in ids
         assert f"map-{intruder}-title" in ids
-        assert f"bearers-{intruder}-0-title" in ids
-    assert "levels-attribute-title" in ids
+        assert f"riskiest-{intruder}-0-title" in ids
+    assert "baselines-attribute-title" in ids
     assert "chains-0-trace-0-title" in ids
-    assert "places-all-title" in ids
+    assert "positions-all-title" in ids
     words = " ".join(read.words)
     assert "CONFIDENTIAL" in words
     assert words.count("How to read it.") >= 12
@@ -161,7 +161,7 @@ def test_the_verdict_comes_first_and_not_converged_is_loud(read: Reader) -> None
     words = " ".join(" ".join(read.words).split())
     at = words.index("Verdict Review")
     assert words.index("NOT CONVERGED: DPMPM") < words.index("How to read it.")
-    assert at < words.index("NOT CONVERGED") < words.index("What follows")
+    assert at < words.index("NOT CONVERGED") < words.index("Contents")
     assert words.count("NOT CONVERGED: DPMPM") > 8  # at the top, and beside what it affects
 
 

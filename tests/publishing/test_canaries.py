@@ -125,7 +125,7 @@ def test_tokens_are_not_in_the_real_plots(tmp_path: Path, monkeypatch: pytest.Mo
     public = us.release(study.folder, tmp_path / "public", APPROVAL)
     assert places(public, TOKEN) == []
     drawn = sorted(path.name for path in (public / "figures").iterdir())
-    assert drawn == ["risk-place.png", "table-deviation.png"]
+    assert drawn == ["risk-position.png", "table-deviation.png"]
 
 
 @pytest.mark.parametrize("form", FORMATS)

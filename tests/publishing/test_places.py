@@ -114,10 +114,10 @@ def test_the_page_does_not_contradict_itself(study: Study, public: Path) -> None
     few = "|fewer than 10" * 3
     assert said.count(f"expected match risk, one file{few}|Max or above") == 2
     assert said.count(f"expected match risk, all files together{few}|{TOO_CLOSE}") == 2
-    assert "a figure can lie beyond either" in said
+    assert "a value can lie beyond either" in said
     assert "They lie between" not in said
     assert "Where each risk lies" not in said
-    assert "too close together for a place are not drawn" in said
+    assert "too close together for a position are not drawn" in said
     risk = blunted(found, found.synthesizers[0]).synthesizers[0].risk
     assert [one.measures[RISK].mean for one in risk.identification] == [105, 105]
 

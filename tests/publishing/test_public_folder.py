@@ -23,9 +23,9 @@ from tests.publishing.fake_study import APPROVAL, EXACT, Study, digest
 from tests.publishing.looking import places, png_parts
 from understudy.errors import OutputError
 from understudy.microdata.variable import Variable
+from understudy.pages.plots import bare_png
 from understudy.publishing.combining_examples import examples
 from understudy.publishing.evidence import CodebookRecord
-from understudy.publishing.files import bare_png
 from understudy.publishing.manifest import check_bundle, is_whole_release
 from understudy.publishing.rounding import FEW, NOT_SHOWN, count, percent, ratio, rounded
 from understudy.publishing.target import MOMENT
@@ -303,9 +303,9 @@ def test_small_counts_are_left_out(study: Study, public: Path) -> None:
     study.risk, study.unique, study.attribute = 3.21, 4.0, 8.0
     us.release(study.seal().folder, public, APPROVAL)
     text = (public / "methods.html").read_text()
-    assert f"<td>{FEW}</td>" in text
+    assert f">{FEW}</td>" in text
     assert "about 90\u00a0%" not in text
-    assert "<td>not shown</td>" in text
+    assert ">not shown</td>" in text
     study.unique = 22.0
     us.release(study.seal().folder, public, APPROVAL, overwrite=True)
     assert "about 90\u00a0%" in (public / "methods.html").read_text()
@@ -368,7 +368,7 @@ def test_pages_are_whole_and_say_what_they_must(study: Study, public: Path) -> N
         "not differentially private",
         "Counts below 10",
         "DPMPM",
-        "references and no bounds",
+        "references and not bounds",
         "understudy 0.1.0",
     ):
         assert words in said, words
@@ -414,7 +414,7 @@ def test_fully_synthetic_files_have_their_own_rule(study: Study, public: Path) -
     us.release(study.seal().folder, public, APPROVAL)
     said = text_of(public / "methods.html")
     assert "T = (1 + 1/m) b − u" in said
-    assert "No row stands for a record" in said
+    assert "No row represents a record" in said
     assert "are true" not in said
     assert json.loads((public / "manifest.json").read_text())["combining_rule"] == "full"
 

@@ -9,17 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from understudy.pages.blocks import Figure, Heading, Paragraph, all_tables
+from understudy.pages.html import html_page
+from understudy.pages.markdown import markdown_page
 from understudy.randomness import stream
-from understudy.reproduction.blocks import (
-    Block,
-    Drawing,
-    Heading,
-    Table,
-    Text,
-    as_html,
-    as_markdown,
-    folded,
-)
 from understudy.reproduction.compare import Beside, compare_all, mean_of, prediction_interval
 from understudy.reproduction.configurations import CONFIGURATIONS, FITS
 from understudy.reproduction.intervals import interval_figures
@@ -147,7 +140,7 @@ def test_a_mean_over_some_sets_says_over_how_many() -> None:
     found = {(one.contender, one.cell.measure): one for one in compare_all(results)}
     assert found["text", "false_match_rate gender"].sets == (1, 2)
     assert found["script", "false_match_rate gender"].sets == (2, 2)
-    assert as_markdown(page_blocks(results), "figures").count("0.7500 (1 of 2 sets)") == 1
+    assert markdown_page(page_blocks(results), "figures").count("0.7500 (1 of 2 sets)") == 1
 
 
 def test_figures_of_intervals() -> None:
@@ -163,16 +156,16 @@ def test_figures_of_intervals() -> None:
 
 def test_places_of_attribute_matches() -> None:
     """Printed 115.25 between 47.25 and 175.33; ours 1, 2, 3, 4 between 2 and 4, bundled first."""
-    page = " ".join(as_markdown(page_blocks(invented(4)), "figures").split())
+    page = " ".join(markdown_page(page_blocks(invented(4)), "figures").split())
     assert "DPMPM, from the printed cells 0.53" in page
     # redrawn places 0, 0.5, 1: the interval is 0.5 -+ 4.30265 * 0.5 * sqrt(4 / 3)
     assert "| DP-areal, text | -0.50 | 0.00 – 1.00 | -1.98 – 2.98 | yes |" in page
 
 
 def test_the_page_tells_all() -> None:
-    blocks = page_blocks(invented(4), [Drawing("one", "<svg></svg>", "A figure.")])
-    page = as_html("T", blocks)
-    text = as_markdown(blocks, "figures")
+    blocks = page_blocks(invented(4), [Figure("<svg></svg>", "A figure.", "one")])
+    page = html_page("T", blocks)
+    text = markdown_page(blocks, "figures")
     for printed in ("17.105", "0.851", "[-0.546, -0.027]"):
         assert printed in page
         assert printed in text
@@ -195,7 +188,7 @@ def test_the_conclusion_says_which_signs_are_found_again() -> None:
         for sampler in ("collapsed", "blocked"):
             made = one["fits"][sampler]["contenders"]
             made[f"{sampler} full"]["values"]["attribute_matches"] = [200.0, 210.0]
-    page = " ".join(as_markdown(page_blocks(results), "figures").split())
+    page = " ".join(markdown_page(page_blocks(results), "figures").split())
     row = "3 of 3 | 0 of 3 | 3 of 3 | 3 of 3 | 0 of 3 | 3 of 3 |"
     assert f"| attribute matches | - | {row}" in page
     kept, full, prior, whatever = (
@@ -228,7 +221,7 @@ def test_a_cell_inside_but_beyond_all_populations_is_marked() -> None:
     far, near = beside["Max", "4.708"], beside["collapsed kept", "2.497"]
     assert (far.inside, far.beyond) == (True, True)
     assert (near.inside, near.beyond) == (True, False)
-    page = as_markdown(page_blocks(invented(4)), "figures")
+    page = markdown_page(page_blocks(invented(4)), "figures")
     assert "4.708‡" in page
     assert "2.497‡" not in page
     assert "9.087†" in page
@@ -238,7 +231,7 @@ def test_a_cell_inside_but_beyond_all_populations_is_marked() -> None:
 def test_a_place_that_cannot_be_judged_counts_neither_way() -> None:
     """One redrawn population makes no interval; of three, one is there."""
     for n_populations, told in ((2, False), (4, True)):
-        page = " ".join(as_markdown(page_blocks(invented(n_populations)), "figures").split())
+        page = " ".join(markdown_page(page_blocks(invented(n_populations)), "figures").split())
         assert ("lies inside the interval of aligned rows" in page) is told
         assert ("compatible with class draw none of them" in page) is not told
 
@@ -247,7 +240,7 @@ def test_more_knowledge_and_the_minimum_are_told_from_the_figures() -> None:
     results = invented(2)
     levels = results["populations"][0]["levels"]["samples"]["Min"]
     levels["false_match_rate gender"] = [None, None]
-    page = as_markdown(page_blocks(results), "figures")
+    page = markdown_page(page_blocks(results), "figures")
     assert "| repeats with a unique match, gender known | none |  | 0 of 2 |" in page
     assert "| repeats with a unique match, gender and age known | none |  | 2 of 2 |" in page
     text = " ".join(page.split())
@@ -256,10 +249,10 @@ def test_more_knowledge_and_the_minimum_are_told_from_the_figures() -> None:
 
 def test_the_page_says_how_long_chains_may_become() -> None:
     results = invented(2)
-    page = " ".join(as_markdown(page_blocks(results), "figures").split())
+    page = " ".join(markdown_page(page_blocks(results), "figures").split())
     assert "judged after 1,200 sweeps and every 600 further ones" in page
     assert "or give up after 12,600" in page
-    short = as_markdown(page_blocks({**results, "scale": "quick"}), "figures")
+    short = markdown_page(page_blocks({**results, "scale": "quick"}), "figures")
     assert "as long as they need" not in short
 
 
@@ -268,12 +261,8 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
     carried = (DOCS / "reproduction.md").read_text(encoding="utf-8")
     blocks = page_blocks(invented(4))
     headings = [f"{'#' * one.level} {one.text}\n" for one in blocks if isinstance(one, Heading)]
-    captions = [
-        "**{}**\n".format(one.caption.replace("*", r"\*"))
-        for one in blocks
-        if isinstance(one, Table)
-    ]
-    prose = [folded(one.text) for one in blocks if isinstance(one, Text)]
+    captions = [f"**{table.caption}**\n" for table in all_tables(blocks)]
+    prose = [block.words for block in blocks if isinstance(block, Paragraph)]
     fixed = [text for text in prose if not any(sign in text for sign in VARIES)]
     assert len(fixed) >= 8
     missing = [one for one in (*headings, *captions, *fixed) if one not in carried]
@@ -285,13 +274,13 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
 
 def test_chains_that_are_apart_are_named_first() -> None:
     results = invented(2)
-    assert "NOT ALL CHAINS HAVE MET" not in as_html("T", page_blocks(results))
+    assert "NOT ALL CHAINS HAVE MET" not in html_page("T", page_blocks(results))
     results["populations"][1]["fits"]["blocked"]["labels"]["worst_rhat"] = 1.4
-    page = as_html("T", page_blocks(results))
+    page = html_page("T", page_blocks(results))
     assert "DPMPM, blocked sampler, 40 classes, on population 1." in " ".join(page.split())
     assert page.index("NOT ALL CHAINS") < page.index("In short.") < page.index("How to read it")
     results["populations"][0]["fits"]["blocked"]["labels"]["worst_rhat"] = 1.4
-    page = as_html("T", page_blocks(results))
+    page = html_page("T", page_blocks(results))
     assert "DPMPM, blocked sampler, 40 classes, on populations 0, 1." in " ".join(page.split())
 
 
@@ -305,11 +294,11 @@ def test_chains_that_are_apart_are_compared_by_what_they_measure() -> None:
         sets["chains"] = [0, 1, 0, 1, 0, 1]
         for measure in sets["values"]:
             sets["values"][measure] = [1.0, 1.1, 1.2, 1.1, 1.1, 1.1]
-    page = " ".join(as_markdown(page_blocks(results), "figures").split())
+    page = " ".join(markdown_page(page_blocks(results), "figures").split())
     assert "a difference is shown for: none of these measures." in page
     assert "| three-way deviation / 100 | 0.00 | 0.0 | | 0.00 | 0 of 3 | 0 of 0 | 1.000 |" in page
     sets["values"]["deviation 3"] = [1.0, 9.0, 1.2, 9.2, 1.1, 9.1]
-    page = " ".join(as_markdown(page_blocks(results), "figures").split())
+    page = " ".join(markdown_page(page_blocks(results), "figures").split())
     assert "a difference is shown for: three-way deviation / 100." in page
     # means over sets 1.1, 1.1 and 5.1; sets of a chain 0.1 apart
     row = "| three-way deviation / 100 | 8.00 | 80.0 | | 2.31 | 1 of 3 | 0 of 0 | below 0.001 |"
@@ -318,21 +307,9 @@ def test_chains_that_are_apart_are_compared_by_what_they_measure() -> None:
 
 def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:
     results = invented(2, ("collapsed",)) | {"scale": "quick"}
-    page = as_html("T", page_blocks(results))
+    page = html_page("T", page_blocks(results))
     assert "THIS IS A QUICK RUN" in page
     assert "What follows for" not in page
-
-
-def test_blocks_escape_what_they_are_given() -> None:
-    blocks: list[Block] = [
-        Heading("<b>"),
-        Text("a\n  & b"),
-        Table("<c>", ("<h>", "n"), (("a|b", "1"),)),
-    ]
-    page = as_html("<t>", blocks)
-    for text in ("&lt;t&gt;", "&lt;b&gt;", "a &amp; b", "&lt;c&gt;", "&lt;h&gt;"):
-        assert text in page
-    assert "a\\|b" in as_markdown(blocks, "")
 
 
 def test_a_comparison_goes_into_json() -> None:

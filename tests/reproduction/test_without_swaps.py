@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from understudy.microdata.bundled import load_ce_like
+from understudy.pages.markdown import markdown_page
 from understudy.randomness import stream
-from understudy.reproduction.blocks import as_markdown
 from understudy.reproduction.without_swaps import (
     classes_without_swaps,
     sweep_without_swaps,
@@ -68,6 +68,6 @@ def test_chains_stay_near_their_start_and_the_page_tells_it() -> None:
     assert [len(chains) for chains in found.values()] == [4, 4, 4]
     few, many = (np.array(found[start]) for start in ("1", "40"))
     assert few[:, 1].max() < many[:, 0].min()
-    page = as_markdown(without_swaps_blocks({"populations": [{"without swaps": found}]}), "x")
+    page = markdown_page(without_swaps_blocks({"populations": [{"without swaps": found}]}), "x")
     assert f"| 1 | {few[0, 0]:.0f} to {few[0, 1]:.0f} |" in page
     assert without_swaps_blocks({"populations": [{}]}) == []

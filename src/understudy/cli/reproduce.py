@@ -48,9 +48,9 @@ def reproduce(
     if json:
         say_json([one.as_json() for one in made.beside])
     else:
-        for one in made.tables:
-            say(one.caption)
-            say(table(one.header, one.rows))
+        for printed in made.tables:
+            say(printed.caption)
+            say(table(printed.header, [[cell.text for cell in row] for row in printed.cells]))
             say()
         judged = [one for one in made.beside if one.inside is not None]
         inside = sum(bool(one.inside) for one in judged)

@@ -1,33 +1,44 @@
-"""What the template sees: sections made of blocks, blocks made of figures and tables. No HTML."""
+"""What every page is made of: frozen blocks of words, numbers and drawings, without any markup.
+
+`html` writes them as a page that opens offline, `markdown` as a page of the documentation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from understudy.summaries import number, percent, rhat_number, short, shown, whole
 
 __all__ = [
     "AREA",
+    "LAST",
     "Block",
+    "Bullets",
     "Cell",
-    "Column",
+    "Code",
     "Figure",
+    "Figures",
+    "Heading",
+    "Legend",
     "Panel",
     "Panels",
+    "Paragraph",
+    "Picture",
     "Section",
     "Table",
+    "all_tables",
     "name_cell",
     "number_cell",
     "percent_cell",
     "rhat_cell",
-    "text_cell",
+    "topic",
     "yes_cell",
 ]
 
-LONGEST = 28
+LONGEST_NAME, LONGEST_TEXT = 28, 400
 AREA = "area"  # in a legend: drawn as an area and not as a line
+LAST = "-Infinity"  # what an empty cell sorts by, as a browser reads it
 
 
 @dataclass(frozen=True)
@@ -41,31 +52,112 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column's heading; numbers stand to the right."""
+class Heading:
+    """A heading; level 1 is the page's title."""
 
-    title: str
-    numeric: bool = True
-    explained: str = ""
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Plain words. The style is "reading", "remark", "affected" or nothing."""
+
+    text: str
+    style: str = ""
+
+    @property
+    def words(self) -> str:
+        """The text in one line: line breaks mean nothing."""
+        return " ".join(self.text.split())
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines of a program."""
+
+    text: str
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a caption; the first cell of a row is its header."""
+    """A table with a caption. The first cell heads its row; a row of one cell heads a group.
+
+    Attributes
+    ----------
+    caption : str
+    header : sequence of str
+        Titles of the columns.
+    rows : sequence of rows of Cell or str
+    text_columns : sequence of int
+        Columns that hold words; the others hold numbers and are aligned to the right.
+    folded : bool
+        Behind a summary, where it is long.
+    note : str
+        Below the table.
+    printed : bool
+        Whether it reproduces a table that was printed elsewhere.
+    """
 
     caption: str
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
-    folded: bool = False  # behind a summary, where it is long
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell | str]]
+    text_columns: Sequence[int] = (0,)
+    folded: bool = False
     note: str = ""
+    printed: bool = False
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """The rows, every text made a cell."""
+        return [
+            [cell if isinstance(cell, Cell) else name_cell(cell, LONGEST_TEXT) for cell in row]
+            for row in self.rows
+        ]
+
+    @property
+    def sortable(self) -> bool:
+        """Whether readers may want to sort it: several rows, no groups."""
+        return len(self.rows) > 3 and all(len(row) == len(self.header) for row in self.rows)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One drawing: SVG text that is safe to put into a page, and a line under it."""
+    """A drawing: SVG text that is safe to put into a page, a caption, a name for its file."""
 
     svg: str
     caption: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Drawings side by side."""
+
+    figures: Sequence[Figure]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG file with its caption, and what it shows for readers who cannot see it."""
+
+    png: bytes
+    caption: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Legend:
+    """What lines and areas stand for: words, colour of the page, dashes or `AREA`."""
+
+    keys: Sequence[tuple[str, str, str]]
 
 
 @dataclass(frozen=True)
@@ -86,46 +178,76 @@ class Panel:
 class Panels:
     """Panels with what they can be sorted by, in words."""
 
+    name: str  # of the list, in the page
     sorts: Sequence[tuple[str, str]]
     panels: Sequence[Panel]
-    legend: Sequence[tuple[str, str, str]]  # words, colour of the page, dashes or AREA
+    legend: Legend
 
 
-@dataclass(frozen=True)
-class Block:
-    """Part of a section: how to read it, its drawings, its numbers."""
-
-    reading: str
-    title: str = ""
-    figures: Sequence[Figure] = ()
-    panels: Panels | None = None
-    tables: Sequence[Table] = ()
-    legend: Sequence[tuple[str, str, str]] = ()  # words, colour of the page, dashes or AREA
-    remarks: Sequence[str] = ()
-    affected: Sequence[str] = ()  # synthesizers in it that have not converged
+Block = (
+    Heading | Paragraph | Bullets | Code | Table | Figure | Figures | Picture | Legend | Panels
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter of the page."""
+    """A chapter of the report."""
 
     key: str
     title: str
     blocks: Sequence[Block]
-    lead: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
 
 
-def text_cell(text: object, tone: str = "", longest: int = 400) -> Cell:
-    """A cell with words."""
-    full = shown(text)
-    cut = short(text, longest)
-    return Cell(cut, sort=full, full=full if cut != full else None, tone=tone)
+def topic(
+    reading: str,
+    title: str = "",
+    figures: Sequence[Figure | str | None] = (),
+    tables: Sequence[Table] = (),
+    remarks: Sequence[str] = (),
+    affected: Sequence[str] = (),
+    legend: Legend | None = None,
+    panels: Panels | None = None,
+) -> list[Block]:
+    """Set one topic of a section: how to read it, its drawings, its numbers.
+
+    Parameters
+    ----------
+    reading : str
+        How to read what follows.
+    title : str
+        Of the topic.
+    figures : sequence of Figure or SVG text
+        None is left out.
+    tables : sequence of Table
+    remarks : sequence of str
+    affected : sequence of str
+        Titles of synthesizers in it that have not converged.
+    legend : Legend, optional
+    panels : Panels, optional
+    """
+    drawn = [Figure(svg) if isinstance(svg, str) else svg for svg in figures if svg is not None]
+    blocks: list[Block] = [Heading(title, 3)] if title else []
+    if affected:
+        names = ", ".join(affected)
+        blocks.append(
+            Paragraph(f"NOT CONVERGED: {names}. Do not rely on these values.", "affected")
+        )
+    blocks.append(Paragraph(reading, "reading"))
+    blocks += [legend] if legend else []
+    blocks += [Figures(drawn)] if drawn else []
+    blocks += [panels] if panels else []
+    return [*blocks, *(Paragraph(remark, "remark") for remark in remarks), *tables]
 
 
-def name_cell(text: object, longest: int = LONGEST) -> Cell:
+def all_tables(blocks: Iterable[Block]) -> list[Table]:
+    """List the tables among blocks."""
+    return [block for block in blocks if isinstance(block, Table)]
+
+
+def name_cell(text: object, longest: int = LONGEST_NAME) -> Cell:
     """A cell with a name or level: cut where it is long, with the full text beside."""
-    return text_cell(text, longest=longest)
+    full, cut = shown(text), short(text, longest)
+    return Cell(cut) if cut == full else Cell(cut, sort=full, full=full)
 
 
 def number_cell(
@@ -133,23 +255,19 @@ def number_cell(
 ) -> Cell:
     """A cell with a number."""
     if value is None:
-        return Cell(missing, sort=float("-inf"))
-    text = (
-        whole(value)
-        if error is None and float(value).is_integer()
-        else number(value, error, digits)
-    )
-    return Cell(text, sort=value)
+        return Cell(missing, sort=LAST)
+    exact = error is None and float(value).is_integer()
+    return Cell(whole(value) if exact else number(value, error, digits), sort=value)
 
 
 def rhat_cell(rhat: float | None) -> Cell:
     """A cell with an R-hat."""
-    return Cell("–", sort=float("-inf")) if rhat is None else Cell(rhat_number(rhat), sort=rhat)
+    return Cell("–", sort=LAST) if rhat is None else Cell(rhat_number(rhat), sort=rhat)
 
 
 def percent_cell(share: float | None) -> Cell:
     """A cell with a share."""
-    return Cell("–", sort=float("-inf")) if share is None else Cell(percent(share), sort=share)
+    return Cell("–", sort=LAST) if share is None else Cell(percent(share), sort=share)
 
 
 def yes_cell(yes: bool) -> Cell:

@@ -1,57 +1,40 @@
-"""The page: findings and a verdict in, one self-contained HTML text out.
+"""The report: findings and a verdict in, one self-contained HTML text out.
 
-It opens offline, asks for nothing from anywhere and runs only the script it carries. What comes
-from the data (names, levels, formulas, titles) passes `understudy.summaries.shown` and the
-template's escaping; drawings are escaped where they are made. Same findings, same bytes.
+What comes from the data (names, levels, formulas, titles) passes `understudy.summaries.shown` and
+the template's escaping. Same findings, same bytes.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 from understudy.findings.schema import Findings, IntruderFindings, Spread, SynthesizerFindings
-from understudy.pages.blocks import (
-    Cell,
-    Column,
-    Section,
-    Table,
-    number_cell,
-    percent_cell,
-    text_cell,
-)
+from understudy.pages.blocks import Cell, Section, Table, number_cell, percent_cell
+from understudy.pages.html import TEMPLATES, render
 from understudy.pages.sections.convergence import convergence_section, settings_section
 from understudy.pages.sections.decision import grouped_reasons, verdict_words
 from understudy.pages.sections.risk_section import (
     attribute_section,
     identification_section,
-    identified,
     joint_section,
 )
 from understudy.pages.sections.risk_utility_map import map_section
-from understudy.pages.sections.riskiest_people import bearers_section
-from understudy.pages.sections.utility_section import (
-    regression_section,
-    tables_section,
-    unconverged,
-)
+from understudy.pages.sections.riskiest_people import riskiest_section
+from understudy.pages.sections.shared import identified, known_words, titles, unconverged
+from understudy.pages.sections.utility_section import regression_section, tables_section
 from understudy.pages.sections.within_section import within_section
 from understudy.summaries import shown, whole
-from understudy.synthesis.registry import MODELS
 from understudy.verdict.grading import level_figure, table_ratios
 from understudy.verdict.verdict import Verdict
 
 __all__ = ["page"]
 
-TEMPLATES = Path(__file__).parent / "templates"
 WORDS = {"pass": "Pass", "review": "Review", "fail": "Do not release"}
+MATCH, LABELS = "expected_match_risk", "attribute_matches"
 
 
 def page(findings: Findings, verdict: Verdict) -> str:
-    """Set the report.
+    """Write the report.
 
     Parameters
     ----------
@@ -65,59 +48,23 @@ def page(findings: Findings, verdict: Verdict) -> str:
     str
         A whole HTML page. Confidential.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return render(
+        "report.html",
+        title=shown(findings.title),
+        about=_about(findings),
+        verdict=verdict,
+        verdict_word=WORDS[verdict.outcome],
+        verdict_words=verdict_words(findings, verdict),
+        unconverged=unconverged(findings),
+        groups=grouped_reasons(findings, verdict),
+        overview=_overview(findings, verdict),
+        sections=_sections(findings, verdict),
+        script=(TEMPLATES / "script.js").read_text(encoding="utf-8"),
     )
-    return environment.get_template("page.html").render(_view(findings, verdict))
-
-
-def _view(findings: Findings, verdict: Verdict) -> dict[str, Any]:
-    script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
-    return {
-        "title": shown(findings.title),
-        "about": _about(findings),
-        "verdict": verdict,
-        "verdict_word": WORDS[verdict.outcome],
-        "verdict_words": verdict_words(findings, verdict),
-        "unconverged": unconverged(findings),
-        "groups": grouped_reasons(findings, verdict),
-        "overview": _overview(findings, verdict),
-        "sections": _sections(findings, verdict),
-        "foot": "Made by understudy from the findings of this study alone; the page asks for "
-        "nothing from anywhere. Confidential: keep it where the data are kept.",
-        "style": _model_colours() + (TEMPLATES / "style.css").read_text(encoding="utf-8"),
-        "script": script,
-        "script_hash": _digest(script),
-    }
-
-
-def _model_colours() -> str:
-    """Write the colours of all models as variables of the page: light, dark, and on paper."""
-    light, dark = (
-        " ".join(f"--{name}: {model.colours[index]};" for name, model in MODELS.items())
-        for index in (0, 1)
-    )
-    return (
-        f":root {{ {light} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
-        f"@media print {{ :root {{ {light} }} }}\n"
-    )
-
-
-def _digest(script: str) -> str:
-    """Name a script in a content security policy."""
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return "sha256-" + base64.b64encode(digest).decode("ascii")
 
 
 def _sections(findings: Findings, verdict: Verdict) -> list[Section]:
-    found: Sequence[Section | None] = [
+    sections: Sequence[Section | None] = [
         map_section(findings),
         convergence_section(findings),
         tables_section(findings),
@@ -126,113 +73,93 @@ def _sections(findings: Findings, verdict: Verdict) -> list[Section]:
         identification_section(findings) if findings.intruders else None,
         attribute_section(findings),
         joint_section(findings, verdict.thresholds),
-        bearers_section(findings),
+        riskiest_section(findings),
         settings_section(findings, verdict.thresholds),
     ]
-    return [one for one in found if one is not None]
+    return [section for section in sections if section is not None]
 
 
 def _about(findings: Findings) -> str:
     data = findings.data
     drawn = " and ".join(shown(name) for name in data.synthesized)
-    kept = ", ".join(shown(name) for name in data.kept) or "nothing"
-    sets = sorted({one.m for one in findings.synthesizers})
-    number = " or ".join(map(str, sets)) or "no"
+    kept = known_words(data.kept) or "nothing"
+    sets = sorted({synthesizer.m for synthesizer in findings.synthesizers})
     return (
         f"{whole(data.n_records)} records; {drawn} synthesized ({whole(data.n_labels)} labels), "
-        f"{kept} kept ({whole(data.n_patterns or len(data.patterns))} patterns); {number} "
-        "synthetic sets from each synthesizer."
+        f"{kept} kept ({whole(data.n_patterns or len(data.patterns))} patterns); "
+        f"{' or '.join(map(str, sets)) or 'no'} synthetic sets from each synthesizer."
     )
 
 
 def _overview(findings: Findings, verdict: Verdict) -> Table:
     """The study in one table: Min, every synthesizer, Max."""
     every = findings.synthesizers
-    columns = [Column("Measure", numeric=False), Column("Min")]
-    columns += [Column(shown(one.title)) for one in every] + [Column("Max")]
-    rows = [[text_cell("Outcome"), Cell(""), *(_outcome(one, verdict) for one in every), Cell("")]]
-    rows += _utility_rows(every)
+    outcomes = [verdict.synthesizers[each.name].outcome for each in every]
+    rows: list[list[Cell | str]] = [
+        ["Outcome", "", *(Cell(outcome, tone=outcome) for outcome in outcomes), ""],
+        *_utility_rows(every),
+    ]
     for intruder in findings.intruders:
-        known = ", ".join(map(shown, intruder.known))
-        found = [identified(one, intruder) for one in every]
-        rows.append(
-            _risk_row(
-                f"Expected match risk, known: {known}",
-                intruder,
-                "expected_match_risk",
-                [two.measures["expected_match_risk"] if two else None for two in found],
-            )
-        )
-        rows.append(
-            _risk_row(
-                f"Expected match risk of all files together, known: {known}",
-                intruder,
-                "expected_match_risk",
-                [two.joint.get("expected_match_risk") if two else None for two in found],
-                joint=True,
-            )
-        )
+        known = known_words(intruder.known)
+        risks = [identified(each, intruder) for each in every]
+        alone = [risk.measures[MATCH] if risk else None for risk in risks]
+        joint = [risk.joint.get(MATCH) if risk else None for risk in risks]
+        rows.append(_risk_row(f"Expected match risk, known: {known}", intruder, MATCH, alone))
+        words = f"Expected match risk of all files together, known: {known}"
+        rows.append(_risk_row(words, intruder, MATCH, joint, joint=True))
     if findings.intruders:
-        rows += _attribute_rows(findings)
+        first = findings.intruders[0]  # the label's baselines are the same for all
+        attribute = [each.risk.attribute for each in every]
+        matches = [risk.matches if risk else None for risk in attribute]
+        votes = [risk.joint_matches if risk else None for risk in attribute]
+        words = "Records whose synthetic label is true"
+        rows.append(_risk_row(words, first, LABELS, matches))
+        rows.append(_risk_row(f"{words}, by vote over all files", first, LABELS, votes, joint=True))
     return Table(
         "The study in one table",
-        columns,
+        ["Measure", "Min", *titles(findings), "Max"],
         rows,
-        note="Min and Max are reference levels of the confidential data, not bounds. A ratio of 1 "
-        "is what a perfect synthesizer reaches.",
+        note="Min and Max are baselines of the confidential data, not bounds. A perfect "
+        "synthesizer reaches a ratio of 1.",
     )
 
 
-def _outcome(one: SynthesizerFindings, verdict: Verdict) -> Cell:
-    outcome = verdict.synthesizers[one.name].outcome
-    return Cell(outcome, tone=outcome)
-
-
-def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell]]:
-    rows = []
-    ratios = [dict(table_ratios(one)) for one in every]
-    for order in sorted({order for found in ratios for order in found}):
-        row = [text_cell(f"Deviation of {order}-way tables, ratio to noise floor"), Cell("")]
-        rows.append([*row, *(number_cell(found.get(order), 0.1) for found in ratios), Cell("1.00")])
-    overlaps = [[found.mean_overlap for found in one.utility.regressions] for one in every]
-    if any(overlaps):
-        cells = [
-            percent_cell(next((value for value in found if value is not None), None))
-            for found in overlaps
+def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell | str]]:
+    ratios = [dict(table_ratios(synthesizer)) for synthesizer in every]
+    rows: list[list[Cell | str]] = [
+        [
+            f"Deviation of {order}-way tables, ratio to noise floor",
+            "",
+            *(number_cell(own.get(order), 0.1) for own in ratios),
+            "1.00",
         ]
-        floors = [found.overlap_floor for one in every for found in one.utility.regressions]
-        best = percent_cell(next((value for value in floors if value is not None), None))
-        rows.append([text_cell("Interval overlap of the regression"), Cell(""), *cells, best])
+        for order in sorted({order for own in ratios for order in own})
+    ]
+    regressions = [synthesizer.utility.regressions for synthesizer in every]
+    if any(regressions):
+        overlaps = [_first([each.mean_overlap for each in own]) for own in regressions]
+        floor = _first([each.overlap_floor for own in regressions for each in own])
+        rows.append(["Interval overlap of the regression", "", *overlaps, floor])
     return rows
+
+
+def _first(shares: Sequence[float | None]) -> Cell:
+    return percent_cell(next((share for share in shares if share is not None), None))
 
 
 def _risk_row(
     words: str,
     intruder: IntruderFindings,
     measure: str,
-    found: Sequence[Spread | float | None],
+    risks: Sequence[Spread | float | None],
     joint: bool = False,
-) -> list[Cell]:
-    """One risk between its levels, all with as many digits."""
-    errors = [one.standard_error for one in found if isinstance(one, Spread)]
-    error = min((one for one in errors if one), default=None)
-    low = level_figure(intruder.minimum, measure, joint)
-    high = level_figure(intruder.maximum, measure, joint)
-    figures = [one.mean if isinstance(one, Spread) else one for one in found]
-    return [text_cell(words), *(number_cell(one, error) for one in (low, *figures, high))]
-
-
-def _attribute_rows(findings: Findings) -> list[list[Cell]]:
-    levels = findings.intruders[0]  # the label's levels are the same for all
-    found = [one.risk.attribute for one in findings.synthesizers]
-    words, measure = "Records whose label is the true one", "attribute_matches"
-    return [
-        _risk_row(words, levels, measure, [one.matches if one else None for one in found]),
-        _risk_row(
-            f"{words}, by vote over all files",
-            levels,
-            measure,
-            [one.joint_matches if one else None for one in found],
-            joint=True,
-        ),
+) -> list[Cell | str]:
+    """One risk between its baselines, all with as many digits."""
+    errors = [risk.standard_error for risk in risks if isinstance(risk, Spread)]
+    error = min((each for each in errors if each), default=None)
+    values = [
+        level_figure(intruder.minimum, measure, joint),
+        *(risk.mean if isinstance(risk, Spread) else risk for risk in risks),
+        level_figure(intruder.maximum, measure, joint),
     ]
+    return [words, *(number_cell(value, error) for value in values)]

@@ -10,8 +10,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -35,7 +34,7 @@ from understudy.microdata.writing import WRITERS
 from understudy.publishing.evidence import CodebookRecord
 from understudy.randomness import unrepeatable_order
 
-__all__ = ["Format", "bare_png", "check_format", "data_file", "set_codes", "write_set"]
+__all__ = ["Format", "check_format", "data_file", "set_codes", "write_set"]
 
 Format = Literal["csv", "parquet", "stata", "spss"]
 ENDINGS: dict[str, str] = {"csv": ".csv", "parquet": ".parquet", "stata": ".dta", "spss": ".sav"}
@@ -184,49 +183,6 @@ def _forget_time(path: Path) -> None:
             )
         file.seek(found.start(1))
         file.write(instead)
-
-
-PNG_START = b"\x89PNG\r\n\x1a\n"
-PNG_PARTS = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"}
-
-
-def bare_png(content: bytes) -> bytes:
-    """Keep of a picture what is needed to draw it: no texts, times, programs or remarks.
-
-    Parameters
-    ----------
-    content : bytes
-        A PNG file.
-
-    Returns
-    -------
-    bytes
-        The same picture.
-    """
-    parts = [PNG_START]
-    for kind, body in _png_parts(content):
-        if kind in PNG_PARTS:
-            check = zlib.crc32(kind + body).to_bytes(4, "big")
-            parts.append(len(body).to_bytes(4, "big") + kind + body + check)
-    return b"".join(parts)
-
-
-def _png_parts(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    place = len(PNG_START)
-    whole = content.startswith(PNG_START)
-    kind = b""
-    while whole and kind != b"IEND":
-        length = int.from_bytes(content[place : place + 4], "big")
-        kind = content[place + 4 : place + 8]
-        whole = place + 12 + length <= len(content)
-        yield kind, content[place + 8 : place + 8 + length]
-        place += 12 + length
-    if not whole:
-        raise OutputError(
-            expected="figures as complete PNG files",
-            came="something else",
-            do="nothing was released; please report this fault",
-        )
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -23,7 +23,6 @@ from understudy.findings.schema import (
     Tables,
     UtilityFindings,
 )
-from understudy.publishing.files import bare_png
 from understudy.publishing.rounding import (
     BASELINES,
     LIMIT,
@@ -54,7 +53,7 @@ def public_pictures(findings: Findings, one: SynthesizerFindings) -> dict[str, b
     dict of str to bytes
         PNG files without any remarks, by name.
     """
-    from understudy.pages.plots import public_figures
+    from understudy.pages.plots import bare_png, public_figures
 
     shown = blunted(findings, one)
     drawn = public_figures(shown, shown.synthesizers[0].name)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from understudy.findings.by_chain import RARE, ByChain, by_chain, chance_in_words
-from understudy.reproduction.blocks import Block, Table, Text
+from understudy.pages.blocks import Block, Paragraph, Table
 from understudy.reproduction.configurations import CONFIGURATIONS, FITS
 from understudy.reproduction.published import IN_SHORT
 
@@ -54,7 +54,7 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
         else f"In the others, of {len(fits)} fits in all, every label probability has converged."
     )
     return [
-        Text(
+        Paragraph(
             f"""
             NOT ALL CHAINS HAVE MET. {named} {closer} The end of the page has every fit, and what
             chains that are apart measure, each on its own.
@@ -90,7 +90,7 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
     if not rows:
         return []
     return [
-        Text(
+        Paragraph(
             f"""
             Do chains that are apart also measure differently? Sets come from all chains in turn.
             If all chains stood for the same file, the means of their sets would differ by chance

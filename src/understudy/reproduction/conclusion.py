@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.reproduction.blocks import Block, Heading, Table, Text
+from understudy.pages.blocks import Block, Heading, Paragraph, Table
 from understudy.reproduction.chains_apart import APART, is_apart
 from understudy.reproduction.configurations import AREAL, CONFIGURATIONS, Configuration
 from understudy.reproduction.intervals import QUANTITIES, figures_of, printed_figures
@@ -41,7 +41,7 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
     found = {key: _against(printed, gap, measures) for key, gap in gaps.items()}
     return [
         Heading("What follows for the paper's conclusion"),
-        Text(
+        Paragraph(
             """
             The paper concludes that the DPMPM keeps more utility and carries more risk. Below, the
             DP-areal (text) minus the DPMPM, both with rows aligned, population by population, so
@@ -58,7 +58,7 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
             ),
             tuple(_rows(results, others[0], gaps[others[0].key], printed, measures)),
         ),
-        Text(
+        Paragraph(
             """
             A synthetic label comes from a class, and the class of a record is drawn given its kept
             variables ("kept"), given the whole record with its true label ("full"), or from the
@@ -80,11 +80,11 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
             ),
         ),
         *(
-            Text(_in_words(WHOSE[one.class_draw or ""], found[one.key]))
+            Paragraph(_in_words(WHOSE[one.class_draw or ""], found[one.key]))
             for one in others
             if one.fit == others[0].fit
         ),
-        Text(_whatever(list(found.values()), measures)),
+        Paragraph(_whatever(list(found.values()), measures)),
     ]  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def in_short(results: dict[str, Any]) -> list[Block]:
 
     fitting = [one.class_draw for one in others if place_inside(results, one.key).startswith("yes")]
     return [
-        Text(
+        Paragraph(
             f"""
             In short. Two printed results contradict the paper's own definitions: the Min level of
             identification, and the DP-areal's match risk, which falls as the intruder's knowledge

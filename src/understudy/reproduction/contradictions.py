@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from understudy.reproduction.blocks import Block, Heading, Table, Text
+from understudy.pages.blocks import Block, Heading, Paragraph, Table
 from understudy.reproduction.compare import Beside, mean_of, title_of
 from understudy.reproduction.configurations import AREAL, CONFIGURATIONS
 from understudy.reproduction.positions_table import place_inside
@@ -71,7 +71,7 @@ def _minimum(bundled: dict[str, Any]) -> list[Block]:
             )
         )
     return [
-        Text(
+        Paragraph(
             """
             First, the paper's text gives the Min level of identification as 0, without a unique
             match. If every label is redrawn uniformly over G labels, the expected match risks of
@@ -107,7 +107,7 @@ def _alignment(bundled: dict[str, Any]) -> list[Block]:
                 for measure, words in PAIRED.items()
             ]
     return [
-        Text(
+        Paragraph(
             f"""
             Second, the DP-areal's expected match risk is printed as
             {printed_cell(GENDER, "DP-areal")} with gender known, and as
@@ -119,7 +119,7 @@ def _alignment(bundled: dict[str, Any]) -> list[Block]:
             and so for means over sets.
             """
         ),
-        Text(
+        Paragraph(
             """
             If the rows of a synthetic file are paired with the records at random, record i is
             matched with probability c/n times 1/c. So the average over all pairings of the expected
@@ -132,7 +132,7 @@ def _alignment(bundled: dict[str, Any]) -> list[Block]:
             "Rows aligned, and whole rows shuffled, on the bundled population",
             ("computed as", "measure", "paper", "aligned", "shuffled"),
             tuple(rows),
-            numbers=2,
+            text_columns=(0, 1),
         ),
     ]
 
@@ -154,7 +154,7 @@ def _explained(results: dict[str, Any], beside: list[Beside]) -> list[Block]:
         outside: the paper's DP-areal sets, or its data, differ from ours in more than the pairing.
         """
     return [
-        Text(
+        Paragraph(
             f"""
             What follows from the definitions is that these two printed figures of the DP-areal
             cannot both come from row-aligned files. That rows were not aligned in that computation
@@ -181,7 +181,7 @@ def _pairing(bundled: dict[str, Any]) -> list[Block]:
 
     words = "{} with rows aligned (the DPMPM {}), {} with rows shuffled, and {} is printed"
     return [
-        Text(
+        Paragraph(
             f"""
             The DP-areal (text), on the bundled population. Expected match risk, gender known:
             {words.format(*figures(GENDER))}. Gender and age known:

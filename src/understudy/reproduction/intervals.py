@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.reproduction.blocks import Block, Heading, Table, Text
+from understudy.pages.blocks import Block, Heading, Paragraph, Table
 from understudy.reproduction.bundled_report import SHOWN
 from understudy.reproduction.compare import FIGURES_BESIDE, figures_beside
 from understudy.reproduction.configurations import CONFIGURATIONS, Configuration
@@ -43,10 +43,10 @@ def interval_blocks(results: dict[str, Any]) -> list[Block]:
             "As printed: 95 % intervals of five counties' coefficients, ordered logit of income",
             ("county", "original", "DPMPM", "DP-areal"),
             printed,
-            overview=True,
+            printed=True,
         ),
         *_ours(results),
-        Text(
+        Paragraph(
             """
             The counties of invented data have no counterpart among the paper's, and an
             interval's place depends on the county that the others are compared with, which is
@@ -143,7 +143,7 @@ def _ours(results: dict[str, Any]) -> list[Block]:
             "Ours, on the bundled population: the same for its five largest counties but one",
             ("coefficient", "original", *(one.title for one in shown)),
             tuple(rows),
-            overview=True,
+            printed=True,
         )
     ]
 

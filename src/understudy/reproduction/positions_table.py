@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from understudy.reproduction.blocks import Block, Table, Text
+from understudy.pages.blocks import Block, Paragraph, Table
 from understudy.reproduction.compare import FIGURES_BESIDE, figures_beside, mean_of
 from understudy.reproduction.configurations import CONFIGURATIONS, Configuration
 from understudy.reproduction.published import printed_cell
@@ -38,7 +38,7 @@ def place_blocks(results: dict[str, Any]) -> list[Block]:
                 for one in own
             ]
     return [
-        Text(
+        Paragraph(
             """
             Populations differ much in how many labels can be guessed, so the prediction intervals
             of the bare numbers exclude little. The place between a population's own levels, 0 at

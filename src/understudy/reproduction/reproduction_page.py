@@ -8,7 +8,7 @@ from typing import Any
 
 import understudy
 from understudy.microdata.bundled.make_ce_like import MEDIAN_SEEDS
-from understudy.reproduction.blocks import Block, Drawing, Heading, Table, Text
+from understudy.pages.blocks import Block, Figure, Heading, Paragraph, Table
 from understudy.reproduction.chains_apart import apart_blocks, warning_blocks
 from understudy.reproduction.compare import BEYOND, Beside, compare_all, title_of
 from understudy.reproduction.conclusion import conclusion_blocks, in_short
@@ -34,14 +34,14 @@ NOTES = {
 }
 
 
-def page_blocks(results: dict[str, Any], drawings: Sequence[Drawing] = ()) -> list[Block]:
+def page_blocks(results: dict[str, Any], drawings: Sequence[Figure] = ()) -> list[Block]:
     """Set the whole page.
 
     Parameters
     ----------
     results : dict
         From `running.run_all`.
-    drawings : sequence of Drawing
+    drawings : sequence of Figure
         The figures of the paper, drawn from our study.
     """
     beside = compare_all(results)
@@ -65,7 +65,7 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
         []
         if results["scale"] == "full"
         else [
-            Text(
+            Paragraph(
                 """
             THIS IS A QUICK RUN: few populations, short chains, only some of the samplers. Read
             it as a preview; understudy reproduce without --quick makes the real page.
@@ -77,7 +77,7 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
         *short,
         *warning_blocks(results),
         *in_short(results),
-        Text(
+        Paragraph(
             """
             Hu and Savitsky's data are confidential. What is public is the number of records
             (6,208), the counts of the 40 patterns, the number of counties (133) and the printed
@@ -85,7 +85,7 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             pattern counts, whose own maximum risk levels come close to the printed ones.
             """
         ),
-        Text(
+        Paragraph(
             f"""
             How to read it. "Ours" is the mean over {results["sets"]} synthetic sets of the bundled
             population; "over sets" gives the least and the largest of them. "Over populations" is
@@ -106,7 +106,7 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             the redrawn ones are among them.
             """
         ),
-        Text(
+        Paragraph(
             f"""
             Every figure and table was written by understudy reproduce (version
             {understudy.__version__}, seed {results["seed"]}); none was typed.
@@ -142,7 +142,7 @@ def _table(name: str, beside: list[Beside], results: dict[str, Any]) -> list[Blo
             "beyond all populations)",
             tuple(header),
             tuple(overview),
-            overview=True,
+            printed=True,
         ),
         Table(
             "Every way of computing it",
@@ -158,7 +158,7 @@ def _table(name: str, beside: list[Beside], results: dict[str, Any]) -> list[Blo
         ),
         *(place_blocks(results) if name == "attribute" else []),
         *(without_swaps_blocks(results) if name == "classes" else []),
-        *([Text(NOTES[name])] if name in NOTES else []),
+        *([Paragraph(NOTES[name])] if name in NOTES else []),
     ]
 
 
@@ -204,7 +204,7 @@ def _compatibility(beside: list[Beside], results: dict[str, Any]) -> list[Block]
         )
     return [
         Heading("Which computation is compatible with which printed cells"),
-        Text(
+        Paragraph(
             """
             Cells inside, of those that can be judged: a measure in which all populations agree, or
             that is undefined in them, is not, so that rows differ in their number. With many cells
@@ -232,7 +232,7 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
             rows.append((f"{number}: {FITS[key].title}", f"{sweeps:,}", *cells))
     return [
         Heading("Have the chains converged?"),
-        Text(
+        Paragraph(
             """
             Asked for are an R-hat below 1.01 and effective sample sizes of at least 400.
             Sets of the DP-areal, and of the DPMPM with the class draw kept, are drawn from the
@@ -259,7 +259,7 @@ def _convergence(results: dict[str, Any]) -> list[Block]:
                 "its least ESS",
             ),
             tuple(rows),
-            numbers=1,
+            text_columns=(0,),
         ),
         *apart_blocks(results),
     ]
@@ -272,7 +272,7 @@ def _how_long(results: dict[str, Any]) -> list[Block]:
     warmup, thin = asked["warmup"], asked["thin"]
     first, most = (warmup + asked[name] * thin for name in ("draws", "most_draws"))
     return [
-        Text(
+        Paragraph(
             f"""
             On the other populations the chains of the DP-areal are as long as they need to be: they
             are judged after {first:,} sweeps and every {first - warmup:,} further ones,
@@ -291,7 +291,7 @@ def _judged(part: dict[str, Any]) -> tuple[str, str, str]:
     return passed, f"{part['worst_rhat']:.4f}", f"{part['least_ess']:,.0f}"
 
 
-def _figures(drawings: Sequence[Drawing]) -> list[Block]:
+def _figures(drawings: Sequence[Figure]) -> list[Block]:
     return (
         [Heading("The paper's figures, on the bundled population"), *drawings] if drawings else []
     )

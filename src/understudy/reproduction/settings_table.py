@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from understudy.microdata.bundled.make_ce_like import AGES, GENDERS, INCOMES, PATTERN_SIZES
-from understudy.reproduction.blocks import Block, Heading, Table, Text
+from understudy.pages.blocks import Block, Heading, Paragraph, Table
 from understudy.reproduction.published import SETTINGS
 
 __all__ = ["settings_blocks"]
@@ -21,14 +21,19 @@ def settings_blocks(results: dict[str, Any]) -> list[Block]:
         rows += [(what, paper, here[model, what]) for what, paper in settings]
     return [
         Heading("Settings"),
-        Text(
+        Paragraph(
             """
             Priors, truncation and numbers of sets are the paper's. The samplers are our own: they
             draw from the same posteriors, and the page on each model says how that was tested.
             """
         ),
-        Table("The paper's settings and ours", ("", "paper", "here"), tuple(rows), numbers=3),
-        Text(
+        Table(
+            "The paper's settings and ours",
+            ("", "paper", "here"),
+            tuple(rows),
+            text_columns=(0, 1, 2),
+        ),
+        Paragraph(
             """
             The numbers of records in the 40 patterns are those of the supplement's table, in every
             population here. The supplement numbers the patterns; which of them has which gender,

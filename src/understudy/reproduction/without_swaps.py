@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.microdata.table import Microdata
+from understudy.pages.blocks import Block, Paragraph, Table
 from understudy.randomness import stream
-from understudy.reproduction.blocks import Block, Table, Text
 from understudy.reproduction.published import printed_cell
 from understudy.synthesis.dpmpm import DPMPM, blocked
 from understudy.synthesis.dpmpm.problem import Problem, make_problem
@@ -80,7 +80,7 @@ def without_swaps_blocks(results: dict[str, Any]) -> list[Block]:
         return []
     printed = " to ".join(printed_cell(f"classes_{end}", "DPMPM") for end in ("lower", "upper"))
     return [
-        Text(
+        Paragraph(
             f"""
             Both samplers here let classes change places or come and go, and on the bundled
             population they find the same few classes from every start. A blocked sampler without

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.reproduction.blocks import Drawing, Table, as_html, as_markdown
+from understudy.pages.blocks import Figure, Table, all_tables
+from understudy.pages.html import html_page
+from understudy.pages.markdown import markdown_page
+from understudy.pages.plots.canvas import standalone_svg
 from understudy.reproduction.compare import Beside, compare_all
 from understudy.reproduction.configurations import Scale
-from understudy.reproduction.paper_figures import paper_figures, standalone
+from understudy.reproduction.paper_figures import paper_figures
 from understudy.reproduction.reproduction_page import TITLE, page_blocks
 from understudy.reproduction.run import Said, bundled_findings, run_all
 from understudy.storage import new_file
@@ -60,33 +63,33 @@ def write_all(folder: str | os.PathLike[str], scale: Scale, seed: int, say: Said
     from understudy.pages.report import page
     from understudy.verdict.verdict import Thresholds, judge
 
-    place = Path(folder)
-    results = run_all(place / "parts", scale, seed, say)
+    target = Path(folder)
+    results = run_all(target / "parts", scale, seed, say)
     say("writing the pages", None)
-    findings = bundled_findings(place / "parts", results)
+    findings = bundled_findings(target / "parts", results)
     drawings = paper_figures(findings)
     blocks = page_blocks(results, drawings)
-    _write(place / "report.html", page(findings, judge(findings, Thresholds())))
-    _write(place / "reproduction.html", as_html(TITLE, blocks))
-    _write(place / "results.json", json.dumps(results, indent=1))
-    write_documentation(place / "documentation", results, drawings)
+    _write(target / "report.html", page(findings, judge(findings, Thresholds())))
+    _write(target / "reproduction.html", html_page(TITLE, blocks))
+    _write(target / "results.json", json.dumps(results, indent=1))
+    write_documentation(target / "documentation", results, drawings)
     fits = [fit for one in results["populations"] for fit in one["fits"].values()]
     return Made(
-        page=place / "reproduction.html",
-        report=place / "report.html",
+        page=target / "reproduction.html",
+        report=target / "report.html",
         beside=compare_all(results),
-        tables=[one for one in blocks if isinstance(one, Table) and one.overview],
+        tables=[table for table in all_tables(blocks) if table.printed],
         converged=all(fit["converged"] for fit in fits),
     )
 
 
-def write_documentation(folder: Path, results: dict[str, Any], drawings: Sequence[Drawing]) -> None:
+def write_documentation(folder: Path, results: dict[str, Any], drawings: Sequence[Figure]) -> None:
     """Write the page as Markdown, and its drawings as files, for the documentation."""
     figures = folder / "reproduction"
     figures.mkdir(parents=True, exist_ok=True)
-    for one in drawings:
-        _write(figures / f"{one.name}.svg", standalone(one.svg) + "\n")
-    _write(folder / "reproduction.md", as_markdown(page_blocks(results, drawings), figures.name))
+    for figure in drawings:
+        _write(figures / f"{figure.name}.svg", standalone_svg(figure.svg) + "\n")
+    _write(folder / "reproduction.md", markdown_page(page_blocks(results, drawings), figures.name))
 
 
 def _write(path: Path, text: str) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "name_series",
     "quiet",
     "series_styles",
+    "standalone_svg",
     "svg_of",
 ]
 
@@ -50,7 +51,7 @@ LIGHT = {
 }
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
 WIDTH, HEIGHT = 3.6, 2.35  # inches, of a drawing among others
-ALONE = 4.7  # inches, of a drawing that stands alone
+ALONE = 4.7  # inches, of a drawing by itself
 SIZE = 8  # points of text
 LETTER, WIDE = 4.5, 6.3  # points that a letter takes, and a capital
 SETTINGS: Any = {
@@ -91,7 +92,7 @@ SETTINGS: Any = {
 
 @dataclass(frozen=True)
 class SeriesStyle:
-    """How one synthesizer is drawn: its colour by kind, its dashes by place among its kind."""
+    """How one synthesizer is drawn: its colour by kind, its dashes by order among its kind."""
 
     name: str
     title: str
@@ -104,24 +105,25 @@ class SeriesStyle:
 def series_styles(findings: Findings) -> list[SeriesStyle]:
     """Give every synthesizer its colour and dashes, in the order of the findings."""
     kinds: dict[str, int] = {}
-    found = []
-    for one in findings.synthesizers:
-        place = kinds.get(one.kind, 0)
-        kinds[one.kind] = place + 1
-        found.append(_look(one, place))
-    return found
+    styles = []
+    for synthesizer in findings.synthesizers:
+        repeat = kinds.get(synthesizer.kind, 0)
+        kinds[synthesizer.kind] = repeat + 1
+        styles.append(_style(synthesizer, repeat))
+    return styles
 
 
-def _look(one: SynthesizerFindings, place: int) -> SeriesStyle:
-    variable = one.kind if one.kind in MODELS else "ink"
-    first = list(MODELS).index(one.kind) if one.kind in MODELS else len(MODELS)
+def _style(synthesizer: SynthesizerFindings, repeat: int) -> SeriesStyle:
+    kind = synthesizer.kind
+    variable = kind if kind in MODELS else "ink"
+    first = (list(MODELS).index(kind) if kind in MODELS else len(MODELS)) + 2 * repeat
     return SeriesStyle(
-        name=one.name,
-        title=short(one.title),
+        name=synthesizer.name,
+        title=short(synthesizer.title),
         variable=variable,
         colour=LIGHT[variable],
-        dashes=DASHES[(first + 2 * place) % len(DASHES)],
-        marker="osD^vP"[(first + 2 * place) % 6],
+        dashes=DASHES[first % len(DASHES)],
+        marker="osD^vP"[first % 6],
     )
 
 
@@ -157,7 +159,7 @@ def name_series(axes: Axes, names: Sequence[tuple[str, str]], above: float = 1.0
     for words, colour in names:
         axes.annotate(words, (0, above), xycoords="axes fraction", xytext=(at, 2),
                       textcoords="offset points", color=colour, va="bottom")  # fmt: skip
-        at += sum(WIDE if one.isupper() else LETTER for one in words) + 2 * LETTER
+        at += sum(WIDE if letter.isupper() else LETTER for letter in words) + 2 * LETTER
 
 
 def svg_of(figure: Figure, name: str, title: str, description: str) -> str:
@@ -203,15 +205,24 @@ def _opening(text: str, name: str, title: str, description: str) -> str:
 def _cleaned(tag: str, name: str, used: set[str]) -> str:
     """Clean one tag; texts between tags are never touched."""
 
-    def own(found: re.Match[str]) -> str:
-        return f' id="{name}-{found.group(1)}"' if found.group(1) in used else ""
+    def own(match: re.Match[str]) -> str:
+        return f' id="{name}-{match.group(1)}"' if match.group(1) in used else ""
 
     tag = re.sub(r' id="([^"]*)"', own, tag)
     tag = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", tag)
     tag = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{name}-\1"', tag)
-    tag = re.sub(r"-?\d+\.\d{3,}", lambda one: f"{float(one.group(0)):.2f}", tag)
+    tag = re.sub(r"-?\d+\.\d{3,}", lambda decimal: f"{float(decimal.group(0)):.2f}", tag)
     tag = re.sub(r' transform="rotate\(-?0 [^"]*"', "", tag)
     for variable, colour in LIGHT.items():
         tag = tag.replace(colour, f"var(--{variable})")
     tag = re.sub(r"font-family: [^;\"]*", "font-family: var(--sans)", tag)
     return re.sub(r"\s*\n\s*", " ", tag)
+
+
+def standalone_svg(svg: str) -> str:
+    """Make a drawing a file of its own: its colours put in, on white paper."""
+    coloured = re.sub(r"var\(--([a-z]+)\)", lambda name: LIGHT.get(name[1], LIGHT["ink"]), svg)
+    opening = '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"'
+    named = coloured.replace("<svg", opening, 1)
+    end = named.index(">") + 1
+    return f'{named[:end]}<rect width="100%" height="100%" fill="#ffffff"/>{named[end:]}'

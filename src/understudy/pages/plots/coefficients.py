@@ -14,7 +14,7 @@ from understudy.summaries import number, percent, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["chosen_coefficients", "forest_svg", "interval_limits", "predictions_svg", "smoothed"]
+__all__ = ["forest_svg", "interval_limits", "predictions_svg", "select_coefficients", "smoothed"]
 
 SMOOTH = 1.6  # bins: width of the kernel
 FEW_LEVELS = 12  # terms with fewer coefficients are all shown
@@ -28,22 +28,22 @@ def predictions_svg(
     original = fitted[0][1].predictions_original
     if original is None:
         return None
-    said = []
+    words = []
     with drawing(width=ALONE, height=2.6) as (canvas, (axes,)):
         centres, shares = smoothed(original)
         axes.fill_between(centres, shares, color=LIGHT["original"], alpha=0.3, linewidth=0)
         axes.plot(centres, shares, color=LIGHT["original"], linewidth=0.9)
         names = [("original", LIGHT["original"])]
-        for look, found in fitted:
-            if found.predictions_synthetic is None:
+        for style, regression in fitted:
+            if regression.predictions_synthetic is None:
                 continue
-            centres, shares = smoothed(found.predictions_synthetic)
-            axes.plot(centres, shares, color=look.colour, linestyle=look.dashes)
-            names.append((look.title, look.colour))
-            if found.distance is not None:
-                said.append(
-                    f"{look.title}: distance {number(found.distance.mean)}, perfect sets "
-                    f"{number(found.distance_floor)}"
+            centres, shares = smoothed(regression.predictions_synthetic)
+            axes.plot(centres, shares, color=style.colour, linestyle=style.dashes)
+            names.append((style.title, style.colour))
+            if regression.distance is not None:
+                words.append(
+                    f"{style.title}: distance {number(regression.distance.mean)}, perfect sets "
+                    f"{number(regression.distance_floor)}"
                 )
         name_series(axes, names)
         axes.set_ylim(bottom=0)
@@ -55,7 +55,7 @@ def predictions_svg(
             canvas,
             name,
             "Densities of predictions",
-            "Predictions from the original and from the synthetic sets; " + "; ".join(said) + ".",
+            "Predictions from the original and from the synthetic sets; " + "; ".join(words) + ".",
         )
 
 
@@ -70,77 +70,75 @@ def smoothed(histogram: Histogram) -> tuple[NDArray[np.float64], NDArray[np.floa
     return (edges[:-1] + edges[1:]) / 2, shares / (total or 1.0)
 
 
-def chosen_coefficients(fitted: list[tuple[SeriesStyle, Regression]]) -> list[str]:
-    """Choose coefficients to draw: those of short terms, and of long ones the best and the worst.
+def select_coefficients(fitted: list[tuple[SeriesStyle, Regression]]) -> list[str]:
+    """Select coefficients to draw: those of short terms, and of long ones the best and the worst.
 
     The paper shows a few of many. Here every term with few levels is shown whole; of a long one,
     coefficients with the least, the median and the largest overlap with the first synthesizer.
     """
-    rows = [one for one in fitted[0][1].coefficients if one.original is not None]
+    rows = [row for row in fitted[0][1].coefficients if row.original is not None]
     terms: dict[str, list[Coefficient]] = {}
-    for one in rows:
-        terms.setdefault(one.name.split("[", 1)[0], []).append(one)
-    room = MOST_SHOWN - sum(len(term) for term in terms.values() if len(term) <= FEW_LEVELS)
+    for row in rows:
+        terms.setdefault(row.name.split("[", 1)[0], []).append(row)
+    left = MOST_SHOWN - sum(len(term) for term in terms.values() if len(term) <= FEW_LEVELS)
     long = [term for term in terms.values() if len(term) > FEW_LEVELS]
-    each = max(4, room // max(1, len(long)))
+    each = max(4, left // max(1, len(long)))
     names = []
     for term in terms.values():
-        if len(term) <= FEW_LEVELS:
-            names += [one.name for one in term]
-        else:
-            names += [one.name for one in _spread_by_overlap(term, each)]
+        shown = term if len(term) <= FEW_LEVELS else _spread_by_overlap(term, each)
+        names += [row.name for row in shown]
     return names[: 2 * MOST_SHOWN]
 
 
-def _spread_by_overlap(term: list[Coefficient], number: int) -> list[Coefficient]:
+def _spread_by_overlap(term: list[Coefficient], count: int) -> list[Coefficient]:
     known = sorted(
-        (one for one in term if one.overlap is not None),
-        key=lambda one: (one.overlap or 0.0, one.name),
+        (row for row in term if row.overlap is not None),
+        key=lambda row: (row.overlap or 0.0, row.name),
     )
     if not known:
-        return term[:number]
-    places = np.unique(np.linspace(0, len(known) - 1, min(number, len(known))).round().astype(int))
-    return [known[place] for place in places.tolist()]
+        return term[:count]
+    ranks = np.unique(np.linspace(0, len(known) - 1, min(count, len(known))).round().astype(int))
+    return [known[rank] for rank in ranks.tolist()]
 
 
 def forest_svg(
     fitted: list[tuple[SeriesStyle, Regression]],
-    chosen: list[str],
+    selected: list[str],
     name: str,
     limits: tuple[float, float],
 ) -> str:
-    """Draw intervals of the chosen coefficients: the original's and every synthesizer's."""
-    by_name = [(look, {row.name: row for row in found.coefficients}) for look, found in fitted]
+    """Draw intervals of the selected coefficients: the original's and every synthesizer's."""
+    by_name = [(style, {row.name: row for row in each.coefficients}) for style, each in fitted]
     step = 0.8 / (len(fitted) + 1)
-    with drawing(height=0.65 + 0.3 * len(chosen)) as (canvas, (axes,)):
-        for place, key in enumerate(chosen):
+    with drawing(height=0.65 + 0.3 * len(selected)) as (canvas, (axes,)):
+        for line, key in enumerate(selected):
             first = by_name[0][1].get(key)
             if first is not None:
-                _interval(axes, place - 0.4 + step / 2, LIGHT["original"], "s", first.original,
+                _interval(axes, line - 0.4 + step / 2, LIGHT["original"], "s", first.original,
                           first.original_lower, first.original_upper)  # fmt: skip
-            for number, (look, rows) in enumerate(by_name, start=1):
+            for series, (style, rows) in enumerate(by_name, start=1):
                 row = rows.get(key)
                 if row is not None:
-                    _interval(axes, place - 0.4 + step * (number + 0.5), look.colour, look.marker,
+                    _interval(axes, line - 0.4 + step * (series + 0.5), style.colour, style.marker,
                               row.combined, row.combined_lower, row.combined_upper)  # fmt: skip
         axes.axvline(0, color=LIGHT["soft"], linewidth=0.6)
-        axes.set_yticks(range(len(chosen)), [short(key, 22) for key in chosen])
+        axes.set_yticks(range(len(selected)), [short(key, 22) for key in selected])
         axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(chosen) - 0.4, -0.6)
+        axes.set_ylim(len(selected) - 0.4, -0.6)
         axes.set_xlim(*limits)
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("coefficient, 95 % interval")
-        return svg_of(canvas, name, "Intervals of coefficients", _forest_words(by_name, chosen))
+        return svg_of(canvas, name, "Intervals of coefficients", _forest_words(by_name, selected))
 
 
 def interval_limits(
-    fitted: list[tuple[SeriesStyle, Regression]], chosen: list[str]
+    fitted: list[tuple[SeriesStyle, Regression]], selected: list[str]
 ) -> tuple[float, float]:
-    """Ends of the horizontal axis that all chosen intervals fit into."""
-    wanted = set(chosen)
+    """Ends of the horizontal axis that all selected intervals fit into."""
+    wanted = set(selected)
     ends = [0.0]
-    for _, found in fitted:
-        for row in found.coefficients:
+    for _, regression in fitted:
+        for row in regression.coefficients:
             if row.name in wanted:
                 ends += [
                     end
@@ -163,14 +161,14 @@ def _interval(axes: Axes, at: float, colour: str, marker: str, middle: float | N
 
 
 def _forest_words(
-    by_name: list[tuple[SeriesStyle, dict[str, Coefficient]]], chosen: list[str]
+    by_name: list[tuple[SeriesStyle, dict[str, Coefficient]]], selected: list[str]
 ) -> str:
-    said = []
-    for look, rows in by_name:
-        overlaps = [rows[key].overlap for key in chosen if key in rows]
-        known = [one for one in overlaps if one is not None]
+    words = []
+    for style, rows in by_name:
+        overlaps = [rows[key].overlap for key in selected if key in rows]
+        known = [overlap for overlap in overlaps if overlap is not None]
         if known:
-            said.append(
-                f"{look.title}: overlaps from {percent(min(known))} to {percent(max(known))}"
+            words.append(
+                f"{style.title}: overlaps from {percent(min(known))} to {percent(max(known))}"
             )
-    return f"{len(chosen)} coefficients; " + "; ".join(said) + ". All numbers are in the table."
+    return f"{len(selected)} coefficients; " + "; ".join(words) + ". All numbers are in the table."

@@ -21,47 +21,47 @@ REACH = 0.995  # share of the cells that the axis has to show
 MOST_BINS = 41
 
 
-def deviation_svg(findings: Findings, looks: list[SeriesStyle], name: str) -> str:
+def deviation_svg(findings: Findings, styles: list[SeriesStyle], name: str) -> str:
     """Draw the sums of deviations by order, each with the noise floor across it."""
     with drawing(width=ALONE, height=0.85 + 0.28 * _n_bars(findings)) as (canvas, (axes,)):
-        said = draw_deviations(axes, findings, looks)
-        return svg_of(canvas, name, "Table deviations against the noise floor", said)
+        words = draw_deviations(axes, findings, styles)
+        return svg_of(canvas, name, "Table deviations against the noise floor", words)
 
 
 def _n_bars(findings: Findings) -> int:
-    return sum(len(one.utility.tables.orders) for one in findings.synthesizers)
+    return sum(len(each.utility.tables.orders) for each in findings.synthesizers)
 
 
 def draw_deviations(
-    axes: Axes, findings: Findings, looks: list[SeriesStyle], digits: int = 3
+    axes: Axes, findings: Findings, styles: list[SeriesStyle], digits: int = 3
 ) -> str:
     """Draw bars into axes, to so many digits; return what they show, in words."""
-    orders = sorted({order for one in findings.synthesizers for order in one.utility.tables.orders})
-    place, ticks, said, most = 0.0, [], [], 0.0
+    orders = sorted(
+        {order for each in findings.synthesizers for order in each.utility.tables.orders}
+    )
+    bar, ticks, words, most = 0.0, [], [], 0.0
     for order in orders:
-        first = place
-        for one, look in zip(findings.synthesizers, looks, strict=True):
-            tables = one.utility.tables
+        first = bar
+        for synthesizer, style in zip(findings.synthesizers, styles, strict=True):
+            tables = synthesizer.utility.tables
             if order not in tables.orders:
                 continue
             at = tables.orders.index(order)
             mean = (tables.deviation[at].mean or 0.0) / HUNDRED
             floor = tables.noise_floor[at] / HUNDRED
-            axes.barh(place, mean, height=0.72, color=look.colour, linewidth=0)
-            axes.plot(
-                [floor, floor], [place - 0.46, place + 0.46], color=LIGHT["max"], linewidth=2.2
-            )
-            label = f"{look.title} {number(mean, digits=digits)}"
-            axes.annotate(label, (max(mean, floor), place), xytext=(5, 0),
+            axes.barh(bar, mean, height=0.72, color=style.colour, linewidth=0)
+            axes.plot([floor, floor], [bar - 0.46, bar + 0.46], color=LIGHT["max"], linewidth=2.2)
+            label = f"{style.title} {number(mean, digits=digits)}"
+            axes.annotate(label, (max(mean, floor), bar), xytext=(5, 0),
                           textcoords="offset points", va="center")  # fmt: skip
-            said.append(
-                f"{look.title}, {order}-way: {number(mean, digits=digits)} against "
+            words.append(
+                f"{style.title}, {order}-way: {number(mean, digits=digits)} against "
                 f"a floor of {number(floor, digits=digits)}"
             )
             most = max(most, mean, floor)
-            place += 1
-        ticks.append(((first + place - 1) / 2, f"{order}-way"))
-        place += 0.5
+            bar += 1
+        ticks.append(((first + bar - 1) / 2, f"{order}-way"))
+        bar += 0.5
     axes.set_yticks([at for at, _ in ticks], [words for _, words in ticks])
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -70,32 +70,32 @@ def draw_deviations(
     axes.set_xlabel("sum of absolute deviations, hundreds")
     axes.set_title("Deviation of tables")
     name_series(axes, [("noise floor: a perfect synthesizer", LIGHT["max"])])
-    return "; ".join(said) + "."
+    return "; ".join(words) + "."
 
 
-def signed_svg(findings: Findings, looks: list[SeriesStyle], order: int, name: str) -> str:
+def signed_svg(findings: Findings, styles: list[SeriesStyle], order: int, name: str) -> str:
     """Draw the densities of signed deviations of one order: every synthesizer and perfect sets."""
     series = []
-    for one, look in zip(findings.synthesizers, looks, strict=True):
-        tables = one.utility.tables
+    for synthesizer, style in zip(findings.synthesizers, styles, strict=True):
+        tables = synthesizer.utility.tables
         if order in tables.orders:
             at = tables.orders.index(order)
-            series.append((look, tables.signed[at]))
+            series.append((style, tables.signed[at]))
             floor = tables.signed_floor[at]
     reach = max(_reach(histogram) for _, histogram in [*series, (None, floor)])
-    said = []
+    words = []
     with drawing() as (canvas, (axes,)):
         centres, shares, _ = density(floor, reach)
         axes.fill_between(centres, shares, color=LIGHT["max"], alpha=0.22, linewidth=0)
         axes.plot(centres, shares, color=LIGHT["max"], linewidth=0.9)
         names = [("perfect", LIGHT["max"])]
-        for look, histogram in series:
+        for style, histogram in series:
             centres, shares, spread = density(histogram, reach)
-            axes.plot(centres, shares, color=look.colour, linestyle=look.dashes)
-            names.append((look.title, look.colour))
-            said.append(f"{look.title}: standard deviation {number(spread)}")
+            axes.plot(centres, shares, color=style.colour, linestyle=style.dashes)
+            names.append((style.title, style.colour))
+            words.append(f"{style.title}: standard deviation {number(spread)}")
         _, _, spread = density(floor, reach)
-        said.append(f"perfect sets: {number(spread)}")
+        words.append(f"perfect sets: {number(spread)}")
         axes.axvline(0, color=LIGHT["soft"], linewidth=0.6)
         axes.set_ylim(bottom=0)
         axes.set_xlim(-reach, reach)
@@ -108,7 +108,7 @@ def signed_svg(findings: Findings, looks: list[SeriesStyle], order: int, name: s
             canvas,
             name,
             f"Signed deviations of {order}-way tables",
-            "Densities around zero; " + "; ".join(said) + ".",
+            "Densities around zero; " + "; ".join(words) + ".",
         )
 
 

@@ -17,7 +17,7 @@ from understudy.pages.plots.canvas import DASHES as PLOT_DASHES
 from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, name_series, svg_of
 from understudy.summaries import number, percent, shown
 
-__all__ = ["distances_svg", "panel_svg", "svg_dashes"]
+__all__ = ["distances_svg", "panel_grid_svg", "panel_svg", "svg_dashes"]
 
 WIDE, HIGH = 200, 92  # units of a panel
 LEFT, TOP, BOTTOM = 24, 4, 12
@@ -42,41 +42,40 @@ def panel_svg(
     shares : sequence of (SeriesStyle, PatternShares)
         Every synthesizer's; the original is in each.
     n_labels : int
-        Labels that the horizontal axis has room for, the same in all panels.
+        Number of labels on the horizontal axis, the same in all panels.
     highest : float
         Share at the top of the vertical axis, the same in all panels.
     """
     first = shares[0][1]
     order = sorted(
-        range(len(first.labels)), key=lambda place: (-first.original[place], first.labels[place])
+        range(len(first.labels)), key=lambda index: (-first.original[index], first.labels[index])
     )
-    ranked = [first.labels[place] for place in order]
-    rank = {label: place for place, label in enumerate(ranked)}
+    rank = {first.labels[index]: at for at, index in enumerate(order)}
     for _, other in shares[1:]:
         for label in other.labels:
             rank.setdefault(label, len(rank))
     across = (WIDE - LEFT - 2) / max(n_labels, len(rank), 1)
-    original = _steps([first.original[place] for place in order], across, highest)
+    original = _steps([first.original[index] for index in order], across, highest)
     base = HIGH - BOTTOM
     parts = [
         f'<path d="{original}V{base}H{LEFT}z" fill="var(--original)" fill-opacity=".38"/>',
     ]
-    said = []
-    for look, one in shares:
+    words = []
+    for style, found in shares:
         by_rank = [0.0] * len(rank)
-        for label, share in zip(one.labels, one.synthetic, strict=True):
+        for label, share in zip(found.labels, found.synthetic, strict=True):
             by_rank[rank[label]] = share
-        dashes = svg_dashes(look)
+        dashes = svg_dashes(style)
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
         parts.append(
             f'<path d="{_line(by_rank, across, highest)}" fill="none" '
-            f'stroke="var(--{look.variable})" stroke-width="1.1"{dashed}/>'
+            f'stroke="var(--{style.variable})" stroke-width="1.1"{dashed}/>'
         )
-        said.append(f"{look.title} up to {percent(max(one.synthetic, default=0.0))}")
+        words.append(f"{style.title} up to {percent(max(found.synthetic, default=0.0))}")
     ticks = "".join(_tick(share, highest) for share in _ticks(highest))
     description = (
         f"Largest share of a label in the original {percent(max(first.original, default=0.0))}; "
-        + "; ".join(said)
+        + "; ".join(words)
     )
     return (
         f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-labelledby="{name}-t {name}-d">'
@@ -87,35 +86,56 @@ def panel_svg(
     )
 
 
-def svg_dashes(look: SeriesStyle) -> str:
+def panel_grid_svg(panels: Sequence[tuple[str, str]]) -> str:
+    """Put panels, each a title and its SVG text, two by two into one drawing."""
+    gap, title_height = 12, 16
+    parts = []
+    for index, (title, panel) in enumerate(panels):
+        x, y = (index % 2) * (WIDE + gap), (index // 2) * (HIGH + title_height)
+        parts.append(
+            f'<text x="{x}" y="{y + 11}" font-size="8" fill="var(--ink)" '
+            f'font-family="sans-serif">{escape(shown(title))}</text>'
+        )
+        size = f'width="{WIDE}" height="{HIGH}" font-size="7" fill="var(--soft)"'
+        parts.append(panel.replace("<svg", f'<svg x="{x}" y="{y + title_height}" {size}', 1))
+    wide, high = 2 * WIDE + gap, -(-len(panels) // 2) * (HIGH + title_height)
+    return (
+        f'<svg viewBox="0 0 {wide} {high}" width="{2 * wide}" role="group">{"".join(parts)}</svg>'
+    )
+
+
+def svg_dashes(style: SeriesStyle) -> str:
     """A synthesizer's dashes as SVG writes them."""
-    return DASHES[PLOT_DASHES.index(look.dashes)]
+    return DASHES[PLOT_DASHES.index(style.dashes)]
 
 
 def _height(share: float, highest: float) -> float:
-    room = HIGH - TOP - BOTTOM
-    return HIGH - BOTTOM - room * math.sqrt(min(share / highest, 1.0) if highest > 0 else 0.0)
+    return (
+        HIGH
+        - BOTTOM
+        - (HIGH - TOP - BOTTOM) * math.sqrt(min(share / highest, 1.0) if highest > 0 else 0.0)
+    )
 
 
-def _number(value: float) -> str:
+def _decimal(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
 def _steps(values: Sequence[float], across: float, highest: float) -> str:
     """Path of a staircase, one stair for each run of equal values."""
-    path, last = f"M{LEFT} {_number(HIGH - BOTTOM)}", None
-    for place, value in enumerate(values):
+    path, last = f"M{LEFT} {_decimal(HIGH - BOTTOM)}", None
+    for index, value in enumerate(values):
         if value != last:
-            here = "" if last is None else f"H{_number(LEFT + across * place)}"
-            path += f"{here}V{_number(_height(value, highest))}"
+            here = "" if last is None else f"H{_decimal(LEFT + across * index)}"
+            path += f"{here}V{_decimal(_height(value, highest))}"
             last = value
-    return path + f"H{_number(LEFT + across * len(values))}"
+    return path + f"H{_decimal(LEFT + across * len(values))}"
 
 
 def _line(values: Sequence[float], across: float, highest: float) -> str:
     points = [
-        f"{_number(LEFT + across * (place + 0.5))} {_number(_height(value, highest))}"
-        for place, value in enumerate(values)
+        f"{_decimal(LEFT + across * (index + 0.5))} {_decimal(_height(value, highest))}"
+        for index, value in enumerate(values)
     ]
     return "M" + "L".join(points)
 
@@ -125,7 +145,7 @@ def _ticks(highest: float) -> list[float]:
 
 
 def _tick(share: float, highest: float) -> str:
-    at = _number(_height(share, highest))
+    at = _decimal(_height(share, highest))
     return (
         f'<path d="M{LEFT} {at}H{WIDE - 2}" stroke="var(--rule)" stroke-width=".5"/>'
         f'<text x="{LEFT - 3}" y="{at}" dy=".34em" text-anchor="end" class="tick">'
@@ -135,21 +155,21 @@ def _tick(share: float, highest: float) -> str:
 
 def distances_svg(
     findings: Findings,
-    one: SynthesizerFindings,
-    look: SeriesStyle,
+    synthesizer: SynthesizerFindings,
+    style: SeriesStyle,
     highest: float,
     small: int,
     name: str,
 ) -> str:
     """Draw every pattern's distance against its size, with its noise floor."""
     sizes = np.array([pattern.records for pattern in findings.data.patterns])
-    distance = np.array(one.utility.within.distance)
-    floor = np.array(one.utility.within.noise_floor)
+    within = synthesizer.utility.within
+    distance, floor = np.array(within.distance), np.array(within.noise_floor)  # (pattern,)
     order = np.argsort(sizes, kind="stable")
     with drawing() as (canvas, (axes,)):
         axes.plot(sizes[order], floor[order], color=LIGHT["max"], linestyle="none", marker="_",
                   markersize=5, markeredgewidth=1.4)  # fmt: skip
-        axes.plot(sizes, distance, color=look.colour, linestyle="none", marker=look.marker,
+        axes.plot(sizes, distance, color=style.colour, linestyle="none", marker=style.marker,
                   markersize=3.4)  # fmt: skip
         axes.set_xscale("log")
         axes.minorticks_off()
@@ -162,14 +182,14 @@ def distances_svg(
             axes.axvspan(low * 0.85, small, color=LIGHT["rule"], alpha=0.45, linewidth=0)
         axes.set_xlim(low * 0.85, high * 1.2)
         axes.set_ylim(0, highest * 1.1)
-        axes.set_title(look.title)
+        axes.set_title(style.title)
         axes.set_xlabel("records in the pattern")
         axes.set_ylabel("distance")
-        name_series(axes, [("distance", look.colour), ("noise floor", LIGHT["max"])])
+        name_series(axes, [("distance", style.colour), ("noise floor", LIGHT["max"])])
         return svg_of(
             canvas,
             name,
-            f"Distance within patterns, {look.title}",
-            f"{sizes.size:,} patterns; mean over records {number(one.utility.within.mean_distance)}"
-            f", noise floor {number(one.utility.within.mean_floor)}.",
+            f"Distance within patterns, {style.title}",
+            f"{sizes.size:,} patterns; mean over records {number(within.mean_distance)}, "
+            f"noise floor {number(within.mean_floor)}.",
         )

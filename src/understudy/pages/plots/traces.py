@@ -18,7 +18,7 @@ SHADES = (1.0, 0.72, 0.5, 0.34)
 BAND = 2.0  # standard deviations of a bin's count around its expectation
 
 
-def trace_svg(trace: Trace, look: SeriesStyle, name: str) -> str:
+def trace_svg(trace: Trace, style: SeriesStyle, name: str) -> str:
     """Draw one quantity along all chains, and the ranks of its draws below."""
     words = trace.quantity.replace("_", " ")
     with drawing(height=2.75, rows=2, gridspec_kw={"height_ratios": [1.5, 1]}) as (canvas, axes):
@@ -27,14 +27,14 @@ def trace_svg(trace: Trace, look: SeriesStyle, name: str) -> str:
             above.plot(
                 trace.draws,
                 values,
-                color=look.colour,
+                color=style.colour,
                 alpha=SHADES[chain % len(SHADES)],
                 linewidth=0.6,
             )
         above.set_title(words, pad=6)
         above.set_xlabel("kept draw", labelpad=1)
         above.margins(x=0.01)
-        _ranks(below, trace, look)
+        _ranks(below, trace, style)
         return svg_of(
             canvas,
             name,
@@ -45,18 +45,18 @@ def trace_svg(trace: Trace, look: SeriesStyle, name: str) -> str:
         )
 
 
-def _ranks(axes: Axes, trace: Trace, look: SeriesStyle) -> None:
+def _ranks(axes: Axes, trace: Trace, style: SeriesStyle) -> None:
     bins = len(trace.ranks[0])
     expected = _expected(trace)
     spread = BAND * math.sqrt(expected * (1 - 1 / bins))
     axes.axhspan(expected - spread, expected + spread, color=LIGHT["rule"], alpha=0.6, linewidth=0)
     axes.axhline(expected, color=LIGHT["soft"], linewidth=0.8, linestyle="--")
-    edges = [place / bins for place in range(bins + 1)]
+    edges = [edge / bins for edge in range(bins + 1)]
     for chain, counts in enumerate(trace.ranks):
         axes.stairs(
             counts,
             edges,
-            color=look.colour,
+            color=style.colour,
             alpha=SHADES[chain % len(SHADES)],
             linewidth=0.9,
             baseline=None,
@@ -89,29 +89,29 @@ def _largest(trace: Trace) -> float:
     return max(max(counts) for counts in trace.ranks)
 
 
-def rhat_svg(found: Convergence, look: SeriesStyle, name: str) -> str | None:
+def rhat_svg(chains: Convergence, style: SeriesStyle, name: str) -> str | None:
     """Draw the R-hats of all label probabilities that were judged."""
-    rhats = found.cell_rhats
+    rhats = chains.cell_rhats
     if rhats is None:
         return None
     below = sum(
         count
         for edge, count in zip(rhats.edges[1:], rhats.counts, strict=True)
-        if edge <= found.rhat_target + 1e-9
+        if edge <= chains.rhat_target + 1e-9
     )
     with drawing(height=2.75) as (canvas, (axes,)):
-        axes.stairs(rhats.counts, rhats.edges, fill=True, color=look.colour, alpha=0.8)
-        axes.axvline(found.rhat_target, color=LIGHT["ink"], linewidth=0.8, linestyle="--")
+        axes.stairs(rhats.counts, rhats.edges, fill=True, color=style.colour, alpha=0.8)
+        axes.axvline(chains.rhat_target, color=LIGHT["ink"], linewidth=0.8, linestyle="--")
         axes.text(
-            found.rhat_target,
+            chains.rhat_target,
             0.98,
-            f" target {number(found.rhat_target)}",
+            f" target {number(chains.rhat_target)}",
             transform=axes.get_xaxis_transform(),
             va="top",
         )
-        axes.set_xlim(0.995, max(rhats.edges[-1], found.rhat_target + 0.01))
+        axes.set_xlim(0.995, max(rhats.edges[-1], chains.rhat_target + 0.01))
         axes.set_ylim(bottom=0)
-        axes.set_title(f"R-hat of {found.n_cells:,} label probabilities", pad=6)
+        axes.set_title(f"R-hat of {chains.n_cells:,} label probabilities", pad=6)
         axes.set_xlabel("R-hat")
         axes.set_ylabel("label probabilities")
         return svg_of(
@@ -119,6 +119,6 @@ def rhat_svg(found: Convergence, look: SeriesStyle, name: str) -> str | None:
             name,
             "R-hat of the label probabilities",
             f"{below:,.0f} of {sum(rhats.counts):,.0f} label probabilities lie below the target of "
-            f"{number(found.rhat_target)}; the worst of everything judged is "
-            f"{rhat_number(found.worst_rhat)}.",
+            f"{number(chains.rhat_target)}; the worst of everything judged is "
+            f"{rhat_number(chains.worst_rhat)}.",
         )

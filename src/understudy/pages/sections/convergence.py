@@ -1,4 +1,4 @@
-"""Chapters on how the figures came about: convergence, and settings."""
+"""Sections on how the values came about: convergence, and settings."""
 
 from __future__ import annotations
 
@@ -7,114 +7,110 @@ from understudy.findings.schema import Convergence, Findings, Spread, Synthesize
 from understudy.pages.blocks import (
     Block,
     Cell,
-    Column,
-    Figure,
     Section,
     Table,
     name_cell,
     number_cell,
     rhat_cell,
-    text_cell,
+    topic,
     yes_cell,
 )
-from understudy.pages.plots.canvas import SeriesStyle, series_styles
+from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.traces import rhat_svg, trace_svg
+from understudy.pages.sections.shared import known_words, styled, titles
 from understudy.summaries import number, percent, shown, whole
 from understudy.verdict.verdict import Thresholds
 
 __all__ = ["convergence_section", "settings_section"]
 
 READING_CHAINS = (
-    "All chains should look like one: traces that overlap and wander over the same range, and rank "
-    "bars of every chain level with the dashed line. R-hat compares chains with each other and "
-    "should be close to 1; effective sample sizes (ESS) say how many independent draws the draws "
-    "are worth."
+    "All chains should look alike: traces that overlap and cover the same range, and rank bars "
+    "level with the dashed line. R-hat compares the chains with each other and should be close to "
+    "1. The effective sample size (ESS) is the number of independent draws that the draws are "
+    "worth."
 )
-
 READING_SETS = (
-    "If the chains stand for the same file, only chance makes the means of their sets differ: the "
-    "last column is the chance of differences as large as these (analysis of variance; * small, "
-    "allowing for the number of rows). It can show that it matters which chain a set comes from, "
-    "not that it does not: with a few sets a chain, means that lie up to about two spreads of a "
-    "set apart can go unseen. Sets of a chain that are not independent make chances too small. "
-    "Where chains have not met, all sets together weigh the places by the number of chains that "
-    "ended there. The verdict does not look at this table."
+    "If all chains represent the same file, only chance makes the means of their sets differ. The "
+    "last column is the probability of differences at least this large (analysis of variance; * "
+    "small, allowing for the number of rows). The test can show that it matters which chain a set "
+    "comes from, but not that it does not: with a few sets per chain, means up to about two "
+    "standard deviations of a set apart can go unnoticed. Sets of a chain that are not independent "
+    "make the probabilities too small. Where chains have not converged to each other, all sets "
+    "together weight the modes by the number of chains in each. The verdict does not use this "
+    "table."
 )
 
 
 def convergence_section(findings: Findings) -> Section:
     """Show whether the chains have converged."""
-    return Section(
-        key="convergence",
-        title="Convergence of the chains",
-        blocks=[
-            _convergence_block(one, look, f"chains-{place}", place == 0)
-            for place, (one, look) in enumerate(
-                zip(findings.synthesizers, series_styles(findings), strict=True)
-            )
+    blocks = []
+    for index, (synthesizer, style) in enumerate(styled(findings)):
+        reading = "As above." if index else READING_CHAINS
+        blocks += _convergence(synthesizer, style, f"chains-{index}", reading)
+    return Section("convergence", "Convergence of the chains", blocks)
+
+
+def _convergence(
+    synthesizer: SynthesizerFindings, style: SeriesStyle, key: str, reading: str
+) -> list[Block]:
+    chains, title = synthesizer.convergence, shown(synthesizer.title)
+    table = Table(
+        f"Convergence of {title}",
+        ["Quantity", "R-hat", "ESS, bulk", "ESS, tail", "Converged"],
+        [
+            [
+                row.quantity.replace("_", " "),
+                rhat_cell(row.rhat),
+                *(
+                    number_cell(None if ess is None else round(ess))
+                    for ess in (row.ess_bulk, row.ess_tail)
+                ),
+                yes_cell(row.converged),
+            ]
+            for row in chains.quantities
         ],
+        text_columns=(0, 4),
     )
-
-
-def _convergence_block(one: SynthesizerFindings, look: SeriesStyle, key: str, first: bool) -> Block:
-    found = one.convergence
-    drawn = [
-        trace_svg(trace, look, f"{key}-trace-{place}") for place, trace in enumerate(found.traces)
-    ]
-    rhats = rhat_svg(found, look, f"{key}-rhat")
-    return Block(
-        title=shown(one.title),
-        reading=READING_CHAINS if first else "As above.",
-        figures=[Figure(svg) for svg in (*drawn, rhats) if svg is not None],
-        affected=() if found.converged else (shown(one.title),),
-        remarks=_remarks(one, found),
-        tables=[
-            Table(
-                caption=f"Convergence of {shown(one.title)}",
-                columns=[
-                    Column("Quantity", numeric=False),
-                    Column("R-hat"),
-                    Column("ESS, bulk"),
-                    Column("ESS, tail"),
-                    Column("Converged", numeric=False),
-                ],
-                rows=[
-                    [
-                        text_cell(row.quantity.replace("_", " ")),
-                        rhat_cell(row.rhat),
-                        number_cell(None if row.ess_bulk is None else round(row.ess_bulk)),
-                        number_cell(None if row.ess_tail is None else round(row.ess_tail)),
-                        yes_cell(row.converged),
-                    ]
-                    for row in found.quantities
-                ],
+    return topic(
+        title=title,
+        reading=reading,
+        figures=[
+            *(
+                trace_svg(trace, style, f"{key}-trace-{index}")
+                for index, trace in enumerate(chains.traces)
             ),
-            *_measured_by_chain(one),
+            rhat_svg(chains, style, f"{key}-rhat"),
         ],
+        affected=() if chains.converged else (title,),
+        remarks=_remarks(synthesizer, chains),
+        tables=[table, *_measured_by_chain(synthesizer)],
     )
 
 
-def _measured_by_chain(one: SynthesizerFindings) -> list[Table]:
+def _measured_by_chain(synthesizer: SynthesizerFindings) -> list[Table]:
     """Say whether the chains' own sets measure alike, where there are enough of them to tell."""
-    chains = one.convergence.set_chains
-    rows = [(words, by_chain(spread.values, chains)) for words, spread in _set_measures(one)]
-    compared = [(words, found) for words, found in rows if found is not None]
+    chains = synthesizer.convergence.set_chains
+    compared = [
+        (words, found)
+        for words, spread in _set_measures(synthesizer)
+        if (found := by_chain(spread.values, chains)) is not None
+    ]
     if not compared:
         return []
-    places = range(len(compared[0][1].means))
+    n_chains = len(compared[0][1].means)
     return [
         Table(
-            caption=f"What is measured on the sets of each chain of {shown(one.title)}",
-            columns=[
-                Column("Measure, mean over sets", numeric=False),
-                *(Column(f"Chain {place + 1}") for place in places),
-                Column("Spread of a set", explained="standard deviation of the sets of one chain"),
-                Column("Chance", explained="of differences as large as these, were all sets alike"),
+            f"Values on the sets of each chain of {shown(synthesizer.title)}",
+            [
+                "Measure, mean over sets",
+                *(f"Chain {chain + 1}" for chain in range(n_chains)),
+                "Standard deviation of a set",
+                "Probability",
             ],
-            rows=[
+            [
                 [
-                    text_cell(words),
-                    *(number_cell(found.means[place]) for place in places),
+                    words,
+                    *(number_cell(mean) for mean in found.means),
                     number_cell(found.spread),
                     _chance_cell(found, len(compared)),
                 ]
@@ -125,21 +121,21 @@ def _measured_by_chain(one: SynthesizerFindings) -> list[Table]:
     ]
 
 
-def _set_measures(one: SynthesizerFindings) -> list[tuple[str, Spread]]:
-    """Measures that every set has a figure of, in words."""
-    tables = one.utility.tables
-    found = [
+def _set_measures(synthesizer: SynthesizerFindings) -> list[tuple[str, Spread]]:
+    """Measures that every set has a value of, in words."""
+    tables = synthesizer.utility.tables
+    measures = [
         (f"deviation of tables of {order} {'variable' if order == 1 else 'variables'}", spread)
         for order, spread in zip(tables.orders, tables.deviation, strict=True)
     ]
-    found += [
-        (f"expected match risk, {', '.join(map(shown, intruder.known)) or 'nothing'} known", spread)
-        for intruder in one.risk.identification
+    measures += [
+        (f"expected match risk, {known_words(intruder.known) or 'nothing'} known", spread)
+        for intruder in synthesizer.risk.identification
         if (spread := intruder.measures.get("expected_match_risk")) is not None
     ]
-    if one.risk.attribute is not None:
-        found.append(("labels that are true", one.risk.attribute.matches))
-    return found
+    if synthesizer.risk.attribute is not None:
+        measures.append(("labels that are true", synthesizer.risk.attribute.matches))
+    return measures
 
 
 def _chance_cell(found: ByChain, n_rows: int) -> Cell:
@@ -147,135 +143,102 @@ def _chance_cell(found: ByChain, n_rows: int) -> Cell:
     return Cell(f"{text} *" if found.chance < RARE / n_rows else text, sort=found.chance)
 
 
-def _remarks(one: SynthesizerFindings, found: Convergence) -> list[str]:
-    if not found.quantities:
-        return ["This synthesizer has nothing that has to converge."]
+def _remarks(synthesizer: SynthesizerFindings, chains: Convergence) -> list[str]:
+    if not chains.quantities:
+        return ["Nothing in this synthesizer has to converge."]
     remarks = [
-        f"{found.chains} chains of {found.draws:,} kept draws, {found.sweeps_per_draw} "
-        f"{'sweep' if found.sweeps_per_draw == 1 else 'sweeps'} a draw after "
-        f"{found.warmup_sweeps:,} sweeps of warm-up. Targets: R-hat below "
-        f"{number(found.rhat_target)}, effective sample size at least {number(found.ess_target)}."
+        f"{chains.chains} chains of {chains.draws:,} kept draws, {chains.sweeps_per_draw} "
+        f"{'sweep' if chains.sweeps_per_draw == 1 else 'sweeps'} per draw after "
+        f"{chains.warmup_sweeps:,} sweeps of warm-up. Targets: R-hat below "
+        f"{number(chains.rhat_target)}, effective sample size at least {number(chains.ess_target)}."
     ]
-    if found.n_cells:
-        failed = f"{found.n_cells_failed:,} of {found.n_cells:,}"
-        share = percent(found.n_cells_failed / found.n_cells)
-        remarks.append(f"Label probabilities that miss a target: {failed} judged ({share}).")
-    if found.spacing is None:
-        remarks.append(f"The {one.m} sets come from different chains.")
-    elif found.autocorrelation_time is not None:
-        enough = found.spacing >= found.autocorrelation_time
+    if chains.n_cells:
+        failed = f"{chains.n_cells_failed:,} of {chains.n_cells:,}"
+        share = percent(chains.n_cells_failed / chains.n_cells)
+        remarks.append(f"Label probabilities that miss a target: {failed} ({share}).")
+    if chains.spacing is None:
+        remarks.append(f"The {synthesizer.m} sets come from different chains.")
+    elif chains.autocorrelation_time is not None:
+        enough = chains.spacing >= chains.autocorrelation_time
         remarks.append(
-            f"Neighbouring sets of a chain lie {number(found.spacing)} draws apart; about "
-            f"{number(found.autocorrelation_time)} draws of the slowest quantity make an "
-            f"independent one, so the sets {'count' if enough else 'do not quite count'} as "
-            "independent."
+            f"Neighbouring sets of a chain are {number(chains.spacing)} draws apart. The slowest "
+            f"quantity needs about {number(chains.autocorrelation_time)} draws for an independent "
+            f"one, so the sets {'count' if enough else 'do not quite count'} as independent."
         )
-    return remarks + [shown(note) for note in one.notes]
+    return remarks + [shown(note) for note in synthesizer.notes]
 
 
-def settings_section(findings: Findings, thresholds: Thresholds | None) -> Section:
-    """Everything that is needed to do it again; internal."""
-    names = sorted({name for one in findings.synthesizers for name in one.settings})
-    columns = [Column("Setting", numeric=False)]
-    columns += [Column(shown(one.title), numeric=False) for one in findings.synthesizers]
-    rows: list[list[Cell]] = [
-        [text_cell("sets"), *(text_cell(one.m) for one in findings.synthesizers)]
-    ]
-    rows += [
-        [
-            text_cell(name),
-            *(text_cell(one.settings.get(name, "–")) for one in findings.synthesizers),
-        ]
-        for name in names
-    ]
+def settings_section(findings: Findings, thresholds: Thresholds) -> Section:
+    """Everything that is needed to repeat the study; internal."""
+    every = findings.synthesizers
+    names = sorted({name for each in every for name in each.settings})
+    seed = "not fixed" if findings.seed is None else str(findings.seed)
     tables = [
-        Table("Settings of the synthesizers", columns, rows),
-        _variables(findings),
+        Table(
+            "Settings of the synthesizers",
+            ["Setting", *titles(findings)],
+            [
+                ["sets", *(str(each.m) for each in every)],
+                *([name, *(each.settings.get(name, "–") for each in every)] for name in names),
+            ],
+            text_columns=range(len(every) + 1),
+        ),
+        Table(
+            "Variables",
+            ["Variable", "Role", "Levels", "Description"],
+            [
+                [
+                    name_cell(variable.name),
+                    variable.role,
+                    number_cell(len(variable.levels)),
+                    variable.description or "–",
+                ]
+                for variable in findings.data.variables
+            ],
+            text_columns=(0, 1, 3),
+        ),
         Table(
             "Versions and origins",
-            [Column("What", numeric=False), Column("Value", numeric=False)],
+            ["Item", "Value"],
             [
-                *(
-                    [text_cell(name), text_cell(version)]
-                    for name, version in sorted(findings.versions.items())
-                ),
-                [
-                    text_cell("seed (never to be published)"),
-                    text_cell("not fixed" if findings.seed is None else findings.seed),
-                ],
-                [text_cell("digest of the data"), text_cell(findings.data_fingerprint)],
+                *([name, version] for name, version in sorted(findings.versions.items())),
+                ["seed (never publish it)", seed],
+                ["digest of the data", findings.data_fingerprint],
             ],
+            text_columns=(0, 1),
         ),
         *_digests(findings),
-    ]
-    if thresholds is not None:
-        tables.append(_thresholds(thresholds))
-    return Section(
-        key="settings",
-        title="Settings, versions and seeds",
-        blocks=[
-            Block(
-                reading="With the same file, plan, versions and seed the study gives the same "
-                "bytes. Who knows the seed can redraw the sets: it stays inside.",
-                tables=tables,
-            )
-        ],
-    )
-
-
-def _variables(findings: Findings) -> Table:
-    return Table(
-        "Variables",
-        [
-            Column("Variable", numeric=False),
-            Column("Part", numeric=False),
-            Column("Levels"),
-            Column("What it is", numeric=False),
-        ],
-        [
+        Table(
+            "Thresholds of the verdict",
+            ["Limit", "Value"],
             [
-                name_cell(one.name),
-                text_cell(one.role),
-                number_cell(len(one.levels)),
-                text_cell(one.description or "–"),
-            ]
-            for one in findings.data.variables
-        ],
+                [name.replace("_", " "), _limit(value)]
+                for name, value in thresholds.model_dump().items()
+            ],
+            folded=True,
+        ),
+    ]
+    blocks = topic(
+        "The same file, plan, versions and seed give the same bytes. Anyone who knows the seed can "
+        "redraw the sets: keep it internal.",
+        tables=tables,
     )
+    return Section("settings", "Settings, versions and seeds", blocks)
 
 
 def _digests(findings: Findings) -> list[Table]:
     rows = [
-        [text_cell(f"{shown(name)}, set {place + 1}"), text_cell(digest)]
+        [f"{shown(name)}, set {index}", digest]
         for name, digests in sorted(findings.set_digests.items())
-        for place, digest in enumerate(digests)
+        for index, digest in enumerate(digests, start=1)
     ]
-    if not rows:
-        return []
-    return [
-        Table(
-            "Digests of the synthetic sets that were judged",
-            [Column("Set", numeric=False), Column("BLAKE2b-256", numeric=False)],
-            rows,
-            folded=True,
-        )
-    ]
-
-
-def _thresholds(thresholds: Thresholds) -> Table:
-    return Table(
-        "Thresholds of the verdict",
-        [Column("Limit", numeric=False), Column("Value")],
-        [
-            [text_cell(name.replace("_", " ")), _limit(value)]
-            for name, value in thresholds.model_dump().items()
-        ],
-        folded=True,
-    )
+    caption = "Digests of the synthetic sets that were judged"
+    header = ["Set", "BLAKE2b-256"]
+    return [Table(caption, header, rows, text_columns=(0, 1), folded=True)] if rows else []
 
 
 def _limit(value: object) -> Cell:
     if isinstance(value, bool):
         return Cell("yes" if value else "no")
-    given = float(str(value))
-    return Cell(whole(given) if given.is_integer() else number(given), sort=given)
+    limit = float(str(value))
+    return Cell(whole(limit) if limit.is_integer() else number(limit), sort=limit)

@@ -1,38 +1,45 @@
-"""Chapters on what intruders learn: identification, attributes, all files, who bears it."""
+"""Sections on what intruders learn: identification, attributes, all files together."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from understudy.findings.schema import (
     Baseline,
     Findings,
-    IdentificationFindings,
     IntruderFindings,
     Spread,
     SynthesizerFindings,
 )
 from understudy.pages.blocks import (
+    LAST,
     Block,
     Cell,
-    Column,
-    Figure,
+    Paragraph,
     Section,
     Table,
     name_cell,
     number_cell,
     percent_cell,
-    text_cell,
+    topic,
 )
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.positions import risk_positions
-from understudy.pages.plots.risk_plots import level_svg, positions_svg
-from understudy.pages.sections.utility_section import unconverged
+from understudy.pages.plots.risk_plots import baseline_svg, positions_svg
+from understudy.pages.sections.shared import (
+    BASELINES,
+    identified,
+    known_words,
+    styled,
+    titles,
+    unconverged,
+)
 from understudy.summaries import shown
 from understudy.verdict.grading import level_figure, risk_position
 from understudy.verdict.thresholds import Thresholds
 
-__all__ = ["attribute_section", "identification_section", "identified", "joint_section"]
+__all__ = ["attribute_section", "identification_section", "joint_section"]
 
 MEASURES = {
     "expected_match_risk": "Expected match risk",
@@ -40,139 +47,106 @@ MEASURES = {
     "false_match_rate": "False match rate",
     "unique_matches": "Unique matches",
 }
-UNDEFINED = "undefined"
-LEVELS = (
-    "Min and Max are reference levels of the confidential data, not bounds: Min draws labels from "
-    "all labels alike, Max from the pattern's own distribution."
+TRUE_LABELS = "Records whose synthetic label is true"
+READING = (
+    "Each histogram shows a baseline, Min or Max, over repeated draws. The lines are the smallest, "
+    "mean and largest value over a synthesizer's sets. Lines close to Max mean a risk close to "
+    "that of the exact table. For the false match rate, Max is the lower baseline."
 )
 
 
 def identification_section(findings: Findings) -> Section:
     """Show whether an intruder can find somebody's row."""
-    return Section(
-        key="identification",
-        title="Identification risk",
-        lead="An intruder knows some kept variables of a person and the person's true label, and "
-        f"looks for the row. {LEVELS}",
-        blocks=[
-            Block(
-                title=f"Known: {', '.join(map(shown, one.known))} and the true label",
-                reading="As above."
-                if place
-                else "Each histogram shows what the confidential data themselves would give "
-                "away at the level Min or Max, over repeated draws; the lines are the least, mean "
-                "and largest figure over a synthesizer's sets. Lines close to Max mean a risk "
-                "close to that of the exact table; for the false match rate Max is the lower "
-                "level.",
-                figures=_level_figures(findings, place),
-                tables=[_matches(findings, place)],
-                affected=unconverged(findings),
-            )
-            for place, one in enumerate(findings.intruders)
-        ]
-        + _lattice(findings),
-    )
-
-
-def _level_figures(findings: Findings, place: int) -> list[Figure]:
-    intruder = findings.intruders[place]
-    styles = series_styles(findings)
-    drawn = []
-    for measure, words in MEASURES.items():
-        found = []
-        for one, look in zip(findings.synthesizers, styles, strict=True):
-            own = identified(one, intruder)
-            if own is not None and measure in own.measures:
-                found.append((look, own.measures[measure]))
-        drawn.append(
-            level_svg(
-                words,
-                intruder.minimum.samples.get(measure),
-                intruder.maximum.samples.get(measure),
-                found,
-                f"levels-{place}-{measure.replace('_', '-')}",
-            )
+    blocks: list[Block] = [
+        Paragraph(
+            "An intruder knows some kept variables of a person and the person's true label, and "
+            f"looks for the row. {BASELINES}"
         )
-    return [Figure(svg) for svg in drawn if svg is not None]
-
-
-def _lattice(findings: Findings) -> list[Block]:
-    """Expected match risk for everything that an intruder might know."""
-    measured = [one for one in findings.synthesizers if one.risk.by_knowledge]
-    if not measured:
-        return []
-    names = list(measured[0].risk.by_knowledge)
-    rows = [
-        [
-            name_cell(name, 60),
-            *(number_cell(one.risk.by_knowledge.get(name)) for one in measured),
-        ]
-        for name in names
     ]
-    return [
-        Block(
-            title="Whatever an intruder may know",
-            reading="The expected match risk for every set of kept variables, the most dangerous "
-            "first: which knowledge an intruder has is an assumption, and this is what each would "
-            "be worth.",
-            tables=[
-                Table(
-                    "Expected match risk by knowledge",
-                    [
-                        Column("Known besides the true label", numeric=False),
-                        *(Column(shown(one.title)) for one in measured),
-                    ],
-                    rows,
-                    folded=len(rows) > 12,
-                )
-            ],
+    for index, intruder in enumerate(findings.intruders):
+        blocks += topic(
+            title=f"Known: {known_words(intruder.known)} and the true label",
+            reading="As above." if index else READING,
+            figures=_histograms(findings, index, intruder),
+            tables=[_matches(findings, intruder)],
             affected=unconverged(findings),
         )
+    return Section("identification", "Identification risk", blocks + _by_knowledge(findings))
+
+
+def _histograms(findings: Findings, index: int, intruder: IntruderFindings) -> list[str | None]:
+    drawn = []
+    for measure, words in MEASURES.items():
+        series = [
+            (style, risk.measures[measure])
+            for synthesizer, style in styled(findings)
+            if (risk := identified(synthesizer, intruder)) and measure in risk.measures
+        ]
+        low, high = (each.samples.get(measure) for each in (intruder.minimum, intruder.maximum))
+        name = f"baselines-{index}-{measure.replace('_', '-')}"
+        drawn.append(baseline_svg(words, low, high, series, name))
+    return drawn
+
+
+def _by_knowledge(findings: Findings) -> list[Block]:
+    """Expected match risk for every set of variables that an intruder might know."""
+    measured = [each for each in findings.synthesizers if each.risk.by_knowledge]
+    if not measured:
+        return []
+    rows = [
+        [
+            name_cell(known, 60),
+            *(number_cell(each.risk.by_knowledge.get(known)) for each in measured),
+        ]
+        for known in measured[0].risk.by_knowledge
     ]
-
-
-def _matches(findings: Findings, place: int) -> Table:
-    intruder = findings.intruders[place]
-    columns = [Column("Measure", numeric=False), Column("Min")]
-    columns += [Column(shown(one.title)) for one in findings.synthesizers]
-    columns += [Column("Max")]
-    rows = []
-    for name, words in MEASURES.items():
-        row = [text_cell(words), _level(intruder.minimum, name)]
-        for one in findings.synthesizers:
-            found = identified(one, intruder)
-            row.append(_spread(None if found is None else found.measures.get(name)))
-        rows.append([*row, _level(intruder.maximum, name)])
-    linked = [text_cell("Rows paired at random"), Cell("")]
-    for one in findings.synthesizers:
-        found = identified(one, intruder)
-        linked.append(number_cell(None if found is None else found.random_linkage))
-    rows.append([*linked, Cell("")])
-    return Table(
-        "Identification: mean over sets",
-        columns,
+    table = Table(
+        "Expected match risk by knowledge",
+        ["Known besides the true label", *(shown(each.title) for each in measured)],
         rows,
-        note="Levels are exact where a closed form exists, else means over repeats. Paired at "
-        "random, the expected match risk is at most 1 whatever the data. The false match rate is a "
-        "mean over the sets that have a unique match; if not all have one, their number is told.",
+        folded=len(rows) > 12,
+    )
+    return topic(
+        title="Whatever an intruder may know",
+        reading="The expected match risk for every set of kept variables, the most dangerous "
+        "first. What an intruder knows is an assumption; the table shows what each would give.",
+        tables=[table],
+        affected=unconverged(findings),
     )
 
 
-def identified(
-    one: SynthesizerFindings, intruder: IntruderFindings
-) -> IdentificationFindings | None:
-    """What this intruder learns from one synthesizer's sets."""
-    return next((two for two in one.risk.identification if two.known == intruder.known), None)
+def _matches(findings: Findings, intruder: IntruderFindings) -> Table:
+    found = [identified(synthesizer, intruder) for synthesizer in findings.synthesizers]
+    rows: list[list[Cell | str]] = [
+        [
+            words,
+            _baseline(intruder.minimum, measure),
+            *(_spread(risk.measures.get(measure) if risk else None) for risk in found),
+            _baseline(intruder.maximum, measure),
+        ]
+        for measure, words in MEASURES.items()
+    ]
+    linked = [number_cell(risk.random_linkage if risk else None) for risk in found]
+    rows.append(["Rows paired at random", "", *linked, ""])
+    return Table(
+        "Identification: mean over sets",
+        ["Measure", "Min", *titles(findings), "Max"],
+        rows,
+        note="Baselines are exact where a closed form exists, otherwise means over repeats. With "
+        "rows paired at random, the expected match risk is at most 1 for any data. The false match "
+        "rate is a mean over the sets that have a unique match; their number is given where not "
+        "all sets have one.",
+    )
 
 
-def _level(level: Baseline, measure: str, joint: bool = False) -> Cell:
-    return number_cell(level_figure(level, measure, joint), missing=UNDEFINED)
+def _baseline(baseline: Baseline, measure: str) -> Cell:
+    return number_cell(level_figure(baseline, measure), missing="undefined")
 
 
 def _spread(spread: Spread | None) -> Cell:
     if spread is None:
-        return Cell("–", sort=float("-inf"))
-    cell = number_cell(spread.mean, spread.standard_error, missing=UNDEFINED)
+        return number_cell(None)
+    cell = number_cell(spread.mean, spread.standard_error, missing="undefined")
     defined = sum(value is not None for value in spread.values)
     if not 0 < defined < len(spread.values):
         return cell
@@ -181,141 +155,120 @@ def _spread(spread: Spread | None) -> Cell:
 
 def attribute_section(findings: Findings) -> Section | None:
     """Show whether an intruder can learn somebody's label."""
-    judged = [one for one in findings.synthesizers if one.risk.attribute is not None]
+    judged = [
+        (synthesizer, style, synthesizer.risk.attribute)
+        for synthesizer, style in styled(findings)
+        if synthesizer.risk.attribute is not None
+    ]
     if not judged or not findings.intruders:
         return None
-    levels = findings.intruders[0]
-    rows = [
-        [text_cell("Min"), _level(levels.minimum, "attribute_matches"), *_blank(3)],
-        *([text_cell(one.title), *_attribute_cells(one, findings)] for one in judged),
-        [text_cell("Max"), _level(levels.maximum, "attribute_matches"), *_blank(3)],
+    measure = "attribute_matches"
+    low, high = findings.intruders[0].minimum, findings.intruders[0].maximum
+    rows: list[Sequence[Cell | str]] = [["Min", _baseline(low, measure), "", "", ""]]
+    rows += [
+        [
+            synthesizer.title,
+            number_cell(risk.matches.mean, risk.matches.standard_error),
+            number_cell(risk.matches.minimum),
+            number_cell(risk.matches.maximum),
+            percent_cell((risk.matches.mean or 0.0) / findings.data.n_records),
+        ]
+        for synthesizer, _, risk in judged
     ]
-    pairs = zip(findings.synthesizers, series_styles(findings), strict=True)
-    drawn = level_svg(
-        "Records whose label is the true one",
-        levels.minimum.samples.get("attribute_matches"),
-        levels.maximum.samples.get("attribute_matches"),
-        [(look, one.risk.attribute.matches) for one, look in pairs if one.risk.attribute],
-        "levels-attribute",
+    rows.append(["Max", _baseline(high, measure), "", "", ""])
+    drawn = baseline_svg(
+        TRUE_LABELS,
+        low.samples.get(measure),
+        high.samples.get(measure),
+        [(style, risk.matches) for _, style, risk in judged],
+        "baselines-attribute",
     )
-    first = judged[0].risk.attribute
-    guess = 0.0 if first is None else first.most_frequent_label
+    guess = judged[0][2].most_frequent_label
+    table = Table(
+        TRUE_LABELS,
+        ["Who", "Mean", "Smallest", "Largest", "Share of records"],
+        rows,
+        note="Guessing the most frequent true label of every pattern would be right for "
+        f"{guess:,.0f} records, without any row.",
+    )
+    lead = Paragraph(
+        "An intruder knows which row is a person's and takes its synthetic label for the true one."
+    )
     return Section(
-        key="attribute",
-        title="Attribute risk",
-        lead="An intruder knows which row is a person's and takes its synthetic label for the true "
-        "one.",
-        blocks=[
-            Block(
-                reading="The figure is the number of records whose synthetic label is the true "
-                "one. Histograms and lines as above.",
-                figures=[Figure(drawn)] if drawn is not None else [],
-                tables=[
-                    Table(
-                        "Records whose label is the true one",
-                        [
-                            Column("Who", numeric=False),
-                            Column("Mean"),
-                            Column("Least"),
-                            Column("Most"),
-                            Column("Share of records"),
-                        ],
-                        rows,
-                        note="Naming the most frequent true label of every pattern would be right "
-                        f"for {guess:,.0f} records, without any row.",
-                    )
-                ],
+        "attribute",
+        "Attribute risk",
+        [
+            lead,
+            *topic(
+                "The value is the number of records whose synthetic label is the true one. "
+                "Histograms and lines as above.",
+                figures=[drawn],
+                tables=[table],
                 affected=unconverged(findings),
-            )
+            ),
         ],
     )
-
-
-def _blank(number: int) -> list[Cell]:
-    return [Cell("") for _ in range(number)]
-
-
-def _attribute_cells(one: SynthesizerFindings, findings: Findings) -> list[Cell]:
-    found = one.risk.attribute
-    if found is None:
-        return _blank(4)
-    error = found.matches.standard_error
-    share = (found.matches.mean or 0.0) / findings.data.n_records
-    return [
-        number_cell(found.matches.mean, error),
-        number_cell(found.matches.minimum),
-        number_cell(found.matches.maximum),
-        percent_cell(share),
-    ]
 
 
 def joint_section(findings: Findings, limits: Thresholds) -> Section | None:
     """Show what an intruder learns who holds all files at once."""
-    if not findings.intruders or not any(one.risk.attribute for one in findings.synthesizers):
+    if not findings.intruders or not any(each.risk.attribute for each in findings.synthesizers):
         return None
-    columns = [
-        Column("Attack", numeric=False),
-        Column("Synthesizer", numeric=False),
-        Column("One file"),
-        Column("All files"),
-        Column("Min, all"),
-        Column("Max, all"),
-        Column("Place"),
-    ]
+    styles = series_styles(findings)
+    one, every = (risk_positions(findings, styles, joint=joint) for joint in (False, True))
+    table = Table(
+        "Joint risk",
+        ["Attack", "Synthesizer", "One file", "All files", "Min, all", "Max, all", "Position"],
+        _joint_rows(findings),
+        text_columns=(0, 1),
+    )
+    lead = Paragraph(
+        "The m files are released together and their rows belong together, so an intruder may "
+        "average over them."
+    )
     return Section(
-        key="joint",
-        title="All files together",
-        lead="The m files are released together and their rows belong together, so an intruder may "
-        "average over them.",
-        blocks=[
-            Block(
-                reading="Compare the figure for all files with the levels for all files: the "
-                "place is 0 at Min and 1 at Max. A figure for all files far above that for one "
-                "means that every further file tells more about the same people.",
-                figures=_place_figures(findings, limits),
-                tables=[Table("Joint risk", columns, _joint_rows(findings))],
+        "joint",
+        "All files together",
+        [
+            lead,
+            *topic(
+                "Compare the value for all files with the baselines for all files: the position "
+                "is 0 at Min and 1 at Max. A value for all files far above that for one file means "
+                "that every further file reveals more about the same people.",
+                figures=[
+                    positions_svg("One file", one, limits.match_risk_pass, "positions-one"),
+                    positions_svg(
+                        "All files", every, limits.joint_match_risk_pass, "positions-all"
+                    ),
+                ],
+                tables=[table],
                 affected=unconverged(findings),
-            )
+            ),
         ],
     )
 
 
-def _place_figures(findings: Findings, limits: Thresholds) -> list[Figure]:
-    styles = series_styles(findings)
-    drawn = [
-        positions_svg(
-            "One file", risk_positions(findings, styles), limits.match_risk_pass, "places-one"
-        ),
-        positions_svg(
-            "All files",
-            risk_positions(findings, styles, joint=True),
-            limits.joint_match_risk_pass,
-            "places-all",
-        ),
-    ]
-    return [Figure(svg) for svg in drawn if svg is not None]
-
-
-def _joint_rows(findings: Findings) -> list[list[Cell]]:
+def _joint_rows(findings: Findings) -> list[list[Cell | str]]:
     rows = []
     for intruder in findings.intruders:
-        for one in findings.synthesizers:
-            found = identified(one, intruder)
-            if found is None:
-                continue
-            alone = found.measures["expected_match_risk"].mean
-            together = found.joint.get("expected_match_risk")
-            what = f"Match, known: {', '.join(map(shown, intruder.known))}"
-            rows.append(_joint_row(what, one, alone, together, intruder, "expected_match_risk"))
-    for one in findings.synthesizers:
-        attribute = one.risk.attribute
+        attack = f"Match, known: {known_words(intruder.known)}"
+        for synthesizer in findings.synthesizers:
+            risk = identified(synthesizer, intruder)
+            if risk is not None:
+                values = (
+                    risk.measures["expected_match_risk"].mean,
+                    risk.joint.get("expected_match_risk"),
+                )
+                rows.append(_joint_row(attack, synthesizer, values, intruder))
+    for synthesizer in findings.synthesizers:
+        attribute = synthesizer.risk.attribute
         if attribute is not None:
+            values = attribute.matches.mean, attribute.joint_matches
             rows.append(
                 _joint_row(
                     "Label, by vote",
-                    one,
-                    attribute.matches.mean,
-                    attribute.joint_matches,
+                    synthesizer,
+                    values,
                     findings.intruders[0],
                     "attribute_matches",
                 )
@@ -324,24 +277,20 @@ def _joint_rows(findings: Findings) -> list[list[Cell]]:
 
 
 def _joint_row(
-    what: str,
-    one: SynthesizerFindings,
-    alone: float | None,
-    together: float | None,
+    attack: str,
+    synthesizer: SynthesizerFindings,
+    values: tuple[float | None, float | None],  # one file, all files
     intruder: IntruderFindings,
-    measure: str,
-) -> list[Cell]:
+    measure: str = "expected_match_risk",
+) -> list[Cell | str]:
     low = level_figure(intruder.minimum, measure, joint=True)
     high = level_figure(intruder.maximum, measure, joint=True)
-    place = risk_position(together, intruder, measure, joint=True)
+    position = risk_position(values[1], intruder, measure, joint=True)
     return [
-        text_cell(what),
-        text_cell(one.title),
-        number_cell(alone),
-        number_cell(together),
-        number_cell(low),
-        number_cell(high),
-        Cell("–", sort=float("-inf"))
-        if place is None
-        else Cell(f"{round(place, 2) + 0.0:.2f}".replace("-", "−"), sort=place),
+        attack,
+        synthesizer.title,
+        *(number_cell(value) for value in (*values, low, high)),
+        Cell("–", sort=LAST)
+        if position is None
+        else Cell(f"{round(position, 2) + 0.0:.2f}".replace("-", "−"), sort=position),
     ]

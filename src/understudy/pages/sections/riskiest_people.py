@@ -1,96 +1,92 @@
-"""The chapter on the patterns and records that carry the risk."""
+"""The section on the patterns and records that carry the risk."""
 
 from __future__ import annotations
 
-from understudy.findings.schema import Findings, IdentificationFindings, SynthesizerFindings
+from understudy.findings.schema import (
+    Findings,
+    IdentificationFindings,
+    IntruderFindings,
+    SynthesizerFindings,
+)
 from understudy.pages.blocks import (
     Block,
-    Column,
-    Figure,
+    Paragraph,
     Section,
     Table,
     name_cell,
     number_cell,
     percent_cell,
+    topic,
 )
-from understudy.pages.plots.canvas import SeriesStyle, series_styles
 from understudy.pages.plots.risk_plots import riskiest_svg
+from understudy.pages.sections.shared import identified, known_words, styled
 from understudy.pages.sections.within_section import level_names
 from understudy.summaries import percent, shown
 
-__all__ = ["bearers_section"]
+__all__ = ["riskiest_section"]
+
+READING = (
+    "Each point is one of the patterns that contribute most to the expected match risk. On the "
+    "line, a pattern's share of the risk equals its share of the records; far above it, few "
+    "people carry much of the risk. Before release, look again at any record that is matched in "
+    "most sets."
+)
 
 
-def bearers_section(findings: Findings) -> Section | None:
+def riskiest_section(findings: Findings) -> Section | None:
     """List the patterns and records that carry the risk."""
-    styles = series_styles(findings)
-    blocks = []
-    for place, intruder in enumerate(findings.intruders):
-        found = [
-            (one, look, two)
-            for one, look in zip(findings.synthesizers, styles, strict=True)
-            for two in one.risk.identification
-            if two.known == intruder.known
-        ]
-        if found:
-            blocks.append(_bearers(findings, found, place))
+    blocks: list[Block] = []
+    for index, intruder in enumerate(findings.intruders):
+        blocks += _riskiest(findings, intruder, index, "As above." if blocks else READING)
     if not blocks:
         return None
-    return Section(
-        key="bearers",
-        title="Who carries the risk",
-        lead="The most confidential part: rows of the confidential file, and what their owners "
-        "have in common.",
-        blocks=blocks,
+    lead = Paragraph(
+        "The most confidential part: rows of the confidential file, and what these people have in "
+        "common."
     )
+    return Section("riskiest", "Who carries the risk", [lead, *blocks])
 
 
-def _bearers(
-    findings: Findings,
-    found: list[tuple[SynthesizerFindings, SeriesStyle, IdentificationFindings]],
-    place: int,
-) -> Block:
-    figures = [
-        riskiest_svg(findings, look, two, f"bearers-{place}-{number}")
-        for number, (_, look, two) in enumerate(found)
+def _riskiest(
+    findings: Findings, intruder: IntruderFindings, index: int, reading: str
+) -> list[Block]:
+    found = [
+        (synthesizer, style, risk)
+        for synthesizer, style in styled(findings)
+        if (risk := identified(synthesizer, intruder)) is not None
     ]
-    tables = []
-    for one, _, two in found:
-        tables += [_pattern_table(findings, one, two), _record_table(findings, one, two)]
-    return Block(
-        title=f"Known: {', '.join(map(shown, found[0][2].known))} and the true label",
-        reading="As above."
-        if place
-        else "Every point is a pattern, of those that contribute most to the expected match risk. "
-        "On the line a pattern carries as much of the risk as it has of the records; far above it, "
-        "few people carry much. A record that is matched in most sets deserves a second look "
-        "before release.",
-        figures=[Figure(svg) for svg in figures if svg is not None],
-        remarks=[
-            f"{shown(one.title)}: the one record in a hundred with most of it carries "
-            f"{percent(two.share_of_top_percent)} of the expected match risk."
-            for one, _, two in found
-            if two.share_of_top_percent is not None
+    if not found:
+        return []
+    return topic(
+        title=f"Known: {known_words(intruder.known)} and the true label",
+        reading=reading,
+        figures=[
+            riskiest_svg(findings, style, risk, f"riskiest-{index}-{series}")
+            for series, (_, style, risk) in enumerate(found)
         ],
-        affected=[shown(one.title) for one, _, _ in found if not one.convergence.converged],
-        tables=tables,
+        remarks=[
+            f"{shown(synthesizer.title)}: the 1 % of records with the highest risk carry "
+            f"{percent(risk.share_of_top_percent)} of the expected match risk."
+            for synthesizer, _, risk in found
+            if risk.share_of_top_percent is not None
+        ],
+        affected=[shown(each.title) for each, _, _ in found if not each.convergence.converged],
+        tables=[
+            table(findings, synthesizer, risk)
+            for synthesizer, _, risk in found
+            for table in (_pattern_table, _record_table)
+        ],
     )
 
 
 def _pattern_table(
-    findings: Findings, one: SynthesizerFindings, found: IdentificationFindings
+    findings: Findings, synthesizer: SynthesizerFindings, risk: IdentificationFindings
 ) -> Table:
-    total = found.measures["expected_match_risk"].mean or 0.0
-    kept = ", ".join(shown(name) for name in findings.data.kept)
+    total = risk.measures["expected_match_risk"].mean or 0.0
+    kept = known_words(findings.data.kept)
     return Table(
-        f"{shown(one.title)}: the {len(found.patterns)} patterns ({kept}) that carry most",
-        [
-            Column("Pattern", numeric=False),
-            Column("Records"),
-            Column("Match risk"),
-            Column("Share of it"),
-            Column("True labels"),
-        ],
+        f"{shown(synthesizer.title)}: the {len(risk.patterns)} riskiest patterns ({kept})",
+        ["Pattern", "Records", "Match risk", "Share of it", "True labels"],
         [
             [
                 name_cell(", ".join(level_names(findings, row.levels)), 44),
@@ -99,23 +95,18 @@ def _pattern_table(
                 percent_cell(row.expected_match_risk / total if total else None),
                 number_cell(row.attribute_matches),
             ]
-            for row in found.patterns
+            for row in risk.patterns
         ],
         folded=True,
     )
 
 
 def _record_table(
-    findings: Findings, one: SynthesizerFindings, found: IdentificationFindings
+    findings: Findings, synthesizer: SynthesizerFindings, risk: IdentificationFindings
 ) -> Table:
     return Table(
-        f"{shown(one.title)}: the {len(found.records)} records that carry most",
-        [
-            Column("Row of the file"),
-            Column("Pattern", numeric=False),
-            Column("Match probability"),
-            Column("Label true, share of sets"),
-        ],
+        f"{shown(synthesizer.title)}: the {len(risk.records)} riskiest records",
+        ["Row of the file", "Pattern", "Match probability", "Label true, share of sets"],
         [
             [
                 number_cell(row.row),
@@ -123,7 +114,8 @@ def _record_table(
                 number_cell(row.match_probability),
                 percent_cell(row.label_right),
             ]
-            for row in found.records
+            for row in risk.records
         ],
+        text_columns=(1,),
         folded=True,
     )

@@ -1,80 +1,82 @@
-"""Chapters on what an analyst keeps: tables, regressions, labels within patterns."""
+"""Sections on what an analyst keeps: tables and regressions."""
 
 from __future__ import annotations
 
 from understudy.findings.schema import Findings, Regression, SynthesizerFindings
 from understudy.pages.blocks import (
+    LAST,
     Block,
     Cell,
-    Column,
-    Figure,
+    Legend,
+    Paragraph,
     Section,
     Table,
     name_cell,
     number_cell,
     percent_cell,
-    text_cell,
+    topic,
 )
 from understudy.pages.plots.canvas import SeriesStyle, series_styles
 from understudy.pages.plots.coefficients import (
-    chosen_coefficients,
     forest_svg,
     interval_limits,
     predictions_svg,
+    select_coefficients,
 )
 from understudy.pages.plots.deviations import deviation_svg, moments, signed_svg
+from understudy.pages.sections.shared import styled, unconverged
 from understudy.summaries import number, shown
 from understudy.verdict.grading import table_ratios
 
-__all__ = ["regression_section", "tables_section", "unconverged"]
+__all__ = ["regression_section", "tables_section"]
 
 HUNDRED = 100.0  # the paper prints deviations divided by this
 FOREST_ROWS = 14  # of one drawing
-MOST_LABELS = 8  # in a panel's table
 FOREST_REMARK = (
-    "Terms with many levels are shown by some of their coefficients, from the least to the largest "
-    "overlap; the tables have the others."
+    "Terms with many levels are shown by some of their coefficients, from the smallest to the "
+    "largest overlap; the tables list the others."
 )
 NO_PREDICTIONS = "No predictions are compared: the model was fitted on all records."
 
-
-def unconverged(findings: Findings) -> list[str]:
-    """Titles of the synthesizers whose chains have not converged."""
-    return [shown(one.title) for one in findings.synthesizers if not one.convergence.converged]
+Fitted = list[tuple[SynthesizerFindings, SeriesStyle, Regression]]
 
 
 def tables_section(findings: Findings) -> Section:
     """Show how far the tables are from the original's."""
-    styles = series_styles(findings)
-    orders = sorted({order for one in findings.synthesizers for order in one.utility.tables.orders})
+    styles, affected = series_styles(findings), unconverged(findings)
+    orders = sorted(
+        {order for each in findings.synthesizers for order in each.utility.tables.orders}
+    )
+    lead = Paragraph(
+        "Every table of the synthesized variables alone, by one and by two of the kept variables, "
+        "counted in the original and in each synthetic set."
+    )
     return Section(
-        key="tables",
-        title="Tables: global utility",
-        lead="Every table of the synthesized variables alone, by one and by two of the kept ones, "
-        "counted in the original and in each synthetic set.",
-        blocks=[
-            Block(
+        "tables",
+        "Tables: global utility",
+        [
+            lead,
+            *topic(
                 title="Deviation against the noise floor",
                 reading="A bar is the sum of absolute differences between original and synthetic "
                 "counts, mean over the sets, in hundreds as in the paper. The line across it is "
-                "the noise floor, what a perfect synthesizer scores: a bar that ends near it is as "
-                "good as can be.",
-                figures=[Figure(deviation_svg(findings, styles, "deviation"))],
+                "the noise floor: what a perfect synthesizer would score. A bar that ends near "
+                "the line is as good as possible.",
+                figures=[deviation_svg(findings, styles, "deviation")],
                 remarks=_propensity(findings),
                 tables=[_deviations(findings), _by_table(findings)],
-                affected=unconverged(findings),
+                affected=affected,
             ),
-            Block(
+            *topic(
                 title="Signed deviations of single cells",
-                reading="Each curve shows how often cells of the synthetic tables hold so many "
-                "records more or fewer than the original's. The shaded curve is a perfect "
-                "synthesizer's; a curve beside it is shifted, a wider one is noisier.",
+                reading="Each curve shows how many more or fewer records the cells of the "
+                "synthetic tables hold than the original's. The shaded curve is a perfect "
+                "synthesizer's. A curve beside it is biased, a wider one is noisier.",
                 figures=[
-                    Figure(signed_svg(findings, styles, order, f"signed-{order}"))
-                    for order in orders
+                    signed_svg(findings, styles, order, f"signed-{order}") for order in orders
                 ],
                 tables=[_signed_table(findings, orders)],
-                affected=unconverged(findings),
+                affected=affected,
             ),
         ],
     )
@@ -83,82 +85,39 @@ def tables_section(findings: Findings) -> Section:
 def _propensity(findings: Findings) -> list[str]:
     """Say how well a regression tells synthetic records from original ones."""
     known = [
-        f"{shown(one.title)} {number(one.utility.tables.propensity_ratio, 0.1)}"
-        for one in findings.synthesizers
-        if one.utility.tables.propensity_ratio is not None
+        f"{shown(each.title)} {number(each.utility.tables.propensity_ratio, 0.1)}"
+        for each in findings.synthesizers
+        if each.utility.tables.propensity_ratio is not None
     ]
     if not known:
         return []
     return [
         "Error of the propensity score over that of perfect sets (1: a regression tells synthetic "
-        f"records from original ones no better than it would by chance): {', '.join(known)}."
+        f"records from original ones no better than chance): {', '.join(known)}."
     ]
 
 
 def _deviations(findings: Findings) -> Table:
-    rows = []
-    for one in findings.synthesizers:
-        tables = one.utility.tables
-        ratios = dict(table_ratios(one))
-        for order, own, floor in zip(
-            tables.orders, tables.deviation, tables.noise_floor, strict=True
-        ):
+    rows: list[list[Cell | str]] = []
+    for synthesizer in findings.synthesizers:
+        tables = synthesizer.utility.tables
+        ratios = dict(table_ratios(synthesizer))
+        measured = zip(tables.orders, tables.deviation, tables.noise_floor, strict=True)
+        for order, own, floor in measured:
             error = None if own.standard_error is None else own.standard_error / HUNDRED
+            ends = (own.mean, own.minimum, own.maximum)
             rows.append(
                 [
-                    text_cell(f"{order}-way, {shown(one.title)}"),
-                    number_cell(_hundredth(own.mean), error),
-                    number_cell(_hundredth(own.minimum), error),
-                    number_cell(_hundredth(own.maximum), error),
+                    f"{order}-way, {shown(synthesizer.title)}",
+                    *(number_cell(_hundredth(value), error) for value in ends),
                     number_cell(floor / HUNDRED, 0.1),
                     number_cell(ratios[order], 0.1),
                 ]
             )
     return Table(
         "Sums of table deviations, in hundreds",
-        [
-            Column("Tables", numeric=False),
-            Column("Mean"),
-            Column("Least"),
-            Column("Most"),
-            Column("Noise floor"),
-            Column("Ratio"),
-        ],
+        ["Tables", "Mean", "Smallest", "Largest", "Noise floor", "Ratio"],
         rows,
-    )
-
-
-def _signed_table(findings: Findings, orders: list[int]) -> Table:
-    """Summarize the signed deviations: their mean, spread, and share of cells that are exact."""
-    rows = []
-    for order in orders:
-        series = []
-        for one in findings.synthesizers:
-            tables = one.utility.tables
-            if order in tables.orders:
-                at = tables.orders.index(order)
-                series.append((shown(one.title), tables.signed[at]))
-                perfect = tables.signed_floor[at]
-        for title, histogram in [*series, ("perfect sets", perfect)]:
-            mean, spread, exact = moments(histogram)
-            rows.append(
-                [
-                    text_cell(f"{order}-way, {title}"),
-                    number_cell(mean, spread / 10 or None),
-                    number_cell(spread),
-                    percent_cell(exact),
-                ]
-            )
-    return Table(
-        "Signed deviations of cells",
-        [
-            Column("Tables", numeric=False),
-            Column("Mean"),
-            Column("Standard deviation"),
-            Column("Cells without deviation"),
-        ],
-        rows,
-        folded=True,
     )
 
 
@@ -166,132 +125,135 @@ def _hundredth(value: float | None) -> float | None:
     return None if value is None else value / HUNDRED
 
 
+def _signed_table(findings: Findings, orders: list[int]) -> Table:
+    """Summarize the signed deviations: their mean, spread, and share of cells that are exact."""
+    rows: list[list[Cell | str]] = []
+    for order in orders:
+        series = []
+        for synthesizer in findings.synthesizers:
+            tables = synthesizer.utility.tables
+            if order in tables.orders:
+                index = tables.orders.index(order)
+                series.append((shown(synthesizer.title), tables.signed[index]))
+                perfect = tables.signed_floor[index]
+        for title, histogram in [*series, ("perfect sets", perfect)]:
+            mean, spread, exact = moments(histogram)
+            rows.append(
+                [
+                    f"{order}-way, {title}",
+                    number_cell(mean, spread / 10 or None),
+                    number_cell(spread),
+                    percent_cell(exact),
+                ]
+            )
+    return Table(
+        "Signed deviations of cells",
+        ["Tables", "Mean", "Standard deviation", "Cells without deviation"],
+        rows,
+        folded=True,
+    )
+
+
 def _by_table(findings: Findings) -> Table:
-    rows = [
-        [
-            text_cell(row.table),
-            text_cell(one.title),
-            number_cell(row.cells),
-            number_cell(row.deviation / HUNDRED, 0.1),
-            number_cell(row.noise_floor / HUNDRED, 0.1),
-            number_cell(row.deviation / row.noise_floor if row.noise_floor else None, 0.1),
-        ]
-        for one in findings.synthesizers
-        for row in one.utility.tables.tables
-    ]
     return Table(
         "Deviation of every table, in hundreds",
+        ["Table", "Synthesizer", "Cells", "Deviation", "Noise floor", "Ratio"],
         [
-            Column("Table", numeric=False),
-            Column("Synthesizer", numeric=False),
-            Column("Cells"),
-            Column("Deviation"),
-            Column("Noise floor"),
-            Column("Ratio"),
+            [
+                row.table,
+                synthesizer.title,
+                number_cell(row.cells),
+                number_cell(row.deviation / HUNDRED, 0.1),
+                number_cell(row.noise_floor / HUNDRED, 0.1),
+                number_cell(row.deviation / row.noise_floor if row.noise_floor else None, 0.1),
+            ]
+            for synthesizer in findings.synthesizers
+            for row in synthesizer.utility.tables.tables
         ],
-        rows,
+        text_columns=(0, 1),
         folded=True,
     )
 
 
 def regression_section(findings: Findings) -> Section | None:
     """Show what happens to an analysis."""
-    number = max((len(one.utility.regressions) for one in findings.synthesizers), default=0)
-    if not number:
+    count = max((len(each.utility.regressions) for each in findings.synthesizers), default=0)
+    if not count:
         return None
-    return Section(
-        key="regression",
-        title="Regressions: analysis-specific utility",
-        blocks=[block for place in range(number) for block in _regression_blocks(findings, place)],
+    blocks = [block for index in range(count) for block in _regression(findings, index)]
+    return Section("regression", "Regressions: analysis-specific utility", blocks)
+
+
+def _regression(findings: Findings, index: int) -> list[Block]:
+    fitted = [
+        (synthesizer, style, synthesizer.utility.regressions[index])
+        for synthesizer, style in styled(findings)
+        if len(synthesizer.utility.regressions) > index
+    ]
+    series = [(style, regression) for _, style, regression in fitted]
+    first = fitted[0][2]
+    response = first.formula.split("~", 1)[0].strip()
+    selected = select_coefficients(series)
+    estimated = sum(row.original is not None for row in first.coefficients)
+    predictions = predictions_svg(series, f"predictions-{index}", response)
+    blocks = []
+    if predictions is not None:
+        blocks += topic(
+            title=f"Predictions: {shown(first.formula)}",
+            reading="The model is fitted to the original and to each synthetic set, and predicts "
+            "held-out records (for ordered categories: the expected category). A curve that lies "
+            "on the shaded one predicts alike.",
+            figures=[predictions],
+            tables=[_distances(fitted)],
+            affected=unconverged(findings),
+        )
+    return blocks + topic(
+        title=f"Coefficients: {shown(first.formula)} ({shown(first.family)}, "
+        f"{first.train:,} records)",
+        reading="An interval from the synthetic sets should cover the same range as the "
+        "original's. The overlap is the mean share of either interval that both have in common: "
+        "100 % where they agree, 0 % where they are apart.",
+        figures=_forests(series, selected, f"forest-{index}"),
+        remarks=[
+            *([FOREST_REMARK] if len(selected) < estimated else []),
+            *([NO_PREDICTIONS] if first.train >= findings.data.n_records else []),
+        ],
+        legend=Legend(
+            [
+                ("original", "original", ""),
+                *((style.title, style.variable, "") for style, _ in series),
+            ]
+        ),
+        tables=[_overlaps(fitted), *(_coefficients(each, found) for each, _, found in fitted)],
+        affected=unconverged(findings),
     )
 
 
-def _regression_blocks(findings: Findings, place: int) -> list[Block]:
-    every = list(zip(findings.synthesizers, series_styles(findings), strict=True))
-    fitted = [
-        (one, one.utility.regressions[place])
-        for one, _ in every
-        if len(one.utility.regressions) > place
-    ]
-    first = fitted[0][1]
-    drawn = [
-        (look, one.utility.regressions[place])
-        for one, look in every
-        if len(one.utility.regressions) > place
-    ]
-    response = first.formula.split("~", 1)[0].strip()
-    chosen = chosen_coefficients(drawn)
-    estimated = sum(one.original is not None for one in first.coefficients)
-    predictions = predictions_svg(drawn, f"predictions-{place}", response)
-    blocks = []
-    if predictions is not None:
-        blocks.append(
-            Block(
-                title=f"Predictions: {shown(first.formula)}",
-                reading="The model is fitted to the original and to each synthetic set, and "
-                "predicts records that it has not seen (for ordered categories: the expected "
-                "category). A curve that lies on the shaded one predicts alike.",
-                figures=[Figure(predictions)],
-                tables=[_distances(fitted)],
-                affected=unconverged(findings),
-            )
-        )
-    return [
-        *blocks,
-        Block(
-            title=f"Coefficients: {shown(first.formula)} ({shown(first.family)}, "
-            f"{first.train:,} records)",
-            reading="An interval from the synthetic sets should lie where the original's lies. "
-            "The overlap is the mean share of either interval that both have in common: 100 % "
-            "where they agree, 0 % where they are apart.",
-            figures=_forests(drawn, chosen, f"forest-{place}"),
-            remarks=[
-                *([FOREST_REMARK] if len(chosen) < estimated else []),
-                *([NO_PREDICTIONS] if first.train >= findings.data.n_records else []),
-            ],
-            legend=[
-                ("original", "original", ""),
-                *((one.title, one.variable, "") for one, _ in drawn),
-            ],
-            tables=[
-                _overlaps(fitted),
-                *(_coefficients(one, found) for one, found in fitted),
-            ],
-            affected=unconverged(findings),
-        ),
-    ]
-
-
 def _forests(
-    drawn: list[tuple[SeriesStyle, Regression]], chosen: list[str], name: str
-) -> list[Figure]:
-    """Draw the chosen coefficients in columns of even length, all on one scale."""
-    if not chosen:
+    series: list[tuple[SeriesStyle, Regression]], selected: list[str], name: str
+) -> list[str]:
+    """Draw the selected coefficients in columns of even length, all on one scale."""
+    if not selected:
         return []
-    number = max(1, -(-len(chosen) // FOREST_ROWS))
-    length = -(-len(chosen) // number)
-    limits = interval_limits(drawn, chosen)
+    columns = -(-len(selected) // FOREST_ROWS)
+    length = -(-len(selected) // columns)
+    limits = interval_limits(series, selected)
     return [
-        Figure(forest_svg(drawn, chosen[start : start + length], f"{name}-{start}", limits))
-        for start in range(0, len(chosen), length)
+        forest_svg(series, selected[start : start + length], f"{name}-{start}", limits)
+        for start in range(0, len(selected), length)
     ]
 
 
-def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
+def _overlaps(fitted: Fitted) -> Table:
     return Table(
         "Interval overlap",
         [
-            Column("Synthesizer", numeric=False),
-            Column("Mean overlap"),
-            Column("where perfect sets have one too"),
-            Column("Perfect sets"),
-            Column("Coefficients"),
-            Column("that both have"),
-            Column("Not estimable"),
+            "Synthesizer", "Mean overlap", "where perfect sets have one too", "Perfect sets",
+            "Coefficients", "that both have", "Not estimable",
         ],
         [
             [
-                text_cell(one.title),
+                synthesizer.title,
                 percent_cell(found.mean_overlap),
                 percent_cell(found.overlap_in_common),
                 percent_cell(found.overlap_floor),
@@ -299,51 +261,37 @@ def _overlaps(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
                 number_cell(found.n_in_common),
                 number_cell(found.n_failed),
             ]
-            for one, found in fitted
+            for synthesizer, _, found in fitted
         ],
-        note="That both have: an interval in the sets and in perfect sets; over these they are "
-        "compared. Not estimable: separated or absent in the original or in some sets; the table "
-        "of coefficients says why.",
-    )
+        note="That both have: an interval in the sets and in perfect sets; the comparison is over "
+        "these. Not estimable: separated or absent in the original or in some sets; the table of "
+        "coefficients says why.",
+    )  # fmt: skip
 
 
-def _distances(fitted: list[tuple[SynthesizerFindings, Regression]]) -> Table:
+def _distances(fitted: Fitted) -> Table:
     return Table(
         "Distance of predictions (Wasserstein)",
-        [
-            Column("Synthesizer", numeric=False),
-            Column("Mean over sets"),
-            Column("Least"),
-            Column("Most"),
-            Column("Perfect sets"),
-        ],
+        ["Synthesizer", "Mean over sets", "Smallest", "Largest", "Perfect sets"],
         [
             [
-                text_cell(one.title),
+                synthesizer.title,
                 number_cell(found.distance.mean),
                 number_cell(found.distance.minimum),
                 number_cell(found.distance.maximum),
                 number_cell(found.distance_floor),
             ]
-            for one, found in fitted
+            for synthesizer, _, found in fitted
             if found.distance is not None
         ],
     )
 
 
-def _coefficients(one: SynthesizerFindings, found: Regression) -> Table:
+def _coefficients(synthesizer: SynthesizerFindings, found: Regression) -> Table:
     left_out = (found.n_coefficients or len(found.coefficients)) - len(found.coefficients)
     return Table(
-        f"Coefficients with {shown(one.title)}",
-        [
-            Column("Coefficient", numeric=False),
-            Column("Original"),
-            Column("interval"),
-            Column("Combined"),
-            Column("interval"),
-            Column("Overlap"),
-            Column("Note", numeric=False),
-        ],
+        f"Coefficients with {shown(synthesizer.title)}",
+        ["Coefficient", "Original", "interval", "Combined", "interval", "Overlap", "Note"],
         [
             [
                 name_cell(row.name),
@@ -352,10 +300,11 @@ def _coefficients(one: SynthesizerFindings, found: Regression) -> Table:
                 number_cell(row.combined),
                 _interval(row.combined_lower, row.combined_upper),
                 percent_cell(row.overlap),
-                text_cell(row.note or ""),
+                row.note or "",
             ]
             for row in found.coefficients
         ],
+        text_columns=(0, 6),
         folded=True,
         note=f"{left_out:,} further coefficients, which overlap more, are left out."
         if left_out
@@ -365,5 +314,5 @@ def _coefficients(one: SynthesizerFindings, found: Regression) -> Table:
 
 def _interval(low: float | None, high: float | None) -> Cell:
     if low is None or high is None:
-        return Cell("–", sort=float("-inf"))
+        return Cell("–", sort=LAST)
     return Cell(f"{number(low, 0.05)} to {number(high, 0.05)}", sort=low)
