@@ -131,6 +131,49 @@ KNOWN_CYCLES = [
 ]
 
 
+def is_compiled(node: ast.AST) -> bool:
+    """Tell whether a function is compiled, and so cached with all that it calls."""
+    return isinstance(node, ast.FunctionDef) and any(
+        isinstance(mark, ast.Name) and mark.id == "compiled" for mark in node.decorator_list
+    )
+
+
+def uses_of_other_files(source: str) -> list[str]:
+    """List compiled functions that use a name imported from another file of ours.
+
+    Whatever such a function calls or reads is compiled into it. Its cache notices changes of its
+    own file alone, and would go on with the old code of the other.
+    """
+    tree = ast.parse(source)
+    imported = {
+        alias.asname or alias.name.split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).split(".")[0] == "understudy"
+    }
+    return [
+        f"{function.name} uses {name.id}"  # type: ignore[attr-defined]
+        for function in filter(is_compiled, ast.walk(tree))
+        for statement in function.body  # type: ignore[attr-defined]
+        for name in ast.walk(statement)
+        if isinstance(name, ast.Name) and name.id in imported
+    ]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_compiled_functions_use_their_own_file_only(path: Path) -> None:
+    assert not uses_of_other_files(path.read_text(encoding="utf-8"))
+
+
+def test_compiled_functions_that_use_another_file_are_found() -> None:
+    kernel = "from understudy.a import b\n@compiled\ndef f(x):\n    return {}\n"
+    assert uses_of_other_files(kernel.format("b(x)")) == ["f uses b"]
+    assert uses_of_other_files(kernel.format("b.c(x)")) == ["f uses b"]
+    assert not uses_of_other_files(kernel.format("c(x)"))
+    assert not uses_of_other_files(kernel.format("b(x)").replace("@compiled\n", ""))
+
+
 def module_name(path: Path) -> str:
     """Name a module as an import statement does."""
     parts = path.relative_to(SOURCE.parent).with_suffix("").parts

@@ -17,10 +17,10 @@ __all__ = ["compiled"]
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function when it is first called, free of Python's lock, cached where possible.
 
-    A compiled function and the functions it calls must lie in one file, since the cache does not
-    notice changes in other files.
+    A compiled function and whatever of ours it uses must lie in one file, since the cache does not
+    notice changes in other files; a test of the architecture holds that.
     """
     try:
         return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # there is no place for a cache
+    except RuntimeError:  # no folder for a cache is writable
         return njit(nogil=True)(function)

@@ -16,7 +16,13 @@ the fault strikes at one of them::
             again = nursery.run(struck)             # goes on
             assert again.value == calm.value
 
-Signals at any instant are given as pairs (seconds after the start, signal)::
+A signal at any instant is given as a `Strike`: it comes before a numbered line of Python that the
+job's main thread runs, in whatever file. So the machine's speed does not matter::
+
+    calm = nursery.run(arguments, strike=COUNT)         # calm.lines: how many there are
+    nursery.run(arguments, strike=Strike(calm.lines // 2, signal.SIGKILL))
+
+Signals from outside are pairs (seconds after the start, signal)::
 
     nursery.run(arguments, signals=[(0.02, signal.SIGKILL)])
 
@@ -42,10 +48,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
-__all__ = ["Ended", "Fault", "Nursery", "faults_at_every_call"]
+__all__ = ["COUNT", "Ended", "Fault", "Nursery", "Strike", "faults_at_every_call"]
 
 ROOT = Path(__file__).parents[2]
 STOPPED = 77  # exit code of a child that its fault has stopped
+INTERRUPTED = {"status": "raised", "error": "KeyboardInterrupt: "}
 Kind = Literal["stop", "torn", "full"]
 
 
@@ -65,6 +72,27 @@ class Fault(NamedTuple):
     kind: Kind
 
 
+class Strike(NamedTuple):
+    """A signal that the process sends itself before a numbered line.
+
+    Attributes
+    ----------
+    line : int
+        Of the lines that the job's main thread runs, counted from 0; -1 counts them only.
+    signal : int
+        SIGINT raises KeyboardInterrupt right there.
+    again : float
+        Seconds after which a second KeyboardInterrupt comes; 0 for none.
+    """
+
+    line: int
+    signal: int
+    again: float = 0.0
+
+
+COUNT = Strike(-1, 0)
+
+
 class Ended(NamedTuple):
     """How a run ended.
 
@@ -78,6 +106,8 @@ class Ended(NamedTuple):
         Type and text of what it raised.
     calls : list of str
         The calls that it made: write, fsync, rename, unlink. Empty if it died.
+    lines : int
+        The lines that its main thread ran; 0 where they were not counted.
     signal : int
         The signal that killed it, or 0.
     seconds : float
@@ -88,6 +118,7 @@ class Ended(NamedTuple):
     value: Any = None
     error: str = ""
     calls: list[str] = []  # noqa: RUF012
+    lines: int = 0
     signal: int = 0
     seconds: float = 0.0
 
@@ -129,7 +160,8 @@ class Nursery:
         arguments: dict[str, Any],
         fault: Fault | None = None,
         signals: Sequence[tuple[float, int]] = (),
-        timeout: float = 60.0,
+        timeout: float = 600.0,
+        strike: Strike | None = None,
     ) -> Ended:
         """Run the job once in a child of its own, and tell how it ended.
 
@@ -140,6 +172,7 @@ class Nursery:
             "fault": fault,
             "signals": [(after, int(number)) for after, number in signals],
             "timeout": timeout,
+            "strike": strike,
         }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -162,7 +195,7 @@ class Nursery:
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(timeout=60)
+        self._process.wait(timeout=600)
 
 
 def _package_paths() -> list[str]:
@@ -261,21 +294,55 @@ def _function(named: str) -> Callable[..., Any]:
     return found
 
 
+class _Lines:
+    """Counts the lines that a thread runs, and strikes before one of them."""
+
+    def __init__(self, strike: Strike | None) -> None:
+        self.strike = strike
+        self.n_run = 0
+
+    def trace(self, _frame: object, event: str, _argument: object) -> Any:
+        """Be called by the interpreter before every line; what it raises, the line raises."""
+        if event == "line" and self.strike is not None:
+            self.n_run += 1
+            if self.n_run == self.strike.line + 1:
+                if self.strike.again:
+                    signal.signal(signal.SIGALRM, signal.default_int_handler)
+                    signal.setitimer(signal.ITIMER_REAL, self.strike.again)
+                signal.raise_signal(self.strike.signal)
+        return self.trace
+
+
 def _live(job: Callable[..., Any], asked: dict[str, Any], answering: int) -> None:
-    """Be the child: run the job with its fault, and answer."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Be the child: run the job with its fault, and answer, whenever an interruption comes."""
     watch = _Watch(Fault(*asked["fault"]) if asked["fault"] else None)
-    watch.plant()
-    answer: dict[str, Any] = {"status": "raised", "error": "KeyboardInterrupt: "}
+    lines = _Lines(Strike(*asked["strike"]) if asked["strike"] else None)
+    answer: dict[str, Any] = INTERRUPTED
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        watch.plant()
         try:
+            if lines.strike is not None:
+                sys.settrace(lines.trace)
             answer = {"status": "done", "value": job(**asked["arguments"])}
         except BaseException as problem:  # noqa: BLE001
             answer = {"status": "raised", "error": f"{type(problem).__name__}: {problem}"}
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except KeyboardInterrupt:  # a second one, on the way out
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.write(answering, json.dumps({**answer, "calls": watch.calls}).encode())
+        _ignore_interruptions()
+    except KeyboardInterrupt:  # before the job, or a second one on the way out
+        _ignore_interruptions()
+    told = {**answer, "calls": watch.calls, "lines": lines.n_run}
+    os.write(answering, json.dumps(told).encode())
+
+
+def _ignore_interruptions() -> None:
+    sys.settrace(None)
+    while True:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        except KeyboardInterrupt:  # one that was on its way
+            continue
+        return
 
 
 def _watch_over(child: int, answers: int, asked: dict[str, Any]) -> dict[str, Any]:
@@ -305,7 +372,8 @@ def _watch_over(child: int, answers: int, asked: dict[str, Any]) -> dict[str, An
         return {"status": "killed", "signal": os.WTERMSIG(status), "seconds": seconds}
     if os.WEXITSTATUS(status) == STOPPED:
         return {"status": "stopped", "seconds": seconds}
-    return {**json.loads(content), "seconds": seconds}
+    answer = json.loads(content) if content else INTERRUPTED  # struck before it could answer
+    return {**answer, "seconds": seconds}
 
 
 def _serve(job: str, warm: str) -> None:

@@ -13,12 +13,13 @@ import polars as pl
 import pytest
 
 import understudy as us
-from tests.faults.harness import Nursery, faults_at_every_call
+from tests.faults.harness import COUNT, Nursery, Strike, faults_at_every_call
 from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
 from understudy.synthesis import chains
 
 KILLS = 17  # at random instants, for each of three samplers: 51 in all
+INTERRUPTIONS = 30  # from the keyboard, evenly over a run
 MODELS: dict[str, us.DPMPM | us.DPAreal] = {
     "collapsed": us.DPMPM(sampler="collapsed", n_classes=3),
     "blocked": us.DPMPM(sampler="blocked", n_classes=3),
@@ -112,18 +113,18 @@ def test_a_fault_at_every_write_fsync_and_rename(
 
 @pytest.mark.parametrize("sampler", MODELS)
 def test_killed_at_random_instants(nursery: Nursery, room: Path, sampler: str) -> None:
-    """Fifty kills, spread over the time of a run; two chains at once."""
+    """Fifty kills, spread over all lines that a run goes through; two chains at once."""
     generator = stream(61, "kills", sampler)
     asked = {"sampler": sampler, "threads": 2}
-    calm = nursery.run({**asked, "folder": str(room / "calm")})
+    calm = nursery.run({**asked, "folder": str(room / "calm")}, strike=COUNT)
     killed = 0
     for number in range(KILLS):
         struck = {**asked, "folder": str(room / f"struck-{number}")}
-        after = float(generator.random()) * calm.seconds
-        ended = nursery.run(struck, signals=[(after, signal.SIGKILL)])
+        line = int(generator.random() * calm.lines)
+        ended = nursery.run(struck, strike=Strike(line, signal.SIGKILL))
         killed += ended.status == "killed"
         again = nursery.run(struck)
-        assert again.value == calm.value, after
+        assert again.value == calm.value, line
     assert killed > KILLS / 4
 
 
@@ -143,28 +144,39 @@ def _stops_at(number: int) -> Iterator[Any]:
     return (fault for fault in faults_at_every_call(["write"] * 99) if fault.number == number)
 
 
-@pytest.mark.parametrize("interruptions", [1, 2])
-def test_interrupted_from_the_keyboard(nursery: Nursery, room: Path, interruptions: int) -> None:
-    """Once or twice in a row: it ends as an interruption, and goes on to the same bytes."""
-    calm = nursery.run({"folder": str(room / "calm")})
+@pytest.mark.parametrize("again", [0.0, 0.002], ids=["once", "twice"])
+def test_interrupted_from_the_keyboard(nursery: Nursery, room: Path, again: float) -> None:
+    """Once or twice in a row: it ends as an interruption, and goes on to the same bytes.
+
+    The first comes at lines spread over the run; the second may come at any instant after it, the
+    end of the run included.
+    """
+    calm = nursery.run({"folder": str(room / "calm")}, strike=COUNT)
     interrupted = 0
-    for number in range(10):
+    for number in range(INTERRUPTIONS):
         struck = {"folder": str(room / f"struck-{number}")}
-        first = calm.seconds * number / 10
-        signals = [(first + 0.002 * more, signal.SIGINT) for more in range(interruptions)]
-        ended = nursery.run(struck, signals=signals)
+        line = calm.lines * number // INTERRUPTIONS
+        ended = nursery.run(struck, strike=Strike(line, signal.SIGINT, again))
         if ended.status == "raised":
-            assert ended.error.startswith("KeyboardInterrupt")
+            assert ended.error.startswith("KeyboardInterrupt"), line
             interrupted += 1
-        again = nursery.run(struck)
-        assert again.value == calm.value
-    assert interrupted
+        assert nursery.run(struck).value == calm.value, line
+    assert interrupted > INTERRUPTIONS / 2
+
+
+def test_interrupted_before_the_job_begins(nursery: Nursery, room: Path) -> None:
+    """A child that is struck before it can answer counts as interrupted."""
+    struck = {"folder": str(room / "struck")}
+    for after in (0.0, 0.0005, 0.001):
+        ended = nursery.run(struck, signals=[(after, signal.SIGINT), (after, signal.SIGINT)])
+        assert ended.status == "done" or ended.error.startswith("KeyboardInterrupt")
 
 
 def test_asked_to_end(nursery: Nursery, room: Path) -> None:
     """SIGTERM ends a run at once; it goes on to the same bytes."""
-    calm = nursery.run({"folder": str(room / "calm")})
+    calm = nursery.run({"folder": str(room / "calm")}, strike=COUNT)
     struck = {"folder": str(room / "struck")}
-    ended = nursery.run(struck, signals=[(calm.seconds / 3, signal.SIGTERM)])
-    assert ended.status in {"killed", "done"}
+    ended = nursery.run(struck, strike=Strike(calm.lines // 3, signal.SIGTERM))
+    assert ended.status == "killed"
+    assert ended.signal == signal.SIGTERM
     assert nursery.run(struck).value == calm.value

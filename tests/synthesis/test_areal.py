@@ -181,7 +181,7 @@ def test_runs_until_targets_are_met(data: us.Microdata) -> None:
     options = {"seed": 2, "warmup": 200, "draws": 30, "until": targets}
     fit = quiet_fit(us.DPAreal(n_clusters=4), data, **options)
     assert fit.converged
-    assert fit.found.label_probability.shape[1] <= 1000
+    assert fit.chain_draws.label_probability.shape[1] <= 1000
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -231,3 +232,27 @@ def test_generator_state_goes_out_and_back_in() -> None:
     again = generator_from(saved, stream(2, "b"))
     assert np.array_equal(again.random(5), ahead[0])
     assert np.array_equal(again.integers(0, 10, 3, dtype=np.int32), ahead[1])
+
+
+def test_interrupted_inside_an_entry_of_the_archive(
+    data: us.Microdata, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the instant at which closing the archive fails: an interruption all the same."""
+    options: dict[str, Any] = {"seed": 4, "threads": 1}
+    calm = quiet_fit(us.DPMPM(), data, **options)
+    opening = zipfile.ZipFile.open
+    opened: list[Any] = []
+
+    def interrupted(archive: zipfile.ZipFile, *arguments: Any, **named: Any) -> Any:
+        opened.append(opening(archive, *arguments, **named))
+        if len(opened) == 12:
+            signal.raise_signal(signal.SIGINT)
+        return opened[-1]
+
+    with monkeypatch.context() as planted:
+        planted.setattr(zipfile.ZipFile, "open", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            quiet_fit(us.DPMPM(), data, checkpoint=tmp_path / "run", **options)
+    assert len(opened) == 12
+    again = quiet_fit(us.DPMPM(), data, checkpoint=tmp_path / "run", **options)
+    assert np.array_equal(again.chain_draws.label_probability, calm.chain_draws.label_probability)

@@ -225,7 +225,17 @@ class Checkpoint:
 
 
 def _packed(arrays: Arrays) -> bytes:
+    """Write arrays as the bytes of an npz file.
+
+    An interruption inside an entry of the archive makes closing the archive fail in turn: what
+    came first is raised, not that failure.
+    """
     buffer = io.BytesIO()
-    # mypy cannot tell the arrays from the function's own options
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    try:
+        # mypy cannot tell the arrays from the function's own options
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    except ValueError as problem:
+        if problem.__context__ is not None:
+            raise problem.__context__ from None
+        raise
     return buffer.getvalue()

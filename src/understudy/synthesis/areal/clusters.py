@@ -77,11 +77,15 @@ def swapped_order(
     return np.asarray(order[0])
 
 
-@compiled
-def log_prior_of_sizes(sizes, concentration, by_sticks):  # type: ignore[no-untyped-def]
+def log_prior_of_sizes(sizes: NDArray[np.int64], concentration: float, by_sticks: bool) -> float:
     """Log probability of the cells' clusters given the concentration, weights integrated out."""
-    if by_sticks:
-        return log_prior_of_places(sizes, concentration)
+    log_prior = log_prior_of_places if by_sticks else _log_dirichlet_prior
+    return float(log_prior(sizes, concentration))
+
+
+@compiled
+def _log_dirichlet_prior(sizes, concentration):  # type: ignore[no-untyped-def]
+    """Give the same for weights from a Dirichlet distribution: sizes (cluster,)."""
     n_clusters = sizes.size
     total = 0.0
     share = concentration / n_clusters
