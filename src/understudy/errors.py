@@ -13,7 +13,7 @@
     │   └── SettingError                  an option, a codebook or a plan
     ├── OutputError                       something cannot be written where it was asked for
     │   └── CheckpointError               a run cannot be saved in a folder, or go on from it
-    ├── ReleaseRefused                    the gate stays shut: what was asked for may not leave
+    ├── ReleaseRefused                    a release was refused
     │   └── NotConvergedError             because the draws should not be relied on yet
     └── SamplerError                      a sampler met numbers it cannot go on with
 
@@ -163,13 +163,13 @@ class CheckpointError(OutputError):
 
 
 class ReleaseRefused(UnderstudyError):  # noqa: N818
-    """The gate stays shut: what was asked for may not leave the house."""
+    """A release was refused."""
 
     exit_code = ExitCode.DO_NOT_RELEASE
 
 
 class NotConvergedError(ReleaseRefused):
-    """The gate stays shut because the draws should not be relied on yet."""
+    """A release was refused because the chains have not converged."""
 
     exit_code = ExitCode.NOT_CONVERGED
 
@@ -188,29 +188,29 @@ class SamplerError(UnderstudyError):
 
 
 class Mistakes:
-    """Several things that are wrong, gathered so that all of them are said at once."""
+    """Several things that are wrong, gathered so that one message names them all."""
 
     def __init__(self) -> None:
         self.found: list[tuple[str, UnderstudyError]] = []
 
     @contextmanager
     def noted(self, where: str) -> Iterator[None]:
-        """Note a mistake with its place in the plan, and go on."""
+        """Note a mistake with its key in the plan, and go on."""
         try:
             yield
         except UnderstudyError as problem:
             self.found.append((where, problem))
 
     def tell(self) -> None:
-        """Raise the one mistake as it is, or several together; nothing where there is none."""
+        """Raise the one mistake as it is, or several together; nothing without any."""
         if len(self.found) == 1:
             raise self.found[0][1]
         if self.found:
-            listed = "; ".join(f"{quoted(where)}: {one.advice}" for where, one in self.found)
+            listed = "; ".join(f"{quoted(where)}: {error.advice}" for where, error in self.found)
             raise SettingError(
                 expected="a plan that fits its data",
                 came=f"{len(self.found)} mistakes: {listed}",
-                do="mend all of them",
+                do="correct all of them",
             )
 
 

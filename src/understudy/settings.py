@@ -1,4 +1,4 @@
-"""Settings files: TOML in, a frozen model out, and all that is wrong with them said at once."""
+"""Settings files: TOML in, a frozen model out, and one message for all that is wrong."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def read_settings(path: str | os.PathLike[str], model: type[Model], what: str) -
     except tomllib.TOMLDecodeError as problem:
         raise SettingError(
             expected=f"a {what} in TOML, every key once",
-            came=f"a mistake in {quoted(file.name)}{_place(problem)}",
-            do="mend that line: text in quotation marks, lists in [ ], no key twice in a table",
+            came=f"a mistake in {quoted(file.name)}{_line(problem)}",
+            do="correct that line: text in quotation marks, lists in [ ], no key twice in a table",
         ) from None
     return settings_from(content, model, what)
 
@@ -100,18 +100,18 @@ def settings_from(content: object, model: type[Model], what: str) -> Model:
         ) from None
     except ValidationError as problem:
         errors = problem.errors(include_input=False, include_url=False)
-    said = [_problem(error, model) for error in errors[:MOST_PROBLEMS]]
-    more = f" (and {len(errors) - len(said)} more)" if len(errors) > len(said) else ""
+    listed = [_problem(error, model) for error in errors[:MOST_PROBLEMS]]
+    more = f" (and {len(errors) - len(listed)} more)" if len(errors) > len(listed) else ""
     raise SettingError(
         expected=f"a {what} without mistakes",
-        came=f"{len(errors)}: " + "; ".join(said) + more,
-        do="mend them; understudy init writes a file in which every key is explained",
+        came=f"{len(errors)}: " + "; ".join(listed) + more,
+        do="correct them; understudy init writes a file in which every key is explained",
     )
 
 
-def _place(problem: tomllib.TOMLDecodeError) -> str:
-    found = re.search(r"at line (\d+)", str(problem))
-    return f" at line {found.group(1)}" if found else " near its end"
+def _line(problem: tomllib.TOMLDecodeError) -> str:
+    line = re.search(r"at line (\d+)", str(problem))
+    return f" at line {line.group(1)}" if line else " near its end"
 
 
 def _problem(error: Any, model: type[Settings]) -> str:
@@ -120,7 +120,7 @@ def _problem(error: Any, model: type[Settings]) -> str:
         owner = _owner(model, error["loc"][:-1])
         allowed = list(owner.model_fields) if owner is not None else []
         close = nearest(str(error["loc"][-1]), allowed)
-        if not close:  # it may be a level that landed in the wrong place
+        if not close:  # it may be a level that was written as a key
             inside = _where(error["loc"][:-1], model)
             return f"{quoted(inside)} has a key other than {', '.join(allowed)}"
         return f"{quoted(where)} is not a key here{close}"
@@ -143,15 +143,15 @@ def _problem(error: Any, model: type[Settings]) -> str:
 
 
 def _where(path: Sequence[str | int], model: type[Settings]) -> str:
-    """Write where a mistake is; what stands below labels are levels, which are not shown.
+    """Write where a mistake is; keys below labels are levels, which are not shown.
 
-    Places in lists count from 1. Which kind of several a list's entry is, is not a key.
+    Entries of lists count from 1. Which kind of several a list's entry is, is not a key.
     """
     parts: list[str] = []
-    for place, part in enumerate(path):
+    for depth, part in enumerate(path):
         if isinstance(part, int):
             parts[-1:] = [f"{parts[-1] if parts else 'entry'}[{part + 1}]"]
-        elif not (place and isinstance(path[place - 1], int) and _tagged(model, path[:place])):
+        elif not (depth and isinstance(path[depth - 1], int) and _tagged(model, path[:depth])):
             parts.append(str(part))
     if "labels" in parts:
         parts = parts[: parts.index("labels") + 1]
@@ -165,8 +165,8 @@ def _tagged(model: type[Settings], path: Sequence[str | int]) -> bool:
 
 def _owner(model: type[Settings], path: Iterable[str | int]) -> type[BaseModel] | None:
     """Find the model that a path of keys leads to."""
-    found = _models(model, path)
-    return found[0] if found else None
+    models = _models(model, path)
+    return models[0] if models else None
 
 
 def _models(model: type[Settings], path: Iterable[str | int]) -> list[type[BaseModel]]:

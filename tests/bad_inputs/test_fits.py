@@ -281,7 +281,7 @@ def test_folders_that_cannot_be_written(
 
     monkeypatch.setattr(os, "open", read_only)
     text = refused(CheckpointError, "Read-only", lambda: fitted(data, checkpoint=tmp_path / "run"))
-    assert "mend its permissions" in text
+    assert "change its permissions" in text
 
 
 @covers(83)

@@ -218,7 +218,7 @@ def test_codebook_of_another_study(study: Study, public: Path, change: str) -> N
     else:
         book["variables"].pop()
     study.reseal("codebook.json", json.dumps(book).encode())
-    refused(study, public, FileError, "another one|other promises")
+    refused(study, public, FileError, "another one|marked differently")
 
 
 # The verdict

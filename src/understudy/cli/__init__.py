@@ -38,7 +38,8 @@ app.command(
 )
 app.command("understudy.cli.init:init", help="Write a commented plan and a draft codebook.")
 app.command(
-    "understudy.cli.release:release", help="Make the public folder of a study, if it may leave."
+    "understudy.cli.release:release",
+    help="Make the public folder of a study.",
 )
 app.command("understudy.cli.run:run", help="Run a whole study from a plan; goes on where it was.")
 
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Parameters
     ----------
     arguments : sequence of str, optional
-        In place of those of the command line.
+        Instead of those of the command line.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -98,7 +99,9 @@ def _usage(problem: CycloptsError, arguments: Sequence[str]) -> str:
         )
     if isinstance(problem, UnknownOptionError) and problem.token is not None:
         given = problem.token.keyword or problem.token.value
-        options = [name for one in problem.argument_collection or () for name in one.names]
+        options = [
+            name for argument in problem.argument_collection or () for name in argument.names
+        ]
         came = f"{quoted(given)}{nearest(given, options)}"
     else:
         came = " ".join(str(problem).split()).rstrip(".").replace('Command "', 'that the command "')
@@ -111,8 +114,8 @@ def _usage(problem: CycloptsError, arguments: Sequence[str]) -> str:
 
 def _fault(problem: Exception) -> str:
     """Describe a fault of ours without its text, which might hold values of the data."""
-    places = traceback.extract_tb(problem.__traceback__)
-    ours = [place for place in places if "understudy" in place.filename] or list(places)
+    frames = traceback.extract_tb(problem.__traceback__)
+    ours = [frame for frame in frames if "understudy" in frame.filename] or list(frames)
     where = f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}" if ours else "unknown"
     return (
         f"a fault in the program itself ({type(problem).__name__} in {where}). "

@@ -1,4 +1,4 @@
-"""The data's own Min and Max levels, as several commands show them."""
+"""The data's own baselines Min and Max, as `check` shows them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 
 
 def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, float]]:
-    """Compute the exact Min and Max levels of the data.
+    """Compute the exact baselines Min and Max of the data.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, fl
 
 
 def void_scales(levels: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Say of which measures Min is not below Max, so that no place between them can be told."""
+    """Name the measures for which Min is not below Max, so that no position exists."""
     return [
-        f"Min is not below Max for the {name}: a place between them says nothing, and the figure "
+        f"Min is not below Max for the {name}: a position between them says nothing, and the risk "
         "is only compared with Max."
         for name, (low, high) in levels.items()
         if high <= low * (1 + ROUNDING)
@@ -60,5 +60,5 @@ def void_scales(levels: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def level_rows(levels: Mapping[str, tuple[float, float]]) -> list[tuple[str, str, str]]:
-    """Write levels as rows of a table."""
+    """Write baselines as rows of a table."""
     return [(name, f"{low:,.2f}", f"{high:,.2f}") for name, (low, high) in levels.items()]

@@ -91,39 +91,39 @@ def check(
         catalog=catalog,
     )
     with reading_progress() as progress:
-        found = inspect_source(**options, progress=progress)
+        inspection = inspect_source(**options, progress=progress)
     smallest = None
-    if known and found.data is not None:
-        smallest = int(found.data.cells(found.data.known(known)).sizes.min())
+    if known and inspection.data is not None:
+        smallest = int(inspection.data.cells(inspection.data.known(known)).sizes.min())
     if as_json:
-        say_json(_as_json(found, known, smallest))
+        say_json(_as_json(inspection, known, smallest))
     else:
-        _show(Path(file).name, found, known, smallest)
-    return ExitCode.WRONG_INPUT if found.problems else ExitCode.DONE
+        _show(Path(file).name, inspection, known, smallest)
+    return ExitCode.WRONG_INPUT if inspection.problems else ExitCode.DONE
 
 
-def _show(name: str, found: Inspection, known: Names, smallest: int | None) -> None:
-    say(f"{quoted(name)}: {found.n_records:,} records")
+def _show(name: str, inspection: Inspection, known: Names, smallest: int | None) -> None:
+    say(f"{quoted(name)}: {inspection.n_records:,} records")
     say()
     header = ("variable", "part", "stored as", "levels", "missing", "alike", "")
-    say(table(header, [_row(finding) for finding in found.columns], left=3))
-    if found.ignored:
-        say(paragraph(f"Ignored: {', '.join(map(quoted, found.ignored))}."))
-    if found.data is not None:
+    say(table(header, [_row(finding) for finding in inspection.columns], left=3))
+    if inspection.ignored:
+        say(paragraph(f"Ignored: {', '.join(map(quoted, inspection.ignored))}."))
+    if inspection.data is not None:
         say()
-        aside = any(finding.problem for finding in found.columns)
-        _show_patterns(found.data, " without the columns set aside" if aside else "")
+        aside = any(finding.problem for finding in inspection.columns)
+        _show_patterns(inspection.data, " without the columns set aside" if aside else "")
         if smallest is not None:
             say(f"Smallest group that {', '.join(map(quoted, known))} form: {smallest:,} records.")
-        if found.data.synthesized:
+        if inspection.data.synthesized:
             say()
-            _show_levels(risk_levels(found.data, known))
-            _show_memory(found.data)
-    _show_list("What stands in the way", found.problems)
-    _show_list("Advice", found.advice)
-    if not found.problems:
+            _show_levels(risk_levels(inspection.data, known))
+            _show_memory(inspection.data)
+    _show_list("Problems", inspection.problems)
+    _show_list("Advice", inspection.advice)
+    if not inspection.problems:
         say()
-        say("Nothing stands in the way of using these data.")
+        say("These data can be used as they are.")
 
 
 def _show_list(title: str, entries: Sequence[str]) -> None:
@@ -162,7 +162,7 @@ def _show_patterns(data: Microdata, limits: str) -> None:
 
 def _show_levels(levels: Mapping[str, tuple[float, float]]) -> None:
     if levels:
-        say("Risk levels of the data themselves, whatever the synthesizer (exact)")
+        say("Baselines of the data, whatever the synthesizer (exact)")
         say(table(("", "Min", "Max"), level_rows(levels)))
         for words in void_scales(levels):
             say(paragraph(words, "  ", "  "))
@@ -174,9 +174,9 @@ def _show_memory(data: Microdata) -> None:
     say(paragraph(f"Memory at default settings, about: {shown}."))
 
 
-def _as_json(found: Inspection, known: Names, smallest: int | None) -> dict[str, Any]:
+def _as_json(inspection: Inspection, known: Names, smallest: int | None) -> dict[str, Any]:
     content: dict[str, Any] = {
-        "records": found.n_records,
+        "records": inspection.n_records,
         "variables": [
             {
                 "name": finding.name,
@@ -188,13 +188,13 @@ def _as_json(found: Inspection, known: Names, smallest: int | None) -> dict[str,
                 "problem": finding.problem or None,
                 "remarks": list(finding.remarks),
             }
-            for finding in found.columns
+            for finding in inspection.columns
         ],
-        "ignored": list(found.ignored),
-        "problems": list(found.problems),
-        "advice": list(found.advice),
+        "ignored": list(inspection.ignored),
+        "problems": list(inspection.problems),
+        "advice": list(inspection.advice),
     }
-    data = found.data
+    data = inspection.data
     if data is not None:
         sizes = data.patterns.sizes
         content["patterns"] = {

@@ -95,9 +95,9 @@ def evaluate(
     if_unaligned
         What to do if the rows of a file look mixed up: warn, or stop.
     repeats
-        How often the Min and Max levels are drawn.
+        How often the baselines Min and Max are drawn.
     seed
-        Makes the draws of the levels repeatable.
+        Makes the draws of the baselines repeatable.
     as_json
         Print JSON.
     """
@@ -117,10 +117,10 @@ def evaluate(
         data = read_microdata(**options, progress=progress)
     texts = {name: options.get(name) for name in ("na", "encoding", "delimiter")}
     sets = read_synthetic(data, synthetic, **texts)  # type: ignore[arg-type]
-    intruders = [tuple(part.strip() for part in one.split(",")) for one in known]
+    intruders = [tuple(name.strip() for name in names.split(",")) for names in known]
     if intruders and not data.kept:
         data.known(intruders[0])
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnderstudyWarning)
         risk = _measure(data, sets, intruders or [data.kept], repeats, seed, if_unaligned)
         tables = table_utility(data, sets, seed=seed)
@@ -132,7 +132,7 @@ def evaluate(
                 data, sets, formula=formula, family=family, train=None, seed=seed
             )
         )
-    notes = list(dict.fromkeys(str(one.message) for one in said))
+    notes = list(dict.fromkeys(str(warning.message) for warning in caught))
     if as_json:
         content: dict[str, Any] = {
             "records": data.n_records,
@@ -177,7 +177,7 @@ def _measure(
 def _levels(
     data: Microdata, known: tuple[str, ...], repeats: int, seed: int | None, n_sets: int
 ) -> InherentRisk | None:
-    """Draw the data's own levels, for all files together as well; None where that is too much."""
+    """Draw the data's own baselines, of one file and of all; None where that is too much."""
     if table_bytes(data) > LARGEST_TABLE:
         return None
     sets = n_sets if n_sets > 1 else None
@@ -199,19 +199,19 @@ def _show(
         return
     attribute, pairs = risk
     say(paragraph(f"The {attribute.alignment}."))
-    for found, levels in pairs:
+    for match, baselines in pairs:
         say()
-        say(paragraph(f"An intruder knows {quoted_list(found.known)} and a person's true label"))
+        say(paragraph(f"An intruder knows {quoted_list(match.known)} and a person's true label"))
         rows = [
-            _row(label, found.spreads[name], getattr(found.joint, name), levels, name)
+            _row(label, match.spreads[name], getattr(match.joint, name), baselines, name)
             for name, label in MEASURES.items()
         ]
         say(table(HEADER, rows))
         say(
             paragraph(
                 f"If rows were paired at random the expected match risk would be "
-                f"{number(found.random_linkage)} (never more than 1), and "
-                f"{number(found.random_within_cells)} if they were paired at random among people "
+                f"{number(match.random_linkage)} (never more than 1), and "
+                f"{number(match.random_within_cells)} if they were paired at random among people "
                 "who are alike in what the intruder knows."
             )
         )
@@ -281,7 +281,7 @@ def _utility_json(
 
 HEADER = ("", "mean", "lowest", "highest", "Min", "Max", "together", "its Min", "its Max")
 EXPLANATION = (
-    "Together: the intruder holds all files. Min and Max are reference levels of the confidential "
+    "Together: the intruder holds all files. Min and Max are baselines of the confidential "
     "data, not bounds: labels drawn evenly, and labels drawn from each pattern's own distribution, "
     "for one file and for all together. Exact where known, else the mean of draws. For the false "
     "match rate Max is the lower one."
@@ -296,10 +296,10 @@ def _row(
     label: str, spread: Spread, joint: float | None, levels: InherentRisk | None, name: str
 ) -> tuple[str, ...]:
     low, high = (None, None) if levels is None else (levels.minimum, levels.maximum)
-    figures = (spread.mean, spread.minimum, spread.maximum, _level(low, name), _level(high, name))
+    values = (spread.mean, spread.minimum, spread.maximum, _level(low, name), _level(high, name))
     together = (joint, _joint_level(low, name), _joint_level(high, name))
-    shown = [number(one, missing="undefined") for one in figures]
-    return (label, *shown, *(number(one, missing="-") for one in together))
+    shown = [number(value, missing="undefined") for value in values]
+    return (label, *shown, *(number(value, missing="-") for value in together))
 
 
 def _joint_level(level: Baseline | None, name: str) -> float | None:
@@ -309,7 +309,7 @@ def _joint_level(level: Baseline | None, name: str) -> float | None:
 
 
 def _level(level: Baseline | None, name: str) -> float | None:
-    """Take the exact value of a level where there is one, the mean of its draws otherwise."""
+    """Take the exact value of a baseline where there is one, the mean of its draws otherwise."""
     if level is None:
         return None
     exact = level.expected.measures().get(name)

@@ -22,7 +22,7 @@ __all__ = ["init"]
 
 NOTES = (
     "A codebook for understudy, drafted from the data. CONFIDENTIAL until it is reviewed:",
-    "a level that stands here tells that somebody in the data has it.",
+    "a level listed here tells that somebody in the data has it.",
     "Before a release, somebody who knows the survey must replace every list of levels by the one",
     "that the survey declares (levels that nobody has included), and then set reviewed = true.",
     "",
@@ -70,7 +70,7 @@ def init(
     plan, codebook = (check_target(out / name, overwrite=overwrite)
                       for name in ("plan.toml", "codebook.toml"))  # fmt: skip
     with reading_progress() as progress:
-        found = inspect_source(
+        inspection = inspect_source(
             file,
             synthesize=synthesize,
             ignore=ignore,
@@ -79,9 +79,9 @@ def init(
             catalog=catalog,
             progress=progress,
         )
-    _write(codebook, codebook_text(_draft(found), NOTES))
+    _write(codebook, codebook_text(_draft(inspection), NOTES))
     reading = {"encoding": encoding, "delimiter": delimiter, "catalog": catalog}
-    _write(plan, _plan(file, out, found, synthesize, reading))
+    _write(plan, _plan(file, out, inspection, synthesize, reading))
     say(f"Wrote {quoted(plan.name)} and {quoted(codebook.name)}, which only you can read.")
     say(
         paragraph(
@@ -91,22 +91,28 @@ def init(
     )
     if not synthesize:
         say("Next: name the columns to synthesize in the plan.")
-    unusable = [one for one in found.columns if one.problem and one.name in synthesize]
-    for one in unusable:
-        say(paragraph(f"{quoted(one.name)} is to be synthesized and cannot be: {one.problem}."))
+    unusable = [
+        column for column in inspection.columns if column.problem and column.name in synthesize
+    ]
+    for column in unusable:
+        say(
+            paragraph(
+                f"{quoted(column.name)} is to be synthesized and cannot be: {column.problem}."
+            )
+        )
     return ExitCode.DONE
 
 
-def _draft(found: Inspection) -> Codebook:
-    variables = found.data.variables if found.data is not None else ()
+def _draft(inspection: Inspection) -> Codebook:
+    variables = inspection.data.variables if inspection.data is not None else ()
     return Codebook(
         variables={
-            one.name: VariableBook(
-                description=one.description,
-                levels=one.present_levels or None,
-                labels=dict(one.labels),
+            variable.name: VariableBook(
+                description=variable.description,
+                levels=variable.present_levels or None,
+                labels=dict(variable.labels),
             )
-            for one in variables
+            for variable in variables
         }
     )
 
@@ -114,19 +120,19 @@ def _draft(found: Inspection) -> Codebook:
 def _plan(
     file: str,
     out: Path,
-    found: Inspection,
+    inspection: Inspection,
     synthesize: Names,
     reading: Mapping[str, str | Path | None],
 ) -> str:
-    problems = {one.name: one.problem for one in found.columns if one.problem}
+    problems = {column.name: column.problem for column in inspection.columns if column.problem}
     problems = {name: why for name, why in problems.items() if name not in synthesize}
-    columns = [one.name for one in found.columns]
+    columns = [column.name for column in inspection.columns]
     given = {
         name: _relative(value, out) if isinstance(value, Path) else value
         for name, value in reading.items()
         if value is not None
     }
-    ignore = {**dict.fromkeys(found.ignored, "ignored as asked"), **problems}
+    ignore = {**dict.fromkeys(inspection.ignored, "ignored as asked"), **problems}
     return plan_text(
         _relative(Path(file), out), columns, synthesize, ignore, "codebook.toml", given
     )

@@ -63,11 +63,11 @@ def paragraph(text: str, first: str = "", rest: str = "") -> str:
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Set a table in columns, the first ones flush left and the others flush right."""
     lines = [list(header), *map(list, rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(header))]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     shown = [
         "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            text.ljust(width) if column < left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     ]
@@ -90,7 +90,7 @@ def in_time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-class _Patient:
+class _Tolerant:
     """A stream whose writes may fail: the terminal behind it can be closed while a study runs."""
 
     def __init__(self, stream: IO[str]) -> None:
@@ -120,20 +120,20 @@ def study_progress() -> Iterator[Tell | None]:
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
-    console = Console(file=cast("IO[str]", _Patient(sys.stderr)))
+    console = Console(file=cast("IO[str]", _Tolerant(sys.stderr)))
     with Bars(*columns, console=console, transient=True) as bars:
         whole = bars.add_task("Study", total=None, left="")
         part = bars.add_task("starting", total=None, left="")
 
         def show(now: StudyProgress) -> None:
             done = now.step - 1 + (now.share or 0.0)
-            said = f"step {now.step} of {now.steps}, about {in_time(now.study_seconds_left)} left"
+            text = f"step {now.step} of {now.steps}, about {in_time(now.study_seconds_left)} left"
             if now.steps:
-                bars.update(whole, completed=done, total=now.steps, left=said)
-            said = ", ".join(filter(None, [f"{in_time(now.seconds_left)} left", now.remark]))
+                bars.update(whole, completed=done, total=now.steps, left=text)
+            text = ", ".join(filter(None, [f"{in_time(now.seconds_left)} left", now.remark]))
             total = None if now.share is None else 1.0
             bars.update(
-                part, description=now.words, completed=now.share or 0.0, total=total, left=said
+                part, description=now.words, completed=now.share or 0.0, total=total, left=text
             )
 
         yield show

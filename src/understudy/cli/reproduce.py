@@ -43,17 +43,17 @@ def reproduce(
     from understudy.reproduction.configurations import FULL, QUICK
     from understudy.reproduction.write import write_all
 
-    with _said() as said:
-        made = write_all(out, QUICK if quick else FULL, seed, said)
+    with _shown() as show:
+        made = write_all(out, QUICK if quick else FULL, seed, show)
     if json:
-        say_json([one.as_json() for one in made.beside])
+        say_json([cell.as_json() for cell in made.beside])
     else:
         for printed in made.tables:
             say(printed.caption)
             say(table(printed.header, [[cell.text for cell in row] for row in printed.cells]))
             say()
-        judged = [one for one in made.beside if one.inside is not None]
-        inside = sum(bool(one.inside) for one in judged)
+        judged = [cell for cell in made.beside if cell.inside is not None]
+        inside = sum(bool(cell.inside) for cell in judged)
         say(
             paragraph(
                 f"{inside} of {len(judged)} comparisons of a printed cell with a way of "
@@ -68,7 +68,7 @@ def reproduce(
 
 
 @contextmanager
-def _said() -> Iterator[Said]:
+def _shown() -> Iterator[Said]:
     """Show what is being done on the error stream; without a terminal, a line per step."""
     if not sys.stderr.isatty():
         last = [""]

@@ -30,7 +30,7 @@ VERDICTS = {
     "review": "REVIEW. Somebody has to decide, and to write down why.",
     "fail": "DO NOT RELEASE.",
 }
-# Heading of a column, and which reasons of the verdict stand in it: the worst one.
+# Heading of a column, and which reasons of the verdict it shows: the worst.
 FIGURES = {
     "tables": "table deviation",
     "overlap": "interval overlap",
@@ -42,8 +42,9 @@ FIGURES = {
 EXPLANATION = (
     "tables: deviation over a perfect synthesizer's, 1 is perfect. overlap: of intervals, as a "
     "share of what perfect sets reach. match: expected right matches of the worst intruder; "
-    "attribute: true labels; both of one file, as a place between the data's own levels Min (0) "
-    "and Max (1). all match, all attr.: the same for an intruder who holds all files. -: no place."
+    "attribute: true labels; both of one file, as a position between the data's own baselines "
+    "Min (0) and Max (1). all match, all attr.: the same for an intruder who holds all files. "
+    "-: no position."
 )
 MOST_REASONS = 6
 
@@ -69,15 +70,14 @@ def run(
     out
         A folder for the study: new, empty, or holding this study.
     seed
-        Makes every figure repeatable, in place of the plan's seed.
+        Makes every number repeatable; replaces the plan's seed.
     as_json
         Print JSON.
     """
     from understudy.study.plan import read_plan
     from understudy.study.run import Study
 
-    asked = read_plan(plan).with_seed(seed)
-    return run_study(Study(asked, home=plan.parent), out, as_json=as_json)
+    return run_study(Study(read_plan(plan).with_seed(seed), home=plan.parent), out, as_json=as_json)
 
 
 def run_study(study: Study, out: Path, *, as_json: bool = False) -> ExitCode:
@@ -96,7 +96,7 @@ def run_study(study: Study, out: Path, *, as_json: bool = False) -> ExitCode:
             say_json(_as_json(study))
         else:
             _show(study)
-    except BrokenPipeError:  # nobody reads any more; the verdict stands
+    except BrokenPipeError:  # nobody reads any more; the verdict is saved
         drop_output()
     return study.exit_code
 
@@ -104,13 +104,13 @@ def run_study(study: Study, out: Path, *, as_json: bool = False) -> ExitCode:
 def _show(study: Study) -> None:
     verdict = study.verdict
     say(paragraph(f"Verdict: {VERDICTS[verdict.outcome].format(name=verdict.recommended)}"))
-    for name, one in verdict.synthesizers.items():
-        if not one.converged:
+    for name, own in verdict.synthesizers.items():
+        if not own.converged:
             say(paragraph(f"NOT CONVERGED: {name}. No figure about it can be relied on."))
     if verdict.recommended is not None:
         say(f"Recommended: {verdict.recommended}")
     say()
-    rows = [_row(name, one) for name, one in verdict.synthesizers.items()]
+    rows = [_row(name, own) for name, own in verdict.synthesizers.items()]
     say(table(("synthesizer", "outcome", "converged", *FIGURES), rows, left=3))
     say(paragraph(EXPLANATION, "  ", "  "))
     say()
@@ -119,34 +119,38 @@ def _show(study: Study) -> None:
     say("It opens in any browser, and is confidential like all that lies beside it.")
 
 
-def _row(name: str, one: SynthesizerVerdict) -> tuple[str, ...]:
-    figures = (_worst(one, subject) for subject in FIGURES.values())
-    shown = ("-" if found is None else f"{found:.2f}" for found in figures)
-    return (name, one.outcome, "yes" if one.converged else "NO", *shown)
+def _row(name: str, verdict: SynthesizerVerdict) -> tuple[str, ...]:
+    values = (_worst(verdict, subject) for subject in FIGURES.values())
+    shown = ("-" if value is None else f"{value:.2f}" for value in values)
+    return (name, verdict.outcome, "yes" if verdict.converged else "NO", *shown)
 
 
-def _worst(one: SynthesizerVerdict, subject: str) -> float | None:
-    """Find the worst figure of a subject; of overlaps that is the least."""
-    found = [
+def _worst(verdict: SynthesizerVerdict, subject: str) -> float | None:
+    """Find the worst value of a subject; of overlaps that is the least."""
+    values = [
         reason.found
-        for reason in one.reasons
+        for reason in verdict.reasons
         if reason.subject == subject and reason.found is not None
     ]
-    if not found:
+    if not values:
         return None
-    return min(found) if "overlap" in subject else max(found)
+    return min(values) if "overlap" in subject else max(values)
 
 
 def _show_reasons(verdict: Verdict) -> None:
     """Show why the verdict is no better: about the data, and the recommended synthesizer."""
     about = {None, verdict.recommended or next(iter(verdict.synthesizers), None)}
-    reasons = [one for one in verdict.reasons if one.outcome != "pass" and one.synthesizer in about]
+    reasons = [
+        reason
+        for reason in verdict.reasons
+        if reason.outcome != "pass" and reason.synthesizer in about
+    ]
     if not reasons:
         return
     say("Why")
-    for one in sorted(reasons, key=lambda one: one.outcome)[:MOST_REASONS]:
-        whom = "" if one.synthesizer is None else f", {one.synthesizer}"
-        say(paragraph(f"{one.outcome}{whom}: {one.words}", "- ", "  "))
+    for reason in sorted(reasons, key=lambda reason: reason.outcome)[:MOST_REASONS]:
+        whom = "" if reason.synthesizer is None else f", {reason.synthesizer}"
+        say(paragraph(f"{reason.outcome}{whom}: {reason.words}", "- ", "  "))
     if len(reasons) > MOST_REASONS:
         say(f"- and {len(reasons) - MOST_REASONS} more, in the report")
     say()
@@ -160,12 +164,12 @@ def _as_json(study: Study) -> dict[str, Any]:
         "exit_code": int(study.exit_code),
         "synthesizers": {
             name: {
-                "outcome": one.outcome,
-                "converged": one.converged,
-                **{subject.replace(" ", "_"): _worst(one, subject) for subject in FIGURES.values()},
+                "outcome": own.outcome,
+                "converged": own.converged,
+                **{subject.replace(" ", "_"): _worst(own, subject) for subject in FIGURES.values()},
             }
-            for name, one in verdict.synthesizers.items()
+            for name, own in verdict.synthesizers.items()
         },
-        "reasons": [one.model_dump() for one in verdict.reasons],
+        "reasons": [reason.model_dump() for reason in verdict.reasons],
         "report": str(study.report()),
     }

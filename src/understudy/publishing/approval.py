@@ -1,4 +1,4 @@
-"""Who answers for a release: a person, a date and a reason, kept with the study.
+"""Who approves a release: a person, a date and a reason, kept with the study.
 
 The record goes into the internal folder, never into the public one: a public file needs no names of
 staff. It is written before anything appears in public, so that nothing is ever public without a
@@ -64,10 +64,10 @@ def read_approval(text: object) -> Approval:
     """
     if not isinstance(text, str) or not text.strip():
         raise _lacking("nothing" if text is None or isinstance(text, str) else "no text")
-    found = re.fullmatch(r"(.*?)\s*,\s*(\d{4}-\d{2}-\d{2})\s*,\s*(.*)", text.strip(), re.DOTALL)
-    if not found:
+    parts = re.fullmatch(r"(.*?)\s*,\s*(\d{4}-\d{2}-\d{2})\s*,\s*(.*)", text.strip(), re.DOTALL)
+    if not parts:
         raise _lacking("a text without a date between two commas")
-    name, day_text, reason = found.groups()
+    name, day_text, reason = parts.groups()
     if _letters(name) < 2:
         raise _lacking("no name before the date")
     try:
@@ -117,7 +117,7 @@ def check_first(past: list[dict[str, Any]], files: str, reason: str | None) -> N
     Risk was measured for an intruder who holds the m files of one synthesizer. Whoever also holds
     those of another one, or of a second run, knows more than that.
     """
-    others = sum(isinstance(one, dict) and one.get("files") != files for one in past)
+    others = sum(isinstance(entry, dict) and entry.get("files") != files for entry in past)
     if others and reason is None:
         raise ReleaseRefused(
             expected="files that are the only ones about these people",
@@ -166,7 +166,7 @@ def past_approvals(internal: Path) -> list[dict[str, Any]]:
         raise FileError(
             expected="a list of earlier approvals in approvals.json of the internal folder",
             came="a file that cannot be read as one",
-            do="put the file right from a backup, or move it away and keep it",
+            do="restore the file from a backup, or move it away and keep it",
         )
     return past
 

@@ -1,11 +1,11 @@
-"""What the gate looks at: the internal folder of a study, and whether its parts belong together.
+"""What a release is based on: the internal folder of a study, whose parts must belong together.
 
-Every file is read once, hashed, and only then understood, so that what is judged is what was
-hashed. A study writes down the digest of each file it makes (``study.json``), the findings those
-of the sets they are about, and the verdict that of the findings. If any of these chains is broken,
-somebody has changed something by hand or mixed two studies, and nothing leaves.
+Every file is read once, hashed, and only then parsed, so that what is judged is what was hashed. A
+study writes down the digest of each file it makes (``study.json``), the findings those of the sets
+they are about, and the verdict that of the findings. If a digest does not agree, somebody has
+changed something by hand or mixed two studies, and nothing is released.
 
-The chains catch accidents. They are no seal: whoever may write to the internal folder can rewrite
+The digests catch accidents. They are no seal: whoever may write to the internal folder can rewrite
 all of it.
 """
 
@@ -49,7 +49,7 @@ Outcome = Literal["pass", "review", "fail"]
 
 
 class _Record(BaseModel):
-    """The parts of an internal file that the gate needs; the rest is not its business."""
+    """The parts of an internal file that a release needs; the rest is ignored."""
 
     model_config = ConfigDict(
         frozen=True, extra="ignore", allow_inf_nan=False, hide_input_in_errors=True
@@ -72,8 +72,8 @@ class StudyRecord(_Record):
 
     def digest_of(self, path: str) -> str | None:
         """Give the digest that a stage has written down for a file, if any has."""
-        found = [stage.files[path] for stage in self.stages.values() if path in stage.files]
-        return found[-1] if found else None
+        digests = [stage.files[path] for stage in self.stages.values() if path in stage.files]
+        return digests[-1] if digests else None
 
 
 class CodebookRecord(_Record):
@@ -104,7 +104,7 @@ class VerdictRecord(_Record):
 
 @dataclass(frozen=True, repr=False)
 class Evidence:
-    """Everything the gate knows of a study.
+    """Everything a release knows of a study.
 
     Attributes
     ----------
@@ -122,14 +122,14 @@ class Evidence:
 
     def synthesizer(self, name: str | None) -> SynthesizerFindings:
         """Find the synthesizer that was asked for, or the recommended one."""
-        known = [one.name for one in self.findings.synthesizers]
+        known = [synthesizer.name for synthesizer in self.findings.synthesizers]
         if name is None:
             name = self.verdict.recommended or (known[0] if len(known) == 1 else None)
         if name is None:
             raise self._none_recommended(known)
-        for one in self.findings.synthesizers:
-            if one.name == name:
-                return one
+        for synthesizer in self.findings.synthesizers:
+            if synthesizer.name == name:
+                return synthesizer
         raise SettingError(
             expected=f"one of the study's synthesizers {quoted_list(known)}",
             came=f"{quoted(name)}{nearest(str(name), known)}",
@@ -138,7 +138,7 @@ class Evidence:
 
     def _none_recommended(self, known: list[str]) -> UnderstudyError:
         """Say why there is nothing to release, by the exit code that the run itself ended with."""
-        if not any(one.convergence.converged for one in self.findings.synthesizers):
+        if not any(own.convergence.converged for own in self.findings.synthesizers):
             return NotConvergedError(
                 expected=f"chains that have converged, of at least one of {quoted_list(known)}",
                 came="that those of none have",
@@ -215,7 +215,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def _read(internal: Path, name: str, model: type[Model]) -> tuple[Model, str]:
-    """Read one file, hash it, and then understand it."""
+    """Read one file, hash it, and then parse it."""
     try:
         content = (internal / name).read_bytes()
     except FileNotFoundError:
@@ -259,11 +259,11 @@ def _check_own_digest(path: Path) -> None:
         )
 
 
-def _check_recorded(study: StudyRecord, name: str, found: str) -> None:
+def _check_recorded(study: StudyRecord, name: str, digest: str) -> None:
     written = study.digest_of(name)
     if written is None:
         raise _incomplete(name)
-    if written != found:
+    if written != digest:
         raise FileError(
             expected=f"{name} as the study wrote it",
             came="a file that was changed afterwards (its digest is another)",
@@ -278,27 +278,29 @@ def _check_chain(
     verdict: VerdictRecord,
     findings_digest: str,
 ) -> None:
-    """Check that verdict, findings, codebook and study speak of the same thing."""
+    """Check that verdict, findings, codebook and study belong together."""
     if verdict.findings != findings_digest:
-        raise _stranger("a verdict on these findings", "one on other findings")
+        raise _mismatch("a verdict on these findings", "one on other findings")
     if study.identity.get("data") != findings.data_fingerprint:
-        raise _stranger("findings about the data of this study", "findings about other data")
+        raise _mismatch("findings about the data of this study", "findings about other data")
     pairs = zip(codebook.variables, findings.data.variables, strict=False)
     same = len(codebook.variables) == len(findings.data.variables)
-    if not same or not all(_alike(one, judged) for one, judged in pairs):
-        raise _stranger("a codebook of the variables that were judged", "another one")
-    said = (findings.data.codebook_declared, findings.data.codebook_reviewed)
-    if said != (codebook.declared, codebook.reviewed):
-        raise _stranger("the codebook that the study was run with", "one with other promises")
+    if not same or not all(_alike(declared, judged) for declared, judged in pairs):
+        raise _mismatch("a codebook of the variables that were judged", "another one")
+    judged = (findings.data.codebook_declared, findings.data.codebook_reviewed)
+    if judged != (codebook.declared, codebook.reviewed):
+        raise _mismatch("the codebook that the study was run with", "one marked differently")
 
 
-def _alike(one: VariableFindings, judged: VariableFindings) -> bool:
+def _alike(declared: VariableFindings, judged: VariableFindings) -> bool:
     """Tell whether two entries agree; findings may list the first levels of very many only."""
-    listed = one.levels[: len(judged.levels)] if len(judged.levels) >= MANY else one.levels
-    return one.model_copy(update={"levels": listed}) == judged
+    listed = (
+        declared.levels[: len(judged.levels)] if len(judged.levels) >= MANY else declared.levels
+    )
+    return declared.model_copy(update={"levels": listed}) == judged
 
 
-def _stranger(expected: str, came: str) -> FileError:
+def _mismatch(expected: str, came: str) -> FileError:
     return FileError(expected=expected, came=came, do=RERUN)
 
 
@@ -317,7 +319,7 @@ def set_bytes(evidence: Evidence, synthesizer: SynthesizerFindings) -> Iterator[
     except OSError:
         raise _incomplete("the folder of synthetic sets") from None
     if len(paths) != len(expected) or len(expected) != synthesizer.m:
-        raise _stranger(
+        raise _mismatch(
             f"the {synthesizer.m:,} synthetic files that were judged",
             f"{len(paths):,} files, and digests of {len(expected):,}",
         )
@@ -327,7 +329,7 @@ def set_bytes(evidence: Evidence, synthesizer: SynthesizerFindings) -> Iterator[
         except OSError:
             raise _incomplete(f"synthetic set {number}") from None
         if digest_of(content) != known:
-            raise _stranger(
+            raise _mismatch(
                 "the synthetic files that the risk report is about",
                 f"that set {number} is another file (its digest differs)",
             )

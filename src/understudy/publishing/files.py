@@ -1,4 +1,4 @@
-"""The m data files: one allowed column after the other, rows in an order that nobody can repeat.
+"""The m data files: allowed columns only, rows in an order that nobody can repeat.
 
 A set comes in as the bytes that were hashed and goes out as codes of published levels, so that a
 file can hold nothing but published levels in published columns. Statistical programs' files carry
@@ -80,13 +80,16 @@ def set_codes(content: bytes, number: int, record: CodebookRecord, n_records: in
         frame = pl.read_parquet(io.BytesIO(content))
     except (pl.exceptions.PolarsError, OSError):
         raise _unlike(number, "a file that cannot be read as a table") from None
-    names = [one.name for one in record.variables]
+    names = [variable.name for variable in record.variables]
     if sorted(frame.columns) != sorted(names):
         extra = quoted_list(sorted(set(frame.columns) ^ set(names)))
         raise _unlike(number, f"other columns than the codebook's ({extra})")
     if frame.height == 0 or n_records not in {None, frame.height}:
         raise _unlike(number, f"{frame.height:,} rows")
-    codes = {one.name: _codes(frame[one.name], one.levels, number) for one in record.variables}
+    codes = {
+        variable.name: _codes(frame[variable.name], variable.levels, number)
+        for variable in record.variables
+    }
     _check_possible(codes, record, number)
     return codes
 
@@ -96,12 +99,12 @@ def _codes(column: pl.Series, levels: Sequence[str], number: int) -> NDArray[np.
     present = list(levels[:-1] if has_missing else levels)
     if column.dtype != pl.Enum(present):
         raise _unlike(number, f"levels of {quoted(column.name)} that are not the codebook's")
-    places = column.to_physical()
+    codes = column.to_physical()
     if has_missing:
-        places = places.cast(pl.UInt32).fill_null(len(present))
-    if places.null_count():
+        codes = codes.cast(pl.UInt32).fill_null(len(present))
+    if codes.null_count():
         raise _unlike(number, f"missing values of {quoted(column.name)}")
-    return places.to_numpy().astype(np.int32)
+    return codes.to_numpy().astype(np.int32)
 
 
 def _unlike(number: int, came: str) -> FileError:
@@ -114,16 +117,16 @@ def _unlike(number: int, came: str) -> FileError:
 
 def _check_possible(codes: Codes, record: CodebookRecord, number: int) -> None:
     """Refuse a set in which a record has a combination that cannot be."""
-    places = {
-        one.name: {level: place for place, level in enumerate(one.levels)}
-        for one in record.variables
+    code_of = {
+        variable.name: {level: code for code, level in enumerate(variable.levels)}
+        for variable in record.variables
     }
     for rule in record.impossible:
         if not set(rule) <= set(codes):
             continue
         hit = np.logical_and.reduce(
             [
-                np.isin(codes[name], [places[name].get(level, -1) for level in levels])
+                np.isin(codes[name], [code_of[name].get(level, -1) for level in levels])
                 for name, levels in rule.items()
             ]
         )
@@ -151,8 +154,11 @@ def write_set(codes: Codes, variables: Sequence[Variable], path: Path) -> None:
     rows = unrepeatable_order(len(next(iter(codes.values()))))
     is_text = path.suffix == ".csv"
     columns: Mapping[str, tuple[Variable, NDArray[Any]]] = {
-        one.name: (replace(one, labels={}) if is_text else one, codes[one.name][rows])
-        for one in variables
+        variable.name: (
+            replace(variable, labels={}) if is_text else variable,
+            codes[variable.name][rows],
+        )
+        for variable in variables
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the codebook with all labels lies beside it
@@ -166,22 +172,22 @@ def _forget_time(path: Path) -> None:
     with path.open("r+b") as file:
         head = file.read(4096)
         if path.suffix == ".dta":
-            found = re.search(rb"<timestamp>\x11(.{17})</timestamp>", head, re.DOTALL)
+            time = re.search(rb"<timestamp>\x11(.{17})</timestamp>", head, re.DOTALL)
             instead = b"01 Jan 1980 00:00"
-        else:  # creation date and time lie at fixed places of the header
-            found = re.match(
+        else:  # creation date and time have fixed positions in the header
+            time = re.match(
                 rb"\$FL[23].{88}([0-9]{2} [A-Za-z]{3} [0-9]{2}[0-9]{2}:[0-9]{2}:[0-9]{2})",
                 head,
                 re.DOTALL,
             )
             instead = b"01 Jan 8000:00:00"
-        if found is None:
+        if time is None:
             raise OutputError(
                 expected="a file whose time of writing can be taken out",
                 came="one of a form that is not known",
                 do="release the files as csv or parquet",
             )
-        file.seek(found.start(1))
+        file.seek(time.start(1))
         file.write(instead)
 
 

@@ -1,7 +1,7 @@
-"""The one gate: everything that must hold before anything leaves, and the folder that leaves.
+"""`release`, the only function that writes publishable files, and all of its conditions.
 
-`release` reads as the list of its conditions. Whatever is refused is refused before a byte is
-written to a public place, and what is written appears there in one rename.
+It reads as the list of them. Whatever is refused is refused before a byte is written to a public
+folder, and the folder appears there in one rename.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def release(
                 fully_synthetic=chosen.fully_synthetic,
                 variables=variables,
                 quoted=any(
-                    one.levels != old.levels
-                    for one, old in zip(variables, evidence.codebook.variables, strict=True)
+                    public.levels != own.levels
+                    for public, own in zip(variables, evidence.codebook.variables, strict=True)
                 ),
                 summary=summarize(evidence.findings, chosen),
                 version=__version__,
@@ -165,45 +165,46 @@ def release(
     return target
 
 
-def _check_converged(one: SynthesizerFindings) -> None:
-    if not one.convergence.converged:
+def _check_converged(synthesizer: SynthesizerFindings) -> None:
+    chains = synthesizer.convergence
+    if not chains.converged:
         raise NotConvergedError(
-            expected=f"chains of {quoted(one.name)} that have converged",
+            expected=f"chains of {quoted(synthesizer.name)} that have converged",
             came="chains that have not",
             do="let the study run longer, or choose another synthesizer",
         )
-    if one.convergence.rhat_target > LOOSEST_RHAT or one.convergence.ess_target < LEAST_DRAWS:
+    if chains.rhat_target > LOOSEST_RHAT or chains.ess_target < LEAST_DRAWS:
         raise NotConvergedError(
             expected=f"convergence judged by an R-hat of at most {LOOSEST_RHAT} and at least "
             f"{LEAST_DRAWS} effective draws",
-            came=f"targets of {one.convergence.rhat_target:g} and {one.convergence.ess_target:g}",
+            came=f"targets of {chains.rhat_target:g} and {chains.ess_target:g}",
             do="set stricter targets in the plan, or leave them out, and run again",
         )
-    if one.convergence.chains < 2 and one.kind not in {"perfect", "uniform"}:
+    if chains.chains < 2 and synthesizer.kind not in {"perfect", "uniform"}:
         raise NotConvergedError(
-            expected=f"at least two chains of {quoted(one.name)}, to see whether they agree",
+            expected=f"at least two chains of {quoted(synthesizer.name)} that can be compared",
             came="one",
             do="run the study with several chains",
         )
 
 
-def _check_verdict(evidence: Evidence, one: SynthesizerFindings, reason: str | None) -> str:
-    found = evidence.verdict.synthesizers.get(one.name)
-    if found is None:
+def _check_verdict(evidence: Evidence, synthesizer: SynthesizerFindings, reason: str | None) -> str:
+    verdict = evidence.verdict.synthesizers.get(synthesizer.name)
+    if verdict is None:
         raise ReleaseRefused(
-            expected=f"a verdict on {quoted(one.name)}",
+            expected=f"a verdict on {quoted(synthesizer.name)}",
             came="none",
             do="run the study again with this synthesizer in the plan",
         )
-    if "fail" in {found.outcome, evidence.verdict.outcome}:
+    if "fail" in {verdict.outcome, evidence.verdict.outcome}:
         raise ReleaseRefused(
-            expected=f"a verdict on {quoted(one.name)} that allows a release",
+            expected=f"a verdict on {quoted(synthesizer.name)} that allows a release",
             came="fail: do not release",
             do="read the reasons in the report, change the plan, and run again",
         )
-    if found.outcome == "review":
+    if verdict.outcome == "review":
         need_reason(reason)
-    return found.outcome
+    return verdict.outcome
 
 
 def _check_seed(evidence: Evidence, *, guessable_seed: bool) -> None:
@@ -218,24 +219,24 @@ def _check_seed(evidence: Evidence, *, guessable_seed: bool) -> None:
 
 
 def _write_sets(
-    evidence: Evidence, one: SynthesizerFindings, variables: Any, folder: Path, form: Format
+    evidence: Evidence, synthesizer: SynthesizerFindings, variables: Any, folder: Path, form: Format
 ) -> int:
     """Write all sets, each checked, and give their number of rows."""
-    n_rows = None if one.fully_synthetic else evidence.findings.data.n_records
-    for number, content in enumerate(set_bytes(evidence, one), start=1):
+    n_rows = None if synthesizer.fully_synthetic else evidence.findings.data.n_records
+    for number, content in enumerate(set_bytes(evidence, synthesizer), start=1):
         codes = set_codes(content, number, evidence.codebook, n_rows)
         n_rows = len(next(iter(codes.values())))
-        write_set(codes, variables, folder / data_file(number, one.m, form))
+        write_set(codes, variables, folder / data_file(number, synthesizer.m, form))
     return n_rows or 0
 
 
 def _write_words(
-    evidence: Evidence, one: SynthesizerFindings, about: Release, folder: Path
+    evidence: Evidence, synthesizer: SynthesizerFindings, about: Release, folder: Path
 ) -> None:
     """Write everything but the data: plots, pages, codebook, and the manifest last."""
     from understudy.microdata.codebook import codebook_text
 
-    figures = public_pictures(evidence.findings, one)
+    figures = public_pictures(evidence.findings, synthesizer)
     if figures:
         (folder / "figures").mkdir()
     for name, content in figures.items():
@@ -261,9 +262,9 @@ def _write_words(
     write_bytes(folder / NAME, manifest_text(folder, facts).encode("utf-8"))
 
 
-def _files_digest(evidence: Evidence, one: SynthesizerFindings) -> str:
+def _files_digest(evidence: Evidence, synthesizer: SynthesizerFindings) -> str:
     """Name the sets of a synthesizer by one digest, to tell whether others were released before."""
-    listed = evidence.findings.set_digests.get(one.name, ())
+    listed = evidence.findings.set_digests.get(synthesizer.name, ())
     return sha256("\n".join(listed).encode()).hexdigest()
 
 

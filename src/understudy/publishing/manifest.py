@@ -1,7 +1,7 @@
-"""What a release may consist of: the list of allowed files, their hashes, and a last look.
+"""What a release may consist of: the list of allowed files, their hashes, and a last check.
 
-Whatever is not on the list is not published, whoever wrote it and whyever. The manifest names every
-file with its SHA-256, so that a reader can tell a complete and unchanged copy from another.
+Whatever is not on the list is not published. The manifest names every file with its SHA-256, so
+that a reader can tell a complete and unchanged copy from another.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def manifest_text(folder: Path, facts: dict[str, Any]) -> str:
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Read the manifest of a release, or find that there is none."""
+    """Read the manifest of a release; None if there is none."""
     try:
         content = json.loads((folder / NAME).read_bytes())
     except (OSError, ValueError):
@@ -64,18 +64,18 @@ def is_whole_release(folder: Path) -> bool:
     manifest = read_manifest(folder)
     if manifest is None or any(path.is_symlink() for path in folder.rglob("*")):
         return False
-    found = _files(folder)
+    files = _files(folder)
     listed = manifest["files"]
-    if set(found) != {*listed, NAME} or any(not ALLOWED.fullmatch(name) for name in found):
+    if set(files) != {*listed, NAME} or any(not ALLOWED.fullmatch(name) for name in files):
         return False
     return all(
-        isinstance(one, dict) and one.get("sha256") == _hash(found[name])
-        for name, one in listed.items()
+        isinstance(entry, dict) and entry.get("sha256") == _hash(files[name])
+        for name, entry in listed.items()
     )
 
 
 def check_bundle(folder: Path, secrets: Iterable[str]) -> None:
-    """Take a last look at what was built: allowed files only, and no internal mark in their text.
+    """Check what was built: allowed files only, and no internal mark in their text.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def check_bundle(folder: Path, secrets: Iterable[str]) -> None:
     secrets : iterable of str
         Marks of the study that must not be public: seed, fingerprint, digests, paths.
     """
-    marks = [one.encode("utf-8", "surrogatepass") for one in secrets]
+    marks = [mark.encode("utf-8", "surrogatepass") for mark in secrets]
     for name, path in _files(folder).items():
         if not ALLOWED.fullmatch(name) or path.is_symlink():
             raise _fault(f"a file that is not on the list of what may leave, {quoted(name)}")
@@ -103,9 +103,9 @@ def _fault(came: str) -> OutputError:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Find all that is no folder, by its name relative to the folder, in order."""
-    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
-    return {name: found[name] for name in sorted(found) if not _plain_folder(found[name])}
+    """List everything but folders, by its name relative to the folder, in order."""
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    return {name: paths[name] for name in sorted(paths) if not _plain_folder(paths[name])}
 
 
 def _plain_folder(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Where a release goes: which places are refused, and how a folder appears whole or not at all.
+"""Where a release goes: which paths are refused, and how a folder appears whole or not at all.
 
 Everything is built in a folder beside the target, closed to others, forced to the disk, and then
 renamed. Whoever kills the program finds at the target what was there before, nothing, or all of the
@@ -29,7 +29,7 @@ MOMENT = 315532800
 
 
 def check_target(to: str | os.PathLike[str], internal: Path, *, overwrite: bool) -> Path:
-    """Refuse a place where a release may not or cannot be put.
+    """Refuse a path where a release may not or cannot be put.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def check_target(to: str | os.PathLike[str], internal: Path, *, overwrite: bool)
     if not isinstance(to, str | os.PathLike) or not str(to) or "\0" in str(to):
         raise OutputError(
             expected="the path of a folder to release to",
-            came=f"a value of type {type(to).__name__} that is none",
+            came=f"a value of type {type(to).__name__} that is not one",
             do="give a path as text, without NUL characters",
         )
     target = Path(os.path.abspath(to))  # noqa: PTH100  (resolve would follow a link)
@@ -56,7 +56,7 @@ def check_target(to: str | os.PathLike[str], internal: Path, *, overwrite: bool)
     try:
         if target.is_symlink():
             raise OutputError(
-                expected=f"a place of its own for the folder {quoted(target.name)}",
+                expected=f"a folder of its own at {quoted(target.name)}",
                 came="a symbolic link, which may lead anywhere",
                 do="name the folder that the link points to, or remove the link",
             )
@@ -75,28 +75,28 @@ def check_target(to: str | os.PathLike[str], internal: Path, *, overwrite: bool)
 
 def _check_apart(target: Path, internal: Path) -> None:
     """Keep the public folder out of the study's, which holds nothing else, and the other way."""
-    place, secret = (Path(os.path.realpath(one)) for one in (target, internal))
+    public, secret = (Path(os.path.realpath(path)) for path in (target, internal))
     study = secret.parent
-    inside = place == secret or (place != study and study in place.parents)
-    if inside or _same_as_one(place.parents, secret):
+    inside = public == secret or (public != study and study in public.parents)
+    if inside or _among(public.parents, secret):
         raise OutputError(
-            expected="a place outside of the study's folder, which is confidential",
+            expected="a path outside of the study's folder, which is confidential",
             came="one inside of it",
             do="choose a folder elsewhere",
         )
-    if place in secret.parents or _same_as_one(secret.parents, place):
+    if public in secret.parents or _among(secret.parents, public):
         raise OutputError(
-            expected="a place that does not hold the confidential folder",
+            expected="a path that does not hold the confidential folder",
             came="one that does",
             do="choose a folder elsewhere, never the study's own",
         )
 
 
-def _same_as_one(folders: Iterable[Path], one: Path) -> bool:
+def _among(folders: Iterable[Path], path: Path) -> bool:
     """Tell whether a folder is one of several, under whatever name it is mounted."""
-    if not one.exists():
+    if not path.exists():
         return False
-    return any(folder.exists() and folder.samefile(one) for folder in folders)
+    return any(folder.exists() and folder.samefile(path) for folder in folders)
 
 
 def _check_free(target: Path, *, overwrite: bool) -> None:
@@ -164,7 +164,7 @@ def _hold(folder: Path) -> int | None:
 def _sweep(target: Path) -> None:
     """Remove what a killed release has left beside the target; what is being built is locked.
 
-    An earlier release that was being replaced goes back to its place if that is empty.
+    An earlier release that was being replaced goes back if its path is free.
     """
     for folder in target.parent.glob(_prefix(target, "old") + "*"):
         if not target.exists() and is_whole_release(folder):
@@ -207,7 +207,7 @@ def move_in(folder: Path, target: Path, *, overwrite: bool) -> None:
 
 
 def _replace(folder: Path, target: Path) -> None:
-    """Put an earlier release aside and the new one in its place; put it back if that fails."""
+    """Move an earlier release aside and the new one in; move it back if that fails."""
     aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target, "old")))
     try:
         target.rename(aside)

@@ -40,7 +40,7 @@ def check_formulas(given: object) -> Formulas:
 
 
 def check_text(text: object, what: str) -> None:
-    """Refuse a text for the public pages that is none, or that could mislead its reader."""
+    """Refuse a text for the public pages that is empty, too long, or could mislead its reader."""
     plain = isinstance(text, str) and text.strip() and len(text) <= 200
     if not plain or _unprintable(str(text)) or set(str(text)) & set("\n\r\t"):
         raise SettingError(
@@ -67,7 +67,7 @@ def public_variables(record: CodebookRecord, formulas: Formulas) -> tuple[Variab
     if not record.declared:
         raise SettingError(
             expected="a codebook that declares the levels of every published column",
-            came="none: levels that were found in the data tell that somebody has them",
+            came="none: levels that come from the data tell that somebody has them",
             do="write one (understudy init drafts it), name it in the plan, run the study again",
         )
     if not record.reviewed:
@@ -77,8 +77,8 @@ def public_variables(record: CodebookRecord, formulas: Formulas) -> tuple[Variab
             do="let somebody who knows the survey read it, say reviewed = true, run again",
         )
     return tuple(
-        _variable(one.name, one.role, one.levels, one.labels, one.description, record, formulas)
-        for one in record.variables
+        _variable(own.name, own.role, own.levels, own.labels, own.description, record, formulas)
+        for own in record.variables
     )
 
 
@@ -195,21 +195,21 @@ def public_book(record: CodebookRecord, variables: Sequence[Variable]) -> Codebo
     Codebook
     """
     books = {
-        one.name: VariableBook(
-            levels=one.present_levels,
-            labels=dict(one.labels),
-            missing=(one.missing_code,) if one.has_missing else (),
-            description=one.description,
+        variable.name: VariableBook(
+            levels=variable.present_levels,
+            labels=dict(variable.labels),
+            missing=(variable.missing_code,) if variable.has_missing else (),
+            description=variable.description,
         )
-        for one in variables
+        for variable in variables
     }
     renamed = {
-        one.name: dict(zip(old.levels, one.levels, strict=True))
-        for old, one in zip(record.variables, variables, strict=True)
+        public.name: dict(zip(own.levels, public.levels, strict=True))
+        for own, public in zip(record.variables, variables, strict=True)
     }
     rules = [
         {
-            name: tuple(renamed[name].get(one, one) for one in levels)
+            name: tuple(renamed[name].get(level, level) for level in levels)
             for name, levels in rule.items()
         }
         for rule in record.impossible
