@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import understudy as us
-from understudy.findings.chains import convergence_findings
+from understudy.findings.chains import chain_findings
 from understudy.findings.data import data_findings
 from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import (
@@ -48,18 +48,7 @@ def made_study() -> Findings:
         data = us.load_ce_like()
         fit = us.DPMPM().fit(data, chains=2, warmup=30, draws=40, seed=1)
         drawn = fit.synthesize(SETS, seed=2)
-        chains = convergence_findings(
-            diagnostics=fit.diagnostics(),
-            scalars=fit.chain_draws.scalars,
-            converged=fit.converged,
-            warmup=30,
-            thin=1,
-            autocorrelation_time=fit.autocorrelation_time,
-            spacing=drawn.spacing,
-            rhat_target=1.01,
-            ess_target=400.0,
-            set_chains=drawn.chain,
-        )
+        chains = chain_findings(fit, drawn)
         perfect = us.Perfect().fit(data).synthesize(SETS, seed=3)
         return Findings(
             title="A study of the bundled data",

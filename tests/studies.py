@@ -29,7 +29,7 @@ draws = 8
 thin = 1
 [[intruders]]
 known = ["gender"]
-[levels]
+[baselines]
 repeats = 2
 """
 BOOK = """\

@@ -155,7 +155,7 @@ def test_studies_that_fail_or_are_interrupted(
     def fail(*_: Any, **__: Any) -> None:
         raise kind(TOKEN)
 
-    monkeypatch.setattr(f"understudy.study.run.{stage}", fail)
+    monkeypatch.setattr(f"understudy.study.stages.{stage}", fail)
     answer: Answer = command("run", plan, "--out", tmp_path / "out")
     assert answer.code == (70 if kind is KeyError else 4)
     check(tmp_path, tmp_path / "out", answer.out, answer.err)

@@ -54,7 +54,7 @@ def fitted(data: us.Microdata, settings: us.DPMPM | None = None, **options: Any)
 
 def drawn(fit: Any) -> bytes:
     """Give what tells two fits apart."""
-    parts = [fit.found.label_probability, *fit.found.scalars.values()]
+    parts = [fit.chain_draws.label_probability, *fit.chain_draws.scalars.values()]
     return b"".join(part.tobytes() for part in parts)
 
 
@@ -126,8 +126,8 @@ def test_any_length_gives_the_draws_that_were_asked_for(data: us.Microdata) -> N
     """Draws are counted after the warm-up and after thinning: nothing can be mis-sized."""
     for warmup, draws, thin in ((90, 7, 3), (0, 5, 1), (1, 53, 2), (13, 4, 101)):
         fit = fitted(data, warmup=warmup, draws=draws, thin=thin)
-        assert fit.found.label_probability.shape[:2] == (2, draws)
-        assert all(values.shape == (2, draws) for values in fit.found.scalars.values())
+        assert fit.chain_draws.label_probability.shape[:2] == (2, draws)
+        assert all(values.shape == (2, draws) for values in fit.chain_draws.scalars.values())
 
 
 @covers(69)

@@ -81,7 +81,7 @@ def test_the_readable_table(
     assert answer.code == 0
     words = " ".join(answer.out.split())
     for part in ("3 synthetic files of 6,208 records", "expected match risk", "Min", "Max",
-                 "paired at random", "reference levels", "most frequent label", "noise floor",
+                 "paired at random", "baselines of the", "most frequent label", "noise floor",
                  "3-way", "Within-pattern utility", "interval overlap"):  # fmt: skip
         assert part in words
     assert "C001" not in answer.out

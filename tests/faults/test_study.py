@@ -26,7 +26,7 @@ from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, Unde
 from understudy.findings.schema import IntruderFindings, RiskFindings, UtilityFindings
 from understudy.pages import report as page
 from understudy.randomness import stream
-from understudy.study import run as study_run
+from understudy.study import stages
 from understudy.study.plan import read_plan
 from understudy.study.progress import StudyProgress
 from understudy.synthesis import chains
@@ -69,7 +69,7 @@ def job(plan: str, folder: str, measured: str = "", drawn: bool = False) -> dict
     for name, (stage, kind) in MEASURES.items() if measured else ():
         path = Path(measured) / "internal" / "stages" / f"{stage}.json"
         found = kind.model_validate_json(json.dumps(json.loads(path.read_text())["findings"]))
-        setattr(study_run, name, lambda *_, found=found, **__: found)
+        setattr(stages, name, lambda *_, found=found, **__: found)
     run_quietly(Path(plan), Path(folder))
     return files_of(Path(folder))
 

@@ -42,7 +42,7 @@ known = ["gender", "age"]
 [[analyses]]
 formula = "age ~ county + gender"
 family = "logistic"
-[levels]
+[baselines]
 repeats = 3
 [thresholds]
 match_risk_review = 99

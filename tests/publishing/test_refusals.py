@@ -311,7 +311,7 @@ def test_files_of_a_second_run_need_a_reason(study: Study, public: Path) -> None
 def test_no_codebook(study: Study, public: Path) -> None:
     study.declared = study.reviewed = False
     study.seal()
-    refused(study, public, SettingError, "none: levels that were found in the data")
+    refused(study, public, SettingError, "none: levels that come from the data")
 
 
 def test_draft_codebook(study: Study, public: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_first_plan_is_valid_as_it_is_and_with_every_setting(make_file: MakeFi
     settings = settings.replace("quantiles = 4\n[data.bins.a]\n", "")
     whole = read_plan(make_file(settings, "whole.toml"))
     assert whole.thresholds == plain.thresholds
-    assert whole.levels == plain.levels
+    assert whole.baselines == plain.baselines
     assert whole.title == plain.title
     assert [one.model for one in whole.synthesizers or ()] == ["dpmpm", "areal"]
     assert whole.intruders == (IntruderPlan(known=("a",)),)
@@ -140,7 +140,7 @@ known = []
 [[analyses]]
 formula = "a ~ b"
 train = 2.5
-[levels]
+[baselines]
 repeat = 3
 [thresholds]
 match_risk_pass = -1

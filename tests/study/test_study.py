@@ -25,7 +25,7 @@ from understudy.errors import (
 )
 from understudy.findings.schema import Findings
 from understudy.pages import report as page
-from understudy.study import run as study_run
+from understudy.study import stages
 from understudy.study.folder import StudyFolder, check_study_folder
 from understudy.study.plan import read_plan
 from understudy.study.progress import StudyProgress
@@ -58,7 +58,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     count(page, "page", plain_page)
     count(DPMPM, "fit", DPMPM.fit)
     for name in ("intruder_findings", "utility_findings", "risk_findings"):
-        count(study_run, name, getattr(study_run, name))
+        count(stages, name, getattr(stages, name))
     return counts
 
 
@@ -213,7 +213,7 @@ def test_a_codebook_may_be_reviewed(
     [
         (("draws = 8", "draws = 9"), '"draws" of "plan.synthesizers.dpmpm" (saved "8", now "9")'),
         (("sets = 2", "sets = 3"), '"sets" of "plan" (saved "2", now "3")'),
-        (("repeats = 2", "repeats = 3"), '"repeats" of "plan.levels" (saved "2", now "3")'),
+        (("repeats = 2", "repeats = 3"), '"repeats" of "plan.baselines" (saved "2", now "3")'),
         (('known = ["gender"]', 'known = ["age"]'), '"intruders"'),
         (("seed = 5", "seed = 6"), '"seed"'),
         (

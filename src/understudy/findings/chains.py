@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,13 +12,34 @@ from numpy.typing import NDArray
 
 from understudy.findings.schema import WORST_CELL, Convergence, Histogram, QuantityRow, Trace
 
-__all__ = ["convergence_findings"]
+__all__ = ["chain_findings", "convergence_findings"]
 
 MOST_POINTS = 250  # of a trace
 MOST_TRACES = 8
 RANK_BINS = 20
 LARGEST_RHAT = 1000.0  # chains that are constants, each its own, have an infinite one
 CELL = "label_probability["
+
+
+def chain_findings(fit: Any, drawn: Any) -> Convergence:
+    """Keep what shows whether a fit has converged, with the sets that were drawn from it."""
+    scalars = {
+        name: np.asarray(values)
+        for name, values in fit.draws["posterior"].items()
+        if values.dims == ("chain", "draw")
+    }
+    return convergence_findings(
+        diagnostics=fit.diagnostics(),
+        scalars=scalars,
+        converged=fit.converged,
+        warmup=fit.plan.warmup,
+        thin=fit.plan.thin,
+        autocorrelation_time=drawn.autocorrelation_time,
+        spacing=drawn.spacing,
+        rhat_target=fit.targets.rhat,
+        ess_target=fit.targets.ess,
+        set_chains=drawn.chain,
+    )
 
 
 def convergence_findings(

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from understudy.findings.chains import chain_findings
 from understudy.findings.data import data_findings
 from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import Findings, IntruderFindings, SynthesizerFindings
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.reproduction.measuring import KNOWN
-from understudy.study.planned_fit import convergence
 
 __all__ = ["SHOWN", "found_intruders", "found_synthesizer", "whole_findings"]
 
@@ -38,7 +38,7 @@ def found_synthesizer(
         settings={"computed as": key},
         m=len(sets),
         fully_synthetic=False,
-        convergence=convergence(fit, sets),
+        convergence=chain_findings(fit, sets),
         utility=utility_findings(data, sets, analyses=[ANALYSIS], rule="partial", seed=seed),
         risk=risk_findings(data, sets, KNOWN, by_knowledge=True),
         notes=(),

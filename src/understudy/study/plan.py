@@ -1,7 +1,7 @@
 """The plan of a study, read from a TOML file: data, synthesizers, intruders, analyses, thresholds.
 
-Only ``[data]`` must be there; everything else has a default. `first_plan.plan_text` writes a plan
-in which every key is explained. Paths in a plan are relative to the plan's own folder.
+Only ``[data]`` must be there; everything else has a default. `plan_template.plan_text` writes a
+plan in which every key is explained. Paths in a plan are relative to the plan's own folder.
 
 Left out, the synthesizers are the DPMPM and the DP-areal with their defaults (where nothing is
 kept, the DPMPM alone: the DP-areal needs patterns), the intruder is the worst that the data allow
@@ -18,22 +18,23 @@ from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, create_model, field_validator, model_validator
+from pydantic import AliasChoices, Field, create_model, field_validator, model_validator
 
 from understudy.errors import SettingError, nearest, quoted
 from understudy.microdata.bins import Bins
 from understudy.microdata.codebook import Codebook, codebook_from
 from understudy.randomness import check_seed
 from understudy.settings import Settings, one_mistake, read_settings, settings_from
+from understudy.storage import WINDOWS_NAMES
 from understudy.synthesis.registry import ESS_TARGET, MODELS, RHAT_TARGET
 from understudy.verdict.verdict import Thresholds
 
 __all__ = [
     "MODEL_PLANS",
     "AnalysisPlan",
+    "BaselinesPlan",
     "DataPlan",
     "IntruderPlan",
-    "LevelsPlan",
     "ModelPlan",
     "StudyPlan",
     "SynthesizerPlan",
@@ -43,7 +44,6 @@ __all__ = [
 ]
 
 BUNDLED = "bundled:"
-WINDOWS_NAMES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 Train = Annotated[
     Annotated[int, Field(ge=1)] | Literal["auto", "all"],
     one_mistake('should be a number of records, "auto" or "all"'),
@@ -85,7 +85,7 @@ class DataPlan(Settings):
         name = self.file.removeprefix(BUNDLED)
         if name not in BUNDLED_DATA:
             raise SettingError(
-                expected=f"bundled data: {', '.join(BUNDLED + one for one in BUNDLED_DATA)}",
+                expected=f"bundled data: {', '.join(BUNDLED + known for known in BUNDLED_DATA)}",
                 came=f"{quoted(self.file)}{nearest(name, BUNDLED_DATA)}",
                 do="use a name from the list, or the path of a file",
             )
@@ -118,7 +118,7 @@ class SynthesizerPlan(Settings):
     @classmethod
     def _name_of_a_folder(cls, name: str | None) -> str | None:
         if name is not None and (
-            not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", name) or WINDOWS_NAMES.fullmatch(name)
+            not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", name) or name in WINDOWS_NAMES
         ):
             raise ValueError(
                 "should be 1 to 40 small letters, digits, - and _ (not con, nul, com1 ...)"
@@ -134,7 +134,7 @@ class SynthesizerPlan(Settings):
     def fit_options(self) -> dict[str, Any]:
         """How long the chains run, where that is not left out."""
         given = {name: getattr(self, name) for name in ("chains", "warmup", "draws", "thin")}
-        return {name: one for name, one in given.items() if one is not None}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 def _plan_of(name: str) -> type[SynthesizerPlan]:
@@ -179,8 +179,8 @@ class AnalysisPlan(Settings):
         return self.formula, self.family, train, self.reference
 
 
-class LevelsPlan(Settings):
-    """How the data's own Min and Max levels are drawn."""
+class BaselinesPlan(Settings):
+    """How the data's own baselines are drawn."""
 
     repeats: int = Field(default=100, ge=1)
 
@@ -191,13 +191,13 @@ class StudyPlan(Settings):
     Attributes
     ----------
     title : str
-        Stands on the report.
+        Of the report.
     sets : int
         How many synthetic sets each synthesizer draws (the paper's m).
     seed : int, optional
         Makes everything repeatable. It is internal: whoever has it can redraw a release.
-    data, synthesizers, intruders, analyses, levels, thresholds
-        The sections of the plan.
+    data, synthesizers, intruders, analyses, baselines, thresholds
+        The sections of the plan; ``[levels]`` is an older name of ``[baselines]``.
     """
 
     title: str = Field(default="A study of synthetic data", min_length=1, max_length=200)
@@ -207,7 +207,9 @@ class StudyPlan(Settings):
     synthesizers: tuple[ModelPlan, ...] | None = None
     intruders: tuple[IntruderPlan, ...] | None = None
     analyses: tuple[AnalysisPlan, ...] = ()
-    levels: LevelsPlan = LevelsPlan()
+    baselines: BaselinesPlan = Field(
+        default=BaselinesPlan(), validation_alias=AliasChoices("baselines", "levels")
+    )
     thresholds: Thresholds = Thresholds()
 
     @model_validator(mode="after")
@@ -216,7 +218,7 @@ class StudyPlan(Settings):
             raise ValueError("has an empty list of synthesizers: leave it out for the default ones")
         if self.analyses and self.sets < 2:
             raise ValueError("has analyses, and one set: intervals need at least two sets")
-        names = [one.name or one.model for one in self.synthesizers or ()]
+        names = [plan.name or plan.model for plan in self.synthesizers or ()]
         if len(set(names)) < len(names):
             raise ValueError("has two synthesizers of the same name: give each a name of its own")
         return self
@@ -243,12 +245,12 @@ class StudyPlan(Settings):
 
 
 def plan_from(content: Mapping[str, Any]) -> StudyPlan:
-    """Check a plan that is given as a mapping, such as parsed TOML; say all that is wrong."""
+    """Check a plan that is given as a mapping, such as parsed TOML; name all that is wrong."""
     return settings_from(dict(content), StudyPlan, "plan")
 
 
 def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
-    """Read a plan, or say all that is wrong with it.
+    """Read a plan, or name all that is wrong with it.
 
     Parameters
     ----------

@@ -202,7 +202,7 @@ _PLAN = """\
 # Check it with "understudy check plan.toml", run it with "understudy run plan.toml --out FOLDER".
 # {columns}
 
-# What stands on the report.
+# Title of the report.
 # title = "A study of synthetic data"
 
 # Synthetic sets that each synthesizer draws (m).
@@ -270,12 +270,12 @@ unused_levels = "error"
 # train = "auto"                        # records to fit on: 5,000 (of fewer: 4/5), a number, "all"
 # reference = "largest"                 # levels that others are compared with; left out: the first
 
-# The data's own risk levels Min and Max: how often all labels are drawn anew for each.
-[levels]
+# The data's own baselines: how often all labels are drawn anew for each.
+[baselines]
 repeats = 100
 
 # Limits of the verdict. They may be changed at any time: a run that is finished then only makes
-# the verdict and the report again. Left out: the figures below.
+# the verdict and the report again. Left out: the values below.
 [thresholds]
 {thresholds}
 """

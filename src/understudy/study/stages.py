@@ -1,0 +1,398 @@
+"""The stages of a study: what each one computes, from what, and what it saves.
+
+Sets are measured as read back from their files, not as they were in memory when they were drawn:
+the findings belong to exactly those files, whose digests they name.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel
+
+import understudy
+from understudy.errors import Mistakes, UnderstudyError, quoted
+from understudy.findings.chains import chain_findings
+from understudy.findings.data import data_findings
+from understudy.findings.risk import intruder_findings, risk_findings
+from understudy.findings.schema import (
+    Convergence,
+    DataFindings,
+    Findings,
+    IntruderFindings,
+    RiskFindings,
+    SynthesizerFindings,
+    UtilityFindings,
+)
+from understudy.findings.utility import Analysis, utility_findings
+from understudy.microdata.codebook import Codebook, codebook_from
+from understudy.microdata.reading import read_microdata
+from understudy.microdata.synthetic_files import read_synthetic
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.randomness import child_seed
+from understudy.storage import digest_of
+from understudy.study.folder import Notes, StudyFolder
+from understudy.study.plan import StudyPlan
+from understudy.study.plan_template import plan_as_toml
+from understudy.study.planned_fit import PlannedFit
+from understudy.study.progress import Pace, Tell, while_reading
+from understudy.synthesis.chains import Progress
+from understudy.synthesis.registry import MODELS
+from understudy.verdict.verdict import Verdict, judge
+
+__all__ = ["REPORT", "Stages", "prepare"]
+
+REPORT = "report.html"
+LIBRARIES = ("numpy", "numba", "polars", "scipy")
+MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
+NOTES = (
+    "paths are relative to the folder of the plan that was given",
+    "settings that were left out are here with their defaults; the seed is in study.json",
+)
+
+
+def prepare(plan: StudyPlan, home: Path, progress: Tell | None) -> Stages:
+    """Read the data and check everything that can be checked before the first computation."""
+    data, book = _read_data(plan, home, while_reading(progress))
+    mistakes = Mistakes()
+    for number, intruder in enumerate(plan.intruders or (), 1):
+        for name in intruder.known:
+            with mistakes.noted(f"intruders[{number}].known"):
+                data.known([name])
+    for number, analysis in enumerate(plan.analyses, 1):
+        from understudy.utility.regression.design import make_design
+        from understudy.utility.regression.formula import read_formula
+
+        with mistakes.noted(f"analyses[{number}].formula"):
+            formula = read_formula(analysis.formula, data)
+            with mistakes.noted(f"analyses[{number}].reference"):
+                make_design(data, formula, analysis.reference)
+    synthesizers = {}
+    for name, planned in plan.chosen_synthesizers(patterns=bool(data.kept)).items():
+        with mistakes.noted(f"synthesizer {name}"):
+            synthesizers[name] = PlannedFit.of(name, planned, plan.sets)
+    mistakes.tell()
+    if plan.intruders is not None:
+        intruders = tuple(data.known(intruder.known) for intruder in plan.intruders)
+    else:
+        intruders = (data.kept,) if data.kept else ()
+    return Stages(plan, data, book, intruders, synthesizers)
+
+
+def _read_data(
+    plan: StudyPlan, home: Path, progress: Callable[[int, int], None] | None
+) -> tuple[Microdata, Codebook]:
+    """Read the data of a plan, and the codebook that belongs to them.
+
+    The name of the confidential file, which may tell something, is kept out of messages.
+    """
+    options = plan.data.reading_options(home)
+    source = options["source"]
+    try:
+        data = read_microdata(**options, progress=progress)
+        return data, codebook_from(options["codebook"])
+    except UnderstudyError as problem:
+        words = [problem.expected, problem.came, problem.do]
+        for name in (quoted(source), quoted(source.name)):
+            words = [part.replace(name, "the plan's data file") for part in words]
+        raise type(problem)(*words) from None
+
+
+@dataclass
+class Stages:
+    """The stages, each with what it needs: the data, what the plan asks for, where to save."""
+
+    plan: StudyPlan
+    data: Microdata
+    book: Codebook
+    intruders: tuple[tuple[str, ...], ...]
+    synthesizers: dict[str, PlannedFit]
+    folder: StudyFolder = field(init=False)
+    pace: Pace = field(init=False)
+    _read_back: tuple[str, SyntheticSets] | None = None
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What the study is: with any other it cannot go on."""
+        plan = self.plan.model_dump(
+            mode="json",
+            exclude={"title": True, "seed": True, "thresholds": True, "synthesizers": True,
+                     "intruders": True, "data": {"file", "codebook", "catalog"}},
+        )  # fmt: skip
+        plan["synthesizers"] = {
+            name: planned.described() for name, planned in self.synthesizers.items()
+        }
+        plan["intruders"] = self.intruders
+        book = self.book.model_dump_json(exclude={"reviewed"})
+        return {
+            "plan": plan,
+            "data": self.data.fingerprint(),
+            "codebook": digest_of(book.encode("utf-8", "surrogatepass")),
+            "versions": _versions(),
+        }
+
+    def listed(self) -> list[tuple[str, str]]:
+        """All stages in order: their kind, and what they are in words."""
+        numbers = range(1, len(self.intruders) + 1)
+        listed = [("data", "describing the data")]
+        listed += [("baselines", f"baselines of the data, intruder {number}") for number in numbers]
+        for name in self.synthesizers:
+            listed += [
+                (f"fit {name}", f"fitting {name}"),
+                ("sets", f"drawing {self.plan.sets} sets of {name}"),
+                ("utility", f"utility of {name}"),
+                ("risk", f"risk of {name}"),
+            ]
+        return [*listed, ("findings", "findings"), ("verdict", "verdict"), ("report", "report")]
+
+    def guessed_seconds(self) -> dict[str, float]:
+        """Seconds that stages take, about: from the bundled data, by records and sets."""
+        size = self.data.n_records * self.plan.sets / 124_160
+        fits = {
+            f"fit {name}": MODELS[planned.kind].seconds * planned.n_sweeps * self.data.n_records
+            for name, planned in self.synthesizers.items()
+        }
+        baselines = 12 * size * self.plan.baselines.repeats / 100
+        quick = dict.fromkeys(("data", "findings", "verdict"), 0.1)
+        rest = {"baselines": baselines, "sets": size, "utility": 15 * size, "risk": 5 * size}
+        return {**fits, **quick, **rest, "report": 10.0}
+
+    def write_plan(self) -> None:
+        """Keep the plan as it was used, defaults included."""
+        text = "".join(f"# {note}\n" for note in NOTES)
+        text += plan_as_toml(self.plan.model_copy(update={"seed": None}))
+        content = text.encode("utf-8")
+        if not self.folder.finished("plan", digest_of(content)):
+            self.folder.save("plan", [("plan.toml", content)], digest_of(content))
+
+    def describe_data(self) -> None:
+        """Stage data: variables, patterns, and the public side of the codebook."""
+        variables = self.data.variables
+        declared = all(variable.declared for variable in variables)
+        findings = data_findings(
+            self.data, codebook_declared=declared, codebook_reviewed=self.book.reviewed
+        )
+        book = {
+            "variables": [  # with all levels, of which findings list some thousands only
+                json.loads(listed.model_dump_json()) | {"levels": whole.levels}
+                for listed, whole in zip(findings.variables, variables, strict=True)
+            ],
+            "declared": declared,
+            "reviewed": self.book.reviewed,
+            "missing": {
+                variable.name: variable.missing_code
+                for variable in variables
+                if variable.has_missing
+            },
+            "impossible": self.data.impossible,
+        }
+        content = json.dumps(book, indent=1).encode("utf-8")
+        of = digest_of(content + findings.model_dump_json().encode("utf-8"))
+        self._stage("data", of, lambda: findings, [("codebook.json", content)])
+
+    def measure_baselines(self, number: int, known: Sequence[str]) -> None:
+        """Stage baselines: what the data themselves give away to an intruder."""
+        self._stage(
+            f"intruder-{number}",
+            "",
+            lambda: intruder_findings(
+                self.data,
+                known,
+                repeats=self.plan.baselines.repeats,
+                sets=self.plan.sets,
+                seed=self._seed("levels", number),
+            ),
+        )
+
+    def fit_and_draw(self, name: str) -> None:
+        """Stages fit and sets: chains, saved as they go; then the sets, and the fit is dropped."""
+        self.pace.start()
+        if self.folder.finished(f"{name}-fit") and self.folder.finished(f"{name}-sets"):
+            self.pace.end(computed=False)
+            self.pace.start()
+        else:
+            planned, notes = self.synthesizers[name], Notes(name)
+            with notes.heard():
+                fit = planned.model.fit(
+                    self.data,
+                    seed=self._seed("fit", name),
+                    checkpoint=self.folder.fit_folder(name),
+                    progress=self._tell_fit,
+                    **planned.options,
+                )
+            self.pace.end(computed=True)
+            self.pace.start()
+            with notes.heard():
+                drawn = fit.synthesize(self.plan.sets, seed=self._seed("sets", name))
+            self.folder.save_findings(f"{name}-fit", "", chain_findings(fit, drawn), notes)
+            self.folder.save(f"{name}-sets", _set_files(name, drawn))
+        self.pace.end(computed=False)
+        self.folder.drop_fit(name)
+
+    def measure_utility(self, name: str) -> None:
+        """Stage utility: what an analyst keeps with one synthesizer's sets."""
+        self._stage(
+            f"{name}-utility",
+            self._sets_digest(name),
+            lambda: utility_findings(
+                self.data,
+                self._sets(name),
+                analyses=[Analysis(*analysis.asked) for analysis in self.plan.analyses],
+                rule="partial" if self.data.kept else "full",
+                seed=self._seed("utility", name),
+            ),
+            about=name,
+        )
+
+    def measure_risk(self, name: str) -> None:
+        """Stage risk: what intruders learn from one synthesizer's sets."""
+        self._stage(
+            f"{name}-risk",
+            self._sets_digest(name),
+            lambda: risk_findings(
+                self.data,
+                self._sets(name),
+                self.intruders,
+                by_knowledge=len(self.data.kept) <= MOST_KNOWN,
+            ),
+            about=name,
+        )
+
+    def collect(self) -> Findings:
+        """Stage findings: everything that was measured, in one file."""
+        self.pace.start()
+        findings = Findings(
+            title=self.plan.title,
+            data=self.folder.load_findings("data", DataFindings)[0],
+            intruders=tuple(
+                self.folder.load_findings(f"intruder-{number}", IntruderFindings)[0]
+                for number in range(1, len(self.intruders) + 1)
+            ),
+            synthesizers=tuple(map(self._synthesizer, self.synthesizers)),
+            versions=self.identity["versions"],
+            seed=self.folder.seed,
+            data_fingerprint=self.identity["data"],
+            set_digests={
+                name: tuple(self.folder.files(f"{name}-sets").values())
+                for name in self.synthesizers
+            },
+        )
+        content = findings.model_dump_json(indent=1).encode("utf-8")
+        self._keep("findings", "findings.json", content)
+        return findings
+
+    def decide(self, findings: Findings) -> Verdict:
+        """Stage verdict: thresholds and findings in, a decision with reasons out."""
+        self.pace.start()
+        digest = self.folder.files("findings")["findings.json"]
+        verdict = judge(findings, self.plan.thresholds).model_copy(update={"findings": digest})
+        self._keep("verdict", "verdict.json", verdict.model_dump_json(indent=1).encode("utf-8"))
+        return verdict
+
+    def show(self, findings: Findings, verdict: Verdict) -> None:
+        """Stage report: the page."""
+        from understudy.pages.report import page
+
+        self.pace.start()
+        of = digest_of(
+            "".join(
+                digest
+                for stage in ("findings", "verdict")
+                for digest in self.folder.files(stage).values()
+            ).encode("ascii")
+        )
+        computed = not self.folder.finished("report", of)
+        if computed:
+            content = page(findings, verdict).encode("utf-8")
+            self.folder.save("report", [(REPORT, content)], of)
+        self.pace.end(computed=computed)
+
+    def _synthesizer(self, name: str) -> SynthesizerFindings:
+        """Put together what the stages measured about one synthesizer."""
+        planned = self.synthesizers[name]
+        convergence, fit_notes = self.folder.load_findings(f"{name}-fit", Convergence)
+        utility, utility_notes = self.folder.load_findings(f"{name}-utility", UtilityFindings)
+        risk, risk_notes = self.folder.load_findings(f"{name}-risk", RiskFindings)
+        return SynthesizerFindings(
+            name=name,
+            title=planned.title,
+            kind=planned.kind,
+            settings=planned.in_words(self.data, convergence.draws),
+            m=self.plan.sets,
+            fully_synthetic=not self.data.kept,
+            convergence=convergence,
+            utility=utility,
+            risk=risk,
+            notes=tuple(dict.fromkeys([*fit_notes, *utility_notes, *risk_notes])),
+        )
+
+    def _stage(
+        self,
+        stage: str,
+        of: str,
+        compute: Callable[[], BaseModel],
+        more: Sequence[tuple[str, bytes]] = (),
+        about: str | None = None,
+    ) -> None:
+        """Compute and save what a stage measures, unless it is finished."""
+        self.pace.start()
+        computed = not self.folder.finished(stage, of)
+        if computed:
+            notes = Notes(about)
+            with notes.heard():
+                findings = compute()
+            self.folder.save_findings(stage, of, findings, notes, more)
+        self.pace.end(computed=computed)
+
+    def _keep(self, stage: str, name: str, content: bytes) -> None:
+        """Save a file that is made in no time, unless it is there with the same bytes."""
+        computed = not self.folder.finished(stage, digest_of(content))
+        if computed:
+            self.folder.save(stage, [(name, content)], digest_of(content))
+        self.pace.end(computed=computed)
+
+    def _sets(self, name: str) -> SyntheticSets:
+        """Read the sets of a synthesizer back from their files."""
+        if self._read_back is None or self._read_back[0] != name:
+            stage = f"{name}-sets"
+            frames = (
+                pl.read_parquet(io.BytesIO(self.folder.read(stage, path)))
+                for path in self.folder.files(stage)
+            )
+            self._read_back = name, read_synthetic(self.data, frames)
+        return self._read_back[1]
+
+    def _sets_digest(self, name: str) -> str:
+        digests = self.folder.files(f"{name}-sets").values()
+        return digest_of("".join(digests).encode("ascii"))
+
+    def _seed(self, *path: str | int) -> int:
+        return child_seed(self.folder.seed, "study", *path)
+
+    def _tell_fit(self, run: Progress) -> None:
+        remark = "" if run.rhat is None else f"R-hat so far {run.rhat:.3f}"
+        self.pace.report(run.sweep / run.n_sweeps, run.seconds_left, remark)
+
+
+def _set_files(name: str, drawn: SyntheticSets) -> Iterator[tuple[str, bytes]]:
+    """Write every set as a Parquet file, rows beside the records."""
+    width = max(2, len(str(len(drawn))))
+    for index in range(len(drawn)):
+        buffer = io.BytesIO()
+        drawn.frame(index, "polars").write_parquet(buffer)
+        yield f"sets/{name}/{index + 1:0{width}d}.parquet", buffer.getvalue()
+
+
+def _versions() -> dict[str, str]:
+    python = ".".join(platform.python_version_tuple()[:2])
+    libraries = {name: version(name) for name in LIBRARIES}
+    return {"understudy": understudy.__version__, "python": python, **libraries}
