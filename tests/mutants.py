@@ -429,8 +429,8 @@ MUTANTS = [
     Mutant(
         "release: rows in the order of the records",
         "publishing/files.py",
-        "codes[one.name][rows])",
-        "codes[one.name])",
+        "codes[variable.name][rows],",
+        "codes[variable.name],",
         CANARIES,
         "order_says_nothing",
     ),
@@ -445,8 +445,8 @@ MUTANTS = [
     Mutant(
         "release: an edited verdict counts",
         "publishing/evidence.py",
-        "    if written != found:",
-        "    if not found:",
+        "    if written != digest:",
+        "    if not digest:",
         REFUSALS,
         "by_hand",
     ),
