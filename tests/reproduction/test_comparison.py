@@ -1,8 +1,9 @@
-"""Inside or outside: prediction intervals, and the page that tells them."""
+"""Inside or outside the range over populations, and the page that says so."""
 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from understudy.pages.blocks import Figure, Heading, Paragraph, all_tables
 from understudy.pages.html import html_page
 from understudy.pages.markdown import markdown_page
 from understudy.randomness import stream
-from understudy.reproduction.compare import Beside, compare_all, mean_of, prediction_interval
+from understudy.reproduction.compare import Comparison, compare_all, coverage, mean_of, range_of
 from understudy.reproduction.configurations import CONFIGURATIONS, FITS
-from understudy.reproduction.intervals import interval_figures
 from understudy.reproduction.published import PUBLISHED
+from understudy.reproduction.regression_intervals import compare_intervals
 from understudy.reproduction.reproduction_page import page_blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -28,9 +29,10 @@ VARIES = (
     "Whatever the sampler",
     "Second, the DP-areal",
     "In short.",
-    "What follows from the definitions",
-    "Every figure and table was written",
-)  # texts with figures
+    "By the definitions, these two",
+    "Every value and table was written",
+    "Cells inside, of those that can be judged",
+)  # texts with numbers
 
 
 def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[str, Any]:
@@ -55,7 +57,7 @@ def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[st
             "rest": {"quantities": 4, "failed": 2, "worst_rhat": 1.02, "least_ess": 99.0},
             "classes": [3.0, 9.0],
             "lengths": {"warmup": 1000, "draws": 100, "thin": 7},
-            "contenders": {
+            "configurations": {
                 one.key: {
                     "chains": [0, 1],
                     "values": values(number),
@@ -69,7 +71,7 @@ def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[st
 
     populations = [
         {
-            "levels": {
+            "baselines": {
                 "samples": {"Min": values(number), "Max": values(number)},
                 "exact": {"Min": dict.fromkeys(measures, 2.0), "Max": dict.fromkeys(measures, 4.0)},
             },
@@ -80,86 +82,104 @@ def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[st
     return {"scale": "full", "sets": 2, "seed": 1, "populations": populations}
 
 
-def test_prediction_interval_covers_as_it_says() -> None:
-    """Ten normal values and one more, 4,000 times: 95 % within 4.5 spreads, false alarm 1e-5."""
-    values = stream(7, "coverage").normal(size=(4000, 11))
+@pytest.mark.parametrize("draw", ["normal", "lognormal", "integers"])
+def test_the_range_covers_as_it_says(draw: str) -> None:
+    """Ten values and one more, 4,000 times: at least 9/11 of them, whatever the distribution.
+
+    Exactly 9/11 without ties; within 4.5 standard errors, false-alarm rate 1e-5.
+    """
+    generator = stream(7, "coverage", draw)
+    values = {
+        "normal": generator.normal(size=(4000, 11)),
+        "lognormal": generator.lognormal(0.0, 2.0, size=(4000, 11)),
+        "integers": generator.integers(0, 3, size=(4000, 11)).astype(float),
+    }[draw]
     inside = 0
-    for row in values:
-        interval = prediction_interval(row[:10].tolist())
-        assert interval is not None
-        inside += interval[0] <= row[10] <= interval[1]
-    assert abs(inside / 4000 - 0.95) < 4.5 * np.sqrt(0.95 * 0.05 / 4000)
+    for row in values.tolist():
+        ends = range_of(row[:10])
+        assert ends is not None
+        inside += ends[0] <= row[10] <= ends[1]
+    assert coverage(10) == Fraction(9, 11)
+    error = 4.5 * float(np.sqrt(9 / 11 * 2 / 11 / 4000))
+    assert inside / 4000 > 9 / 11 - error
+    assert draw == "integers" or inside / 4000 < 9 / 11 + error
 
 
-def test_one_population_predicts_nothing_nor_do_equal_ones() -> None:
-    assert prediction_interval([1.0]) is None
-    assert prediction_interval([1.0, 1.0, 1.0]) is None
+def test_one_population_has_no_range() -> None:
+    assert range_of([1.0]) is None
+    assert range_of([1.0, None]) is None
+    assert range_of([1.0, None, 1.0]) == (1.0, 1.0)
+    assert coverage(1) == coverage(0) == 0
     assert mean_of([None, None]) is None
     assert mean_of([None, 2.0]) == 2.0
 
 
 def test_counts_of_classes_are_judged_only_by_chains_that_have_met() -> None:
-    """All fits have 3 to 9 classes; the one that is apart would have widened the interval."""
+    """All fits have 3 to 9 classes; the one that is apart would have widened the range."""
     results = invented(4)
     apart = results["populations"][2]["fits"]["blocked"]
     apart["labels"]["worst_rhat"], apart["classes"] = 1.9, [3.0, 40.0]
-    found = {(one.contender, one.cell.measure): one for one in compare_all(results)}
+    found = {(one.configuration, one.cell.measure): one for one in compare_all(results)}
     one = found["blocked kept", "classes_upper"]
-    assert one.over_populations == (9.0, 9.0)
-    assert (one.interval, one.inside) == ((9.0, 9.0), False)
+    assert (one.over_populations, one.inside) == ((9.0, 9.0), False)
 
 
-def test_every_printed_cell_meets_every_contender_of_its_column() -> None:
+def test_every_printed_cell_meets_every_configuration_of_its_column() -> None:
     beside = compare_all(invented(4))
     assert {(one.cell.measure, one.cell.column) for one in beside} == {
         (one.measure, one.column) for one in PUBLISHED
     }
-    attribute = [one.contender for one in beside if one.cell.printed == "88.15"]
+    attribute = [one.configuration for one in beside if one.cell.printed == "88.15"]
     assert attribute == ["text", "script", "text shuffled", "script shuffled"]
-    classes = [one.contender for one in beside if one.cell.printed == "28"]
+    classes = [one.configuration for one in beside if one.cell.printed == "28"]
     assert classes == ["collapsed kept", "blocked kept"]
 
 
 def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:
-    found = {(one.cell.measure, one.cell.column): one for one in compare_all(invented(4))}
-    # redrawn means 2, 3, 4: the interval is 3 -+ 4.30265 * sqrt(4 / 3)
+    """Redrawn means 2, 3, 4, bundled 1: 2.497 is inside, 0.952 and 4.708 are not."""
+    results = invented(4)
+    found = {(one.cell.measure, one.cell.column): one for one in compare_all(results)}
     one = found["expected_match_risk gender", "Max"]
-    assert one.over_populations == (2.0, 3.0, 4.0)
-    assert one.interval == pytest.approx((3 - 4.96828, 3 + 4.96828), abs=1e-4)
+    assert one.over_populations == (2.0, 4.0)
     assert one.value == 1.0
     assert one.over_sets == (0.5, 1.5)
-    assert one.inside is True
-    assert found["attribute_matches", "Max"].inside is False
+    assert one.inside is False
+    assert found["expected_match_risk gender", "DPMPM"].inside is True
+    assert found["expected_match_risk gender", "DP-areal"].inside is False  # only the bundled is
     assert found["false_match_rate gender", "Min"].inside is None
+    for end, inside in ((4.7076, True), (4.7074, False)):
+        baseline = results["populations"][3]["baselines"]["samples"]["Max"]
+        baseline["expected_match_risk gender"] = [end]
+        found = {(one.cell.measure, one.cell.column): one for one in compare_all(results)}
+        assert found["expected_match_risk gender", "Max"].inside is inside
 
 
 def test_a_mean_over_some_sets_says_over_how_many() -> None:
     results = invented(2)
     fits = results["populations"][0]["fits"]
-    fits["text"]["contenders"]["text"]["values"]["false_match_rate gender"] = [None, 0.75]
-    found = {(one.contender, one.cell.measure): one for one in compare_all(results)}
+    fits["text"]["configurations"]["text"]["values"]["false_match_rate gender"] = [None, 0.75]
+    found = {(one.configuration, one.cell.measure): one for one in compare_all(results)}
     assert found["text", "false_match_rate gender"].sets == (1, 2)
     assert found["script", "false_match_rate gender"].sets == (2, 2)
     assert markdown_page(page_blocks(results), "figures").count("0.7500 (1 of 2 sets)") == 1
 
 
-def test_figures_of_intervals() -> None:
+def test_intervals_are_compared() -> None:
     """Overlaps 1, 0 and -1; widths as the original's and twice; the last reverses its sign."""
     pairs = [((1.0, 2.0), (1.0, 2.0)), ((-1.0, 1.0), (1.0, 5.0)), ((1.0, 2.0), (-1.0, -0.0))]
-    overlap, width, kept = interval_figures(pairs)
+    overlap, width, kept = compare_intervals(pairs)
     assert overlap == pytest.approx((1.0 + 0.0 - 1.0) / 3)
     assert width == pytest.approx((1.0 + 2.0 + 1.0) / 3)
     assert kept == pytest.approx(1 / 3)
     reversed_sign = [((1.0, 2.0), (-2.0, -1.0))]
-    assert interval_figures(reversed_sign)[2] == 0.0
+    assert compare_intervals(reversed_sign)[2] == 0.0
 
 
-def test_places_of_attribute_matches() -> None:
+def test_positions_of_attribute_matches() -> None:
     """Printed 115.25 between 47.25 and 175.33; ours 1, 2, 3, 4 between 2 and 4, bundled first."""
     page = " ".join(markdown_page(page_blocks(invented(4)), "figures").split())
     assert "DPMPM, from the printed cells 0.53" in page
-    # redrawn places 0, 0.5, 1: the interval is 0.5 -+ 4.30265 * 0.5 * sqrt(4 / 3)
-    assert "| DP-areal, text | -0.50 | 0.00 – 1.00 | -1.98 – 2.98 | yes |" in page
+    assert "| DP-areal, text | -0.50 | 0.00 – 1.00 | yes |" in page
 
 
 def test_the_page_tells_all() -> None:
@@ -181,12 +201,12 @@ def test_the_conclusion_says_which_signs_are_found_again() -> None:
     """The DPMPM with class draw full has more matches than the DP-areal, else it has fewer."""
     results = invented(3)
     for number, one in enumerate(results["populations"]):
-        values = one["fits"]["text"]["contenders"]["text"]["values"]
+        values = one["fits"]["text"]["configurations"]["text"]["values"]
         values["attribute_matches"] = [90.0, 100.0]
         values["deviation 1"] = [100.0, 110.0]
         values["deviation 2"] = [50.0 if number else 0.1]
         for sampler in ("collapsed", "blocked"):
-            made = one["fits"][sampler]["contenders"]
+            made = one["fits"][sampler]["configurations"]
             made[f"{sampler} full"]["values"]["attribute_matches"] = [200.0, 210.0]
     page = " ".join(markdown_page(page_blocks(results), "figures").split())
     row = "3 of 3 | 0 of 3 | 3 of 3 | 3 of 3 | 0 of 3 | 3 of 3 |"
@@ -203,43 +223,39 @@ def test_the_conclusion_says_which_signs_are_found_again() -> None:
     for text in (kept, prior):
         assert text.index("attribute matches") > text.index("The opposite sign")
     assert full.index("attribute matches") < full.index("The opposite sign")
-    same, _, opposite = whatever.partition("What is not")[0].partition("the opposite sign")
+    same, _, opposite = whatever.partition("Everything else")[0].partition("the opposite sign")
     assert "one-way deviation" in same
     assert "attribute matches" not in same + opposite
     short = page.partition("In short.")[2].partition("Hu and Savitsky")[0]
     assert "in 0 to 3 of 3 populations if the DPMPM draws classes given the kept" in short
-    assert "in 0 if it draws them as the software does" in short
+    assert "in 0 if it draws them as the software that" in short
     assert "worse, as printed, in 3 of 3" in short
-    disagreed = re.findall(r"so that nothing follows, on: ([^.]*)\.", page)
+    disagreed = re.findall(r"so nothing follows, on: ([^.]*)\.", page)
     assert len(disagreed) == 3
     assert all("two-way deviation" in one for one in disagreed)
 
 
-def test_a_cell_inside_but_beyond_all_populations_is_marked() -> None:
-    """Redrawn means 2, 3, 4 and the bundled 1: 4.708 lies inside and beyond, 2.497 among them."""
-    beside = {(one.contender, one.cell.printed): one for one in compare_all(invented(4))}
-    far, near = beside["Max", "4.708"], beside["collapsed kept", "2.497"]
-    assert (far.inside, far.beyond) == (True, True)
-    assert (near.inside, near.beyond) == (True, False)
+def test_a_cell_outside_the_range_is_marked() -> None:
+    """Redrawn means 2, 3, 4: 4.708 and 9.087 lie outside, 2.497 inside."""
     page = markdown_page(page_blocks(invented(4)), "figures")
-    assert "4.708‡" in page
-    assert "2.497‡" not in page
+    assert "4.708†" in page
+    assert "2.497†" not in page
     assert "9.087†" in page
-    assert "| yes, beyond all |" in page
+    assert "over all 3 covers its value with probability at least 1/2, for any" in page
 
 
-def test_a_place_that_cannot_be_judged_counts_neither_way() -> None:
-    """One redrawn population makes no interval; of three, one is there."""
+def test_a_position_that_cannot_be_judged_counts_neither_way() -> None:
+    """One redrawn population has no range; of three, one is there."""
     for n_populations, told in ((2, False), (4, True)):
         page = " ".join(markdown_page(page_blocks(invented(n_populations)), "figures").split())
-        assert ("lies inside the interval of aligned rows" in page) is told
-        assert ("compatible with class draw none of them" in page) is not told
+        assert ("lies inside the range of aligned rows" in page) is told
+        assert ("compatible with no class draw" in page) is not told
 
 
 def test_more_knowledge_and_the_minimum_are_told_from_the_figures() -> None:
     results = invented(2)
-    levels = results["populations"][0]["levels"]["samples"]["Min"]
-    levels["false_match_rate gender"] = [None, None]
+    baselines = results["populations"][0]["baselines"]["samples"]["Min"]
+    baselines["false_match_rate gender"] = [None, None]
     page = markdown_page(page_blocks(results), "figures")
     assert "| repeats with a unique match, gender known | none |  | 0 of 2 |" in page
     assert "| repeats with a unique match, gender and age known | none |  | 2 of 2 |" in page
@@ -253,7 +269,7 @@ def test_the_page_says_how_long_chains_may_become() -> None:
     assert "judged after 1,200 sweeps and every 600 further ones" in page
     assert "or give up after 12,600" in page
     short = markdown_page(page_blocks({**results, "scale": "quick"}), "figures")
-    assert "as long as they need" not in short
+    assert "as long as necessary" not in short
 
 
 def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
@@ -274,7 +290,7 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
 
 def test_chains_that_are_apart_are_named_first() -> None:
     results = invented(2)
-    assert "NOT ALL CHAINS HAVE MET" not in html_page("T", page_blocks(results))
+    assert "NOT ALL CHAINS HAVE CONVERGED" not in html_page("T", page_blocks(results))
     results["populations"][1]["fits"]["blocked"]["labels"]["worst_rhat"] = 1.4
     page = html_page("T", page_blocks(results))
     assert "DPMPM, blocked sampler, 40 classes, on population 1." in " ".join(page.split())
@@ -290,7 +306,7 @@ def test_chains_that_are_apart_are_compared_by_what_they_measure() -> None:
     for number in range(3):
         fit = results["populations"][number]["fits"]["blocked"]
         fit["labels"]["worst_rhat"] = 1.4
-        sets = fit["contenders"]["blocked kept"]
+        sets = fit["configurations"]["blocked kept"]
         sets["chains"] = [0, 1, 0, 1, 0, 1]
         for measure in sets["values"]:
             sets["values"][measure] = [1.0, 1.1, 1.2, 1.1, 1.1, 1.1]
@@ -313,10 +329,9 @@ def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:
 
 
 def test_a_comparison_goes_into_json() -> None:
-    one: Beside = compare_all(invented(4))[0]
+    one: Comparison = compare_all(invented(4))[0]
     assert one.as_json() == {
         "table": "utility", "measure": "deviation 1", "column": "DPMPM", "paper": 9.087,
         "computed_as": "collapsed kept", "ours": 1.0, "defined_in_sets": [2, 2], "sets": [0.5, 1.5],
-        "populations": [2.0, 3.0, 4.0], "interval": list(one.interval or ()), "inside": False,
-        "beyond_all_populations": True,
+        "populations": [2.0, 4.0], "inside": False,
     }  # fmt: skip

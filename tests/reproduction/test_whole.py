@@ -88,7 +88,7 @@ def test_what_is_finished_is_not_done_again(made: Path, monkeypatch: pytest.Monk
         raise AssertionError("computed again")
 
     before = (made / "reproduction.html").read_bytes()
-    for name in ("measure_sets", "measure_levels", "found_synthesizer"):
+    for name in ("measure_sets", "measure_baselines", "synthesizer_findings"):
         monkeypatch.setattr(running, name, never)
     again = writing.write_all(made, TINY, 3, lambda *_: None)
     assert again.page.read_bytes() == before

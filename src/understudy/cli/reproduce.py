@@ -46,18 +46,18 @@ def reproduce(
     with _shown() as show:
         made = write_all(out, QUICK if quick else FULL, seed, show)
     if json:
-        say_json([cell.as_json() for cell in made.beside])
+        say_json([cell.as_json() for cell in made.comparisons])
     else:
         for printed in made.tables:
             say(printed.caption)
             say(table(printed.header, [[cell.text for cell in row] for row in printed.cells]))
             say()
-        judged = [cell for cell in made.beside if cell.inside is not None]
+        judged = [cell for cell in made.comparisons if cell.inside is not None]
         inside = sum(bool(cell.inside) for cell in judged)
         say(
             paragraph(
                 f"{inside} of {len(judged)} comparisons of a printed cell with a way of "
-                "computing it lie inside the prediction interval; the page has them all."
+                "computing it lie inside the range over populations; the page lists them all."
             )
         )
         if not made.converged:

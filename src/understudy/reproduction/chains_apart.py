@@ -1,4 +1,4 @@
-"""Fits whose chains have not met: which they are, and whether it matters for what is measured."""
+"""Fits whose chains are apart: which they are, and whether it matters for what is measured."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
     """Say before anything else which fits have chains that are apart."""
     fits = [
         (key, number, fit)
-        for number, one in enumerate(results["populations"])
-        for key, fit in one["fits"].items()
+        for number, population in enumerate(results["populations"])
+        for key, fit in population["fits"].items()
     ]
     far: dict[str, list[str]] = {}  # populations by fit
     for key, number, fit in fits:
@@ -37,10 +37,10 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
     named = (
         f"""
         Label probabilities have an R-hat above {APART} in: {"; ".join(apart)}. There the chains
-        stayed in different places; for population 4 of the full run that was traced to two modes
-        of about equal mass (the page on the DPMPM has it). Ranges over populations and prediction
-        intervals include these fits, but for counts of classes, and may be wider, or elsewhere,
-        than they should be: sets weigh the places by the number of chains that ended in each.
+        stayed in different modes; for population 4 of the full run these are two modes of about
+        equal mass (see the page on the DPMPM). Except for class counts, ranges over populations
+        include these fits and may be too wide or shifted: sets weight the modes by the number of
+        chains that ended in each.
         """
         if apart
         else ""
@@ -56,8 +56,8 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
     return [
         Paragraph(
             f"""
-            NOT ALL CHAINS HAVE MET. {named} {closer} The end of the page has every fit, and what
-            chains that are apart measure, each on its own.
+            NOT ALL CHAINS HAVE CONVERGED. {named} {closer} The end of the page lists every fit, and
+            what is measured on the sets of each chain where chains are apart.
             """
         )
     ]
@@ -68,22 +68,22 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
     rows, differ = [], []
     for measure, words in IN_SHORT.items():
         groups = [_compared(results, key, measure) for key in results["populations"][0]["fits"]]
-        apart = [found for group in groups for far, found in group if far]
-        met = [found for group in groups for far, found in group if not far]
+        apart = [compared for group in groups for far, compared in group if far]
+        others = [compared for group in groups for far, compared in group if not far]
         if not apart:
             continue
-        smallest = min(one.chance for one in apart)
+        smallest = min(each.chance for each in apart)
         if smallest < RARE / (len(apart) * len(IN_SHORT)):
             differ.append(words)
         rows.append(
             (
                 words,
-                f"{max(one.gap for one in apart):.2f}",
-                f"{max(one.gap_in_spreads for one in apart):.1f}",
-                f"{max(one.gap_in_spreads for one in met):.1f}" if met else "",
+                f"{max(each.gap for each in apart):.2f}",
+                f"{max(each.gap_in_spreads for each in apart):.1f}",
+                f"{max(each.gap_in_spreads for each in others):.1f}" if others else "",
                 f"{_over_populations(groups):.2f}",
-                f"{sum(one.chance < RARE for one in apart)} of {len(apart)}",
-                f"{sum(one.chance < RARE for one in met)} of {len(met)}",
+                f"{sum(each.chance < RARE for each in apart)} of {len(apart)}",
+                f"{sum(each.chance < RARE for each in others)} of {len(others)}",
                 chance_in_words(smallest),
             )
         )
@@ -92,17 +92,17 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
     return [
         Paragraph(
             f"""
-            Do chains that are apart also measure differently? Sets come from all chains in turn.
-            If all chains stood for the same file, the means of their sets would differ by chance
-            alone; the chance of differences as large as those found is worked out by an analysis of
-            variance, which takes the sets of a chain as independent, and lies below {RARE} once in
-            twenty times when there is no difference. Each sampler and variant is compared with its
-            usual class draw. Allowing for the number of comparisons, a difference is shown for:
-            {"; ".join(differ) or "none of these measures"}. With few sets a chain, means up to
-            about two spreads of a set apart can go unseen, so the table has the largest gaps too:
-            in the measure's own units, in spreads (standard deviations) of a set, and beside the
-            standard deviation over populations, which says how much a gap can matter for the
-            comparison with the paper.
+            Do chains that are apart also give different results? Sets come from all chains in turn.
+            If all chains represented the same file, the means of their sets would differ by chance
+            alone. An analysis of variance, which takes the sets of a chain as independent, gives
+            the probability of differences at least as large as those observed; without any
+            difference it is below {RARE} once in twenty times. Each sampler and variant is compared
+            with its usual class draw. Allowing for the number of comparisons, a difference is shown
+            for: {"; ".join(differ) or "none of these measures"}. With few sets per chain, means up
+            to about two standard deviations of a set apart can go unnoticed, so the table lists the
+            largest gaps too: in the measure's own units, in standard deviations of a set, and
+            beside the standard deviation over populations, which says how much a gap can matter for
+            the comparison with the paper.
             """
         ),
         Table(
@@ -110,14 +110,14 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
             (
                 "measure",
                 "largest gap, chains apart",
-                "in spreads of a set",
-                "other fits, in spreads",
+                "in standard deviations of a set",
+                "other fits, in standard deviations",
                 "standard deviation over populations",
-                f"chance below {RARE}, chains apart",
-                f"chance below {RARE}, other fits",
-                "smallest chance, chains apart",
+                f"probability below {RARE}, chains apart",
+                f"probability below {RARE}, other fits",
+                "smallest probability, chains apart",
             ),
-            tuple(rows),
+            rows,
         ),
     ]
 
@@ -129,21 +129,21 @@ def is_apart(fit: dict[str, Any]) -> bool:
 
 def _compared(results: dict[str, Any], key: str, measure: str) -> list[tuple[bool, ByChain]]:
     """Tell for every population whether the fit's chains are apart, and compare its chains."""
-    usual = next(one.key for one in CONFIGURATIONS.values() if one.fit == key)
-    found = []
-    for one in results["populations"]:
-        fit = one["fits"][key]
-        sets = fit["contenders"][usual]
+    usual = next(each.key for each in CONFIGURATIONS.values() if each.fit == key)
+    comparisons = []
+    for population in results["populations"]:
+        fit = population["fits"][key]
+        sets = fit["configurations"][usual]
         compared = by_chain(sets["values"][measure], sets["chains"])
         if compared is not None:
-            found.append((is_apart(fit), compared))
-    return found
+            comparisons.append((is_apart(fit), compared))
+    return comparisons
 
 
 def _over_populations(groups: list[list[tuple[bool, ByChain]]]) -> float:
     """Standard deviation over populations, of the same fit."""
     variances = [
-        np.var([np.mean(one.means) for _, one in group], ddof=1)
+        np.var([np.mean(each.means) for _, each in group], ddof=1)
         for group in groups
         if len(group) > 1
     ]

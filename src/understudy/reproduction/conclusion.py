@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
 from understudy.reproduction.chains_apart import APART, is_apart
+from understudy.reproduction.compare import fitted_configurations
 from understudy.reproduction.configurations import AREAL, CONFIGURATIONS, Configuration
-from understudy.reproduction.intervals import QUANTITIES, figures_of, printed_figures
-from understudy.reproduction.positions_table import place_inside
+from understudy.reproduction.positions_table import position_inside
 from understudy.reproduction.published import IN_SHORT, printed_cell
+from understudy.reproduction.regression_intervals import (
+    QUANTITIES,
+    our_comparisons,
+    printed_comparison,
+)
 
 __all__ = ["conclusion_blocks", "in_short"]
 
@@ -32,13 +37,13 @@ SIGNS = ("same", "opposite", "open")
 def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
     """Set the two synthesizers against each other, with every class draw."""
     fits = results["populations"][0]["fits"]
-    others = [one for one in CONFIGURATIONS.values() if one.column == "DPMPM" and one.fit in fits]
+    others = fitted_configurations(results, "DPMPM")
     if not others or AREAL not in fits:
         return []
     measures = (*IN_SHORT.values(), *QUANTITIES)
-    gaps = {one.key: _differences(results, one) for one in others}  # (measure, population)
+    gaps = {each.key: _differences(results, each) for each in others}  # (measure, population)
     printed = _printed_differences()  # (measure,)
-    found = {key: _against(printed, gap, measures) for key, gap in gaps.items()}
+    signs = {key: _against(printed, gap, measures) for key, gap in gaps.items()}
     return [
         Heading("What follows for the paper's conclusion"),
         Paragraph(
@@ -46,7 +51,7 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
             The paper concludes that the DPMPM keeps more utility and carries more risk. Below, the
             DP-areal (text) minus the DPMPM, both with rows aligned, population by population, so
             that differences between populations cancel. A sign that is the same in all
-            populations is a result about data made like these; it need not hold for others. More
+            populations is a result about data like these; it need not hold for others. More
             overlap and more significance kept are better; larger deviations are worse.
             """
         ),
@@ -56,67 +61,68 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
                 "measure", "paper", "bundled", "all populations", "DP-areal higher in",
                 f"of those with an R-hat up to {APART}",
             ),
-            tuple(_rows(results, others[0], gaps[others[0].key], printed, measures)),
+            _rows(results, others[0], gaps[others[0].key], printed, measures),
         ),
         Paragraph(
             """
             A synthetic label comes from a class, and the class of a record is drawn given its kept
             variables ("kept"), given the whole record with its true label ("full"), or from the
-            weights of the classes alone ("prior"). The more a draw knows, the more labels come out
-            as they were. The paper's text describes "prior", and the software that it names does
-            "full", so the comparison has to be made with each.
+            weights of the classes alone ("prior"). The more a draw conditions on, the more labels
+            stay the same. The paper's text describes "prior", and the software that it names uses
+            "full", so the comparison is made with each.
             """
         ),
         Table(
             "In how many populations the DP-areal (text) is higher than the DPMPM",
-            ("measure", "paper's sign", *(f"{one.fit}, {one.class_draw}" for one in others)),
-            tuple(
+            ("measure", "paper's sign", *(f"{each.fit}, {each.class_draw}" for each in others)),
+            [
                 (
                     words,
-                    "+" if printed[place] > 0 else "-",
-                    *(_higher(gaps[one.key][place]) for one in others),
+                    "+" if printed[index] > 0 else "-",
+                    *(_higher(gaps[each.key][index]) for each in others),
                 )
-                for place, words in enumerate(measures)
-            ),
+                for index, words in enumerate(measures)
+            ],
         ),
         *(
-            Paragraph(_in_words(WHOSE[one.class_draw or ""], found[one.key]))
-            for one in others
-            if one.fit == others[0].fit
+            Paragraph(_in_words(WHOSE[each.class_draw or ""], signs[each.key]))
+            for each in others
+            if each.fit == others[0].fit
         ),
-        Paragraph(_whatever(list(found.values()), measures)),
+        Paragraph(_whatever(list(signs.values()), measures)),
     ]  # fmt: skip
 
 
 def in_short(results: dict[str, Any]) -> list[Block]:
     """Say what is found before it is shown: what contradicts, risk by class draw, tables."""
     fits = results["populations"][0]["fits"]
-    others = [one for one in CONFIGURATIONS.values() if one.fit == "collapsed" and one.fit in fits]
+    others = [each for each in fitted_configurations(results, "DPMPM") if each.fit == "collapsed"]
     if not others or AREAL not in fits:
         return []
-    places = list(IN_SHORT)
-    gaps = {one.class_draw: _differences(results, one) for one in others}
+    known = list(IN_SHORT)
+    gaps = {each.class_draw: _differences(results, each) for each in others}
     count = len(results["populations"])
 
     def more(draw: str, measures: tuple[str, ...]) -> str:
-        found = [int((gaps[draw][places.index(one)] > 0).sum()) for one in measures]
-        ends = sorted({min(found), max(found)})
+        higher = [int((gaps[draw][known.index(measure)] > 0).sum()) for measure in measures]
+        ends = sorted({min(higher), max(higher)})
         return " to ".join(map(str, ends))
 
-    fitting = [one.class_draw for one in others if place_inside(results, one.key).startswith("yes")]
+    fitting = [each.class_draw for each in others if position_inside(results, each.key) == "yes"]
     return [
         Paragraph(
             f"""
-            In short. Two printed results contradict the paper's own definitions: the Min level of
-            identification, and the DP-areal's match risk, which falls as the intruder's knowledge
-            grows. The paper finds less risk in the DP-areal than in the DPMPM. Here, with rows
-            aligned, the DP-areal has more, by three measures, in {more("kept", RISKS)} of {count}
-            populations if the DPMPM draws classes given the kept variables, in
+            In short. Two printed results contradict the paper's own definitions: the Min baseline
+            of identification, and the DP-areal's match risk, which falls as the intruder's
+            knowledge grows. The paper finds less risk in the DP-areal than in the DPMPM. Here, with
+            rows aligned, the DP-areal has more, by three measures, in {more("kept", RISKS)} of
+            {count} populations if the DPMPM draws classes given the kept variables, in
             {more("prior", RISKS)} if it draws them as the paper's text says, and in
-            {more("full", RISKS)} if it draws them as the software does that the paper names. The
-            printed attribute risk of the DPMPM is compatible with class draw
-            {" and ".join(map(str, fitting)) or "none of them"}. One-way tables of the DP-areal are
-            worse, as printed, in {more("kept", ("deviation 1",))} of {count}.
+            {more("full", RISKS)} if it draws them as the software that the paper names does. The
+            printed attribute risk of the DPMPM is compatible with
+            {"class draw " + " and ".join(map(str, fitting)) if fitting else "no class draw"}.
+            One-way tables of the DP-areal are worse, as printed, in
+            {more("kept", ("deviation 1",))} of {count}.
             """
         )
     ]
@@ -131,20 +137,20 @@ def _rows(
 ) -> list[tuple[str, ...]]:
     met = np.array(
         [
-            not any(is_apart(one["fits"][key]) for key in (dpmpm.fit, AREAL))
-            for one in results["populations"]
+            not any(is_apart(population["fits"][key]) for key in (dpmpm.fit, AREAL))
+            for population in results["populations"]
         ]
     )  # (population,)
     return [
         (
             words,
-            f"{printed[place]:+.2f}",
-            f"{gap[place, 0]:+.2f}",
-            f"{gap[place].min():+.2f} to {gap[place].max():+.2f}",
-            _higher(gap[place]),
-            _higher(gap[place][met]),
+            f"{printed[index]:+.2f}",
+            f"{gap[index, 0]:+.2f}",
+            f"{gap[index].min():+.2f} to {gap[index].max():+.2f}",
+            _higher(gap[index]),
+            _higher(gap[index][met]),
         )
-        for place, words in enumerate(measures)
+        for index, words in enumerate(measures)
     ]
 
 
@@ -153,22 +159,25 @@ def _higher(gap: NDArray[np.float64]) -> str:
 
 
 def _differences(results: dict[str, Any], dpmpm: Configuration) -> NDArray[np.float64]:
-    """DP-areal minus DPMPM: measures that are always defined, then figures of regressions."""
+    """DP-areal minus DPMPM: measures that are always defined, then quantities of regressions."""
     areal = CONFIGURATIONS[AREAL]
     rows = [
         [
-            np.mean(_sets(one, areal)[measure]) - np.mean(_sets(one, dpmpm)[measure])
-            for one in results["populations"]
+            np.mean(_sets(each, areal)[measure]) - np.mean(_sets(each, dpmpm)[measure])
+            for each in results["populations"]
         ]
         for measure in IN_SHORT
     ]
-    mine, theirs = (np.array(figures_of(results, one), dtype=float) for one in (areal, dpmpm))
+    mine, theirs = (
+        np.array(our_comparisons(results, each), dtype=float) for each in (areal, dpmpm)
+    )
     return np.vstack([np.array(rows), (mine - theirs).T])  # (measure, population)
 
 
-def _sets(population: dict[str, Any], one: Configuration) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = population["fits"][one.fit]["contenders"][one.key]["values"]
-    return found
+def _sets(population: dict[str, Any], own: Configuration) -> dict[str, list[float]]:
+    configurations = population["fits"][own.fit]["configurations"]
+    values: dict[str, list[float]] = configurations[own.key]["values"]
+    return values
 
 
 def _printed_differences() -> NDArray[np.float64]:
@@ -176,7 +185,7 @@ def _printed_differences() -> NDArray[np.float64]:
         float(printed_cell(measure, "DP-areal")) - float(printed_cell(measure, "DPMPM"))
         for measure in IN_SHORT
     ]
-    intervals = np.subtract(printed_figures("DP-areal"), printed_figures("DPMPM"))
+    intervals = np.subtract(printed_comparison("DP-areal"), printed_comparison("DPMPM"))
     return np.concatenate([cells, intervals])  # (measure,)
 
 
@@ -184,32 +193,32 @@ def _against(
     printed: NDArray[np.float64], gap: NDArray[np.float64], measures: tuple[str, ...]
 ) -> dict[str, list[str]]:
     """Sort measures by whether all populations have the printed sign, or all the opposite."""
-    found: dict[str, list[str]] = {sign: [] for sign in SIGNS}
+    sorted_by_sign: dict[str, list[str]] = {sign: [] for sign in SIGNS}
     for words, cell, row in zip(measures, printed, gap, strict=True):
         along = row * cell  # (population,)
         sign = "same" if (along > 0).all() else "opposite" if (along < 0).all() else "open"
-        found[sign].append(words)
-    return found
+        sorted_by_sign[sign].append(words)
+    return sorted_by_sign
 
 
-def _in_words(whose: str, found: dict[str, list[str]]) -> str:
-    same, opposite, unsettled = ("; ".join(found[sign]) or "nothing" for sign in SIGNS)
+def _in_words(whose: str, signs: dict[str, list[str]]) -> str:
+    same, opposite, unsettled = ("; ".join(signs[sign]) or "nothing" for sign in SIGNS)
     return f"""
         With {whose}: the sign that the paper prints, in every population, for: {same}. The opposite
-        sign, in every population, for: {opposite}. The populations disagree, so that nothing
-        follows, on: {unsettled}.
+        sign, in every population, for: {opposite}. The populations disagree, so nothing follows,
+        on: {unsettled}.
         """
 
 
-def _whatever(found: list[dict[str, list[str]]], measures: tuple[str, ...]) -> str:
+def _whatever(signs: list[dict[str, list[str]]], measures: tuple[str, ...]) -> str:
     """Say what holds for every way of computing the DPMPM."""
     same, opposite = (
-        "; ".join(words for words in measures if all(words in one[sign] for one in found))
+        "; ".join(words for words in measures if all(words in each[sign] for each in signs))
         or "nothing"
         for sign in ("same", "opposite")
     )
     return f"""
         Whatever the sampler and the class draw: the sign that the paper prints, in every
-        population, for: {same}; the opposite sign, in every population, for: {opposite}. What is
-        not in these two lists depends on the class draw, or on the data.
+        population, for: {same}; the opposite sign, in every population, for: {opposite}.
+        Everything else depends on the class draw, or on the data.
         """

@@ -69,8 +69,8 @@ class FitPlan:
 
 
 FITS = {
-    one.key: one
-    for one in (
+    each.key: each
+    for each in (
         FitPlan("collapsed", "DPMPM, collapsed sampler", "DPMPM", DPMPM(sampler="collapsed")),
         FitPlan("blocked", "DPMPM, blocked sampler, 40 classes", "DPMPM", DPMPM(sampler="blocked")),
         FitPlan("text", "DP-areal as in the paper's text", "DP-areal", DPAreal()),
@@ -104,7 +104,7 @@ class Configuration:
         return sets
 
 
-def _contenders() -> list[Configuration]:
+def _configurations() -> list[Configuration]:
     return [
         *(
             Configuration(
@@ -120,7 +120,7 @@ def _contenders() -> list[Configuration]:
     ]
 
 
-CONFIGURATIONS = {one.key: one for one in _contenders()}
+CONFIGURATIONS = {each.key: each for each in _configurations()}
 AREAL = "text"  # the DP-areal that the DPMPM is set against: the paper's own description
 
 
@@ -133,7 +133,7 @@ class Scale:
     populations : int
         Redrawn populations besides the bundled one.
     sets, repeats : int
-        Synthetic sets of every contender; repeats of the levels Min and Max.
+        Synthetic sets of every configuration; repeats of the baselines Min and Max.
     fits : tuple of str
         Keys of `FITS`.
     lengths : dict

@@ -1,7 +1,7 @@
 """Two printed results that the definitions exclude: shown by computation, with no claim of a cause.
 
 That more knowledge cannot lower the expected match risk of row-aligned files, and that the Min
-level cannot be 0, follow from the definitions for any data. Everything else here is what our own
+baseline cannot be 0, follow from the definitions for any data. Everything else here is what our own
 invented data show, and a hypothesis.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
-from understudy.reproduction.compare import Beside, mean_of, title_of
+from understudy.reproduction.compare import Comparison, mean_of, title_of
 from understudy.reproduction.configurations import AREAL, CONFIGURATIONS
-from understudy.reproduction.positions_table import place_inside
+from understudy.reproduction.positions_table import position_inside
 from understudy.reproduction.published import printed_cell
 
 __all__ = ["contradiction_blocks"]
@@ -26,14 +26,14 @@ PAIRED = {
 }
 
 
-def contradiction_blocks(results: dict[str, Any], beside: list[Beside]) -> list[Block]:
+def contradiction_blocks(results: dict[str, Any], comparisons: list[Comparison]) -> list[Block]:
     """Set both, each with the computation that shows it.
 
     Parameters
     ----------
     results : dict
-        From `running.run_all`.
-    beside : list of Beside
+        From `run.run_all`.
+    comparisons : list of Comparison
         Every printed cell beside every way of computing it.
     """
     bundled = results["populations"][0]
@@ -41,26 +41,26 @@ def contradiction_blocks(results: dict[str, Any], beside: list[Beside]) -> list[
         Heading("Two printed results that contradict the definitions"),
         *_minimum(bundled),
         *_alignment(bundled),
-        *_explained(results, beside),
+        *_explained(results, comparisons),
     ]
 
 
 def _minimum(bundled: dict[str, Any]) -> list[Block]:
-    levels = bundled["levels"]
+    baselines = bundled["baselines"]
     rows = []
     for known, words in INTRUDERS.items():
         measure = f"expected_match_risk {known}"
-        samples = levels["samples"]["Min"][measure]
+        samples = baselines["samples"]["Min"][measure]
         rows.append(
             (
                 f"expected match risk, {words} known",
                 printed_cell(measure, "Min"),
-                f"{levels['exact']['Min'][measure]:.2f}",
+                f"{baselines['exact']['Min'][measure]:.2f}",
                 f"{mean_of(samples):.2f} ({min(samples):.2f} to {max(samples):.2f})",
             )
         )
     for known, words in INTRUDERS.items():
-        rates = levels["samples"]["Min"][f"false_match_rate {known}"]
+        rates = baselines["samples"]["Min"][f"false_match_rate {known}"]
         unique = sum(rate is not None for rate in rates)
         rows.append(
             (
@@ -73,21 +73,21 @@ def _minimum(bundled: dict[str, Any]) -> list[Block]:
     return [
         Paragraph(
             """
-            First, the paper's text gives the Min level of identification as 0, without a unique
+            First, the paper's text gives the Min baseline of identification as 0, without a unique
             match. If every label is redrawn uniformly over G labels, the expected match risks of
-            the records of a known cell, n of them, add up to 1 - (1 - 1/G)^n, which is close to 1
-            for cells of some hundred records. So the level is the number of known cells, less a
-            little. Which pattern belongs to which gender and age is not printed; our order of the
-            patterns is an assumption. Whatever the order, the sum over cells is no less than
-            that of one cell with all 6,208 records, which is 1.00: it is not 0. The closed form and
-            a simulation agree. That no match is unique agrees with ours where gender is known; it
-            does not where age is known too.
+            the n records of a known cell add up to 1 - (1 - 1/G)^n, which is close to 1 for cells
+            of some hundred records. So the baseline is slightly less than the number of known
+            cells. Which pattern belongs to which gender and age is not printed; our order of the
+            patterns is an assumption. Whatever the order, the sum over cells is at least that of
+            one cell with all 6,208 records, which is 1.00: it is not 0. The closed form and a
+            simulation agree. Our results agree that no match is unique where gender is known, but
+            not where age is known too.
             """
         ),
         Table(
-            "The Min level",
-            ("measure", "paper", "closed form", "simulated: mean (least to largest)"),
-            tuple(rows),
+            "The Min baseline",
+            ("measure", "paper", "closed form", "simulated: mean (smallest to largest)"),
+            rows,
         ),
     ]
 
@@ -95,14 +95,14 @@ def _minimum(bundled: dict[str, Any]) -> list[Block]:
 def _alignment(bundled: dict[str, Any]) -> list[Block]:
     rows = []
     for fit in bundled["fits"].values():
-        for key, found in fit["contenders"].items():
+        for key, sets in fit["configurations"].items():
             rows += [
                 (
                     title_of(key),
                     words,
                     printed_cell(measure, CONFIGURATIONS[key].column),
-                    f"{mean_of(found['values'][measure]):.2f}",
-                    f"{mean_of(found['shuffled'][measure]):.2f}",
+                    f"{mean_of(sets['values'][measure]):.2f}",
+                    f"{mean_of(sets['shuffled'][measure]):.2f}",
                 )
                 for measure, words in PAIRED.items()
             ]
@@ -131,36 +131,38 @@ def _alignment(bundled: dict[str, Any]) -> list[Block]:
         Table(
             "Rows aligned, and whole rows shuffled, on the bundled population",
             ("computed as", "measure", "paper", "aligned", "shuffled"),
-            tuple(rows),
+            rows,
             text_columns=(0, 1),
         ),
     ]
 
 
-def _explained(results: dict[str, Any], beside: list[Beside]) -> list[Block]:
+def _explained(results: dict[str, Any], comparisons: list[Comparison]) -> list[Block]:
     """Word the hypothesis, with what speaks for it and against it."""
     if AREAL not in results["populations"][0]["fits"]:
         return []
-    judged = [place_inside(results, key) for key in (AREAL, f"{AREAL} shuffled")]
-    aligned, shuffled = ("outside" if one == "no" else "inside" for one in judged)
-    place_told = f"""
-        The printed place of the DP-areal's attribute matches between Min and Max lies {aligned} the
-        interval of aligned rows and {shuffled} that of shuffled ones.
+    judged = [position_inside(results, key) for key in (AREAL, f"{AREAL} shuffled")]
+    aligned, shuffled = ("outside" if each == "no" else "inside" for each in judged)
+    position = f"""
+        The printed position of the DP-areal's attribute matches between Min and Max lies {aligned}
+        the range of aligned rows and {shuffled} that of shuffled ones.
         """
-    tables = [one for one in beside if (one.contender, one.cell.table) == (AREAL, "utility")]
-    outside = sum(one.inside is False for one in tables)
+    tables = [
+        each for each in comparisons if (each.configuration, each.cell.table) == (AREAL, "utility")
+    ]
+    outside = sum(each.inside is False for each in tables)
     tables_differ = f"""
-        And {outside} of its {len(tables)} printed table deviations, which no pairing touches, lie
+        And {outside} of its {len(tables)} printed table deviations, which no pairing affects, lie
         outside: the paper's DP-areal sets, or its data, differ from ours in more than the pairing.
         """
     return [
         Paragraph(
             f"""
-            What follows from the definitions is that these two printed figures of the DP-areal
-            cannot both come from row-aligned files. That rows were not aligned in that computation
-            is a hypothesis; it is not proven, and other causes are possible. For it speaks that
-            both figures lie near 1 and fall with knowledge, as shuffled rows make them. It need not
-            explain everything. {place_told if all(judged) else ""}
+            By the definitions, these two printed values of the DP-areal cannot both come from
+            row-aligned files. That rows were not aligned in that computation is a hypothesis; it is
+            not proven, and other causes are possible. In its favour, both values are near 1 and
+            fall with knowledge, as with shuffled rows. It need not explain everything.
+            {position if all(judged) else ""}
             {tables_differ if outside else ""}
             """
         )
@@ -171,12 +173,12 @@ def _pairing(bundled: dict[str, Any]) -> list[Block]:
     """Say in words what alignment and shuffling give."""
     if "collapsed" not in bundled["fits"] or "text" not in bundled["fits"]:
         return []
-    areal = bundled["fits"]["text"]["contenders"]["text"]
-    dpmpm = bundled["fits"]["collapsed"]["contenders"]["collapsed kept"]
+    areal = bundled["fits"]["text"]["configurations"]["text"]
+    dpmpm = bundled["fits"]["collapsed"]["configurations"]["collapsed kept"]
 
-    def figures(measure: str) -> tuple[str, ...]:
+    def values(measure: str) -> tuple[str, ...]:
         ours = (areal["values"], dpmpm["values"], areal["shuffled"])
-        means = (f"{mean_of(one[measure]):.2f}" for one in ours)
+        means = (f"{mean_of(sets[measure]):.2f}" for sets in ours)
         return (*means, printed_cell(measure, "DP-areal"))
 
     words = "{} with rows aligned (the DPMPM {}), {} with rows shuffled, and {} is printed"
@@ -184,10 +186,10 @@ def _pairing(bundled: dict[str, Any]) -> list[Block]:
         Paragraph(
             f"""
             The DP-areal (text), on the bundled population. Expected match risk, gender known:
-            {words.format(*figures(GENDER))}. Gender and age known:
-            {words.format(*figures(GENDER_AGE))}. Attribute matches, which depend on the data far
+            {words.format(*values(GENDER))}. Gender and age known:
+            {words.format(*values(GENDER_AGE))}. Attribute matches, which depend on the data far
             more (see the range over populations above):
-            {words.format(*figures("attribute_matches"))}.
+            {words.format(*values("attribute_matches"))}.
             """
         )
     ]

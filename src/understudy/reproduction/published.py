@@ -1,6 +1,6 @@
 """What the paper prints: every cell of its result tables, as data.
 
-Figures and table positions only. How many digits a cell was printed with decides how far rounding
+Values only. How many digits a cell was printed with decides how far rounding
 may have moved it (`Published.rounding`). The Min column of identification is from the paper's text;
 its table has none.
 """
@@ -51,9 +51,9 @@ class Published:
     row : str
         The row, in words.
     column : {"Min", "DPMPM", "DP-areal", "Max"}
-        Whose figure it is.
+        Whose value it is.
     printed : str
-        The cell as it stands in the paper.
+        The cell as the paper prints it.
     """
 
     table: str
@@ -163,6 +163,6 @@ SETTINGS: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def printed_cell(measure: str, column: str) -> str:
-    """Look up a cell as it stands in the paper; empty where there is none."""
-    found = [one.printed for one in PUBLISHED if (one.measure, one.column) == (measure, column)]
-    return found[0] if found else ""
+    """Look up a cell as the paper prints it; empty where there is none."""
+    wanted = (measure, column)
+    return next((cell.printed for cell in PUBLISHED if (cell.measure, cell.column) == wanted), "")

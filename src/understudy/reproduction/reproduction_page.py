@@ -10,13 +10,13 @@ import understudy
 from understudy.microdata.bundled.make_ce_like import MEDIAN_SEEDS
 from understudy.pages.blocks import Block, Figure, Heading, Paragraph, Table
 from understudy.reproduction.chains_apart import apart_blocks, warning_blocks
-from understudy.reproduction.compare import BEYOND, Beside, compare_all, title_of
+from understudy.reproduction.compare import Comparison, Range, compare_all, coverage, title_of
 from understudy.reproduction.conclusion import conclusion_blocks, in_short
 from understudy.reproduction.configurations import AREAL, FITS, FULL
 from understudy.reproduction.contradictions import contradiction_blocks
-from understudy.reproduction.intervals import figures_inside, interval_blocks
-from understudy.reproduction.positions_table import place_blocks, place_inside
+from understudy.reproduction.positions_table import position_blocks, position_inside
 from understudy.reproduction.published import TABLES, Published
+from understudy.reproduction.regression_intervals import interval_blocks, intervals_inside
 from understudy.reproduction.settings_table import settings_blocks
 from understudy.reproduction.without_swaps import without_swaps_blocks
 
@@ -27,54 +27,49 @@ COLUMNS = ("Min", "DPMPM", "DP-areal", "Max")
 USUAL = ("collapsed kept", "text", "Min", "Max")  # shown first
 NOTES = {
     "identification": """
-        The paper's table has no Min column; its Min is from the text. Its false match rate of the
-        DP-areal with gender known is marked as a mean over the sets that have a unique match; ours
-        are too, and their number is told where not all sets have one.
+        The paper's table has no Min column; its Min is from the text. The paper marks its false
+        match rate of the DP-areal with gender known as a mean over the sets that have a unique
+        match. So are ours; their number is given where not all sets have one.
         """
 }
 
 
-def page_blocks(results: dict[str, Any], drawings: Sequence[Figure] = ()) -> list[Block]:
+def page_blocks(results: dict[str, Any], figures: Sequence[Figure] = ()) -> list[Block]:
     """Set the whole page.
 
     Parameters
     ----------
     results : dict
-        From `running.run_all`.
-    drawings : sequence of Figure
+        From `run.run_all`.
+    figures : sequence of Figure
         The figures of the paper, drawn from our study.
     """
-    beside = compare_all(results)
+    comparisons = compare_all(results)
     return [
         Heading(TITLE, 1),
         *_introduction(results),
         *settings_blocks(results),
-        *(block for name in TABLES for block in _table(name, beside, results)),
+        *(block for name in TABLES for block in _table(name, comparisons, results)),
         *interval_blocks(results),
-        *_compatibility(beside, results),
-        *contradiction_blocks(results, beside),
+        *_compatibility(comparisons, results),
+        *contradiction_blocks(results, comparisons),
         *conclusion_blocks(results),
         *_convergence(results),
-        *_figures(drawings),
+        *([Heading("The paper's figures, on the bundled population")] if figures else []),
+        *figures,
     ]
 
 
 def _introduction(results: dict[str, Any]) -> list[Block]:
     count = len(results["populations"]) - 1
-    short = (
-        []
-        if results["scale"] == "full"
-        else [
-            Paragraph(
-                """
-            THIS IS A QUICK RUN: few populations, short chains, only some of the samplers. Read
-            it as a preview; understudy reproduce without --quick makes the real page.
-            """
-            )
-        ]
+    quick = Paragraph(
+        """
+        THIS IS A QUICK RUN: few populations, short chains, only some of the samplers. Read it as a
+        preview; understudy reproduce without --quick makes the real page.
+        """
     )
     return [
-        *short,
+        *([] if results["scale"] == "full" else [quick]),
         *warning_blocks(results),
         *in_short(results),
         Paragraph(
@@ -82,204 +77,187 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             Hu and Savitsky's data are confidential. What is public is the number of records
             (6,208), the counts of the 40 patterns, the number of counties (133) and the printed
             results. This page computes every printed cell on invented data with the same
-            pattern counts, whose own maximum risk levels come close to the printed ones.
+            pattern counts, whose maximum risk is close to the printed one.
             """
         ),
         Paragraph(
             f"""
             How to read it. "Ours" is the mean over {results["sets"]} synthetic sets of the bundled
-            population; "over sets" gives the least and the largest of them. "Over populations" is
-            the range of such means over {count} further populations, from other seeds of the same
-            program; where all of them give the same figure, nothing can be predicted from it and
-            the cell is not judged, but for counts of classes, which are whole numbers. Fits whose
-            chains are apart say nothing about those and are left out there. In the first table of
-            each kind, "ours" is the DPMPM with the collapsed sampler and class draw kept, and the
-            DP-areal as in the paper's text. A printed cell is "inside" if it lies in the 95 %
-            prediction interval for one more such population, allowing for rounding in print. The
-            interval takes populations as normal; where a cell lies inside it and yet beyond the
-            figures of all populations, that is said. Outside means: not explained by chance in
-            the data and in the draws, if the paper's data are like ours; they need not be. Nothing
-            was tuned to the printed results of any synthesizer. Three printed levels of the data
+            population; "over sets" gives the smallest and the largest of them. "Over populations"
+            is the range of such means over {count} further populations, drawn by the same program
+            from other seeds. Class counts leave out fits whose chains are apart. In the first table
+            of each kind, "ours" is the DPMPM with the collapsed sampler and class draw kept, and
+            the DP-areal as in the paper's text. A printed cell is "inside" if it lies in the range
+            over populations, allowing for rounding in print. If the paper's population is like
+            these, the range over all {count} covers its value with probability at least
+            {coverage(count)}, for any distribution; over fewer, with less. "Outside" is therefore
+            weak evidence for a single cell, and none if the paper's data are unlike ours. Nothing
+            was tuned to the printed results of any synthesizer. Three printed baselines of the data
             themselves were used in making the program that draws the populations: the Max of the
-            attribute matches and of the two expected match risks lie inside by construction. Its
+            attribute matches and of the two expected match risks are inside by construction. Its
             settings were found with populations of seeds {MEDIAN_SEEDS[0]} to {MEDIAN_SEEDS[-1]};
             the redrawn ones are among them.
             """
         ),
         Paragraph(
             f"""
-            Every figure and table was written by understudy reproduce (version
+            Every value and table was written by understudy reproduce (version
             {understudy.__version__}, seed {results["seed"]}); none was typed.
             """
         ),
     ]
 
 
-def _table(name: str, beside: list[Beside], results: dict[str, Any]) -> list[Block]:
+def _table(name: str, comparisons: list[Comparison], results: dict[str, Any]) -> list[Block]:
     """Set one of the paper's tables: as the paper sets it, then every way of computing it."""
-    own = [one for one in beside if one.cell.table == name]
-    columns = [one for one in COLUMNS if any(cell.cell.column == one for cell in own)]
-    header = ["", *(f"{column}, {whose}" for column in columns for whose in ("paper", "ours"))]
-    overview = []
-    for row in dict.fromkeys(one.cell.row for one in own):
-        cells = [row]
-        for column in columns:
-            found = [
-                one
-                for one in own
-                if (one.cell.row, one.cell.column) == (row, column) and one.contender in USUAL
-            ]
-            cells += _overview_cells(found[0]) if found else ["", ""]
-        overview.append(tuple(cells))
+    own = [each for each in comparisons if each.cell.table == name]
+    columns = [each for each in COLUMNS if any(cell.cell.column == each for cell in own)]
+    usual = {(each.cell.row, each.cell.column): each for each in own if each.configuration in USUAL}
+    overview = [
+        (row, *(text for column in columns for text in _overview(usual.get((row, column)))))
+        for row in dict.fromkeys(each.cell.row for each in own)
+    ]
     rows: list[tuple[str, ...]] = []
-    for key, group in groupby(own, lambda one: (one.cell.row, one.cell.column, one.cell.printed)):
-        rows.append(("{}: {}, printed {}".format(*key),))
-        rows += [_detail(one) for one in group]
+    for key, group in groupby(own, lambda each: each.cell):
+        rows.append((f"{key.row}: {key.column}, printed {key.printed}",))
+        rows += [_detail(each) for each in group]
     return [
         Heading(TABLES[name]),
         Table(
-            f"{TABLES[name]}: as printed († outside the prediction interval, ‡ inside it but "
-            "beyond all populations)",
-            tuple(header),
-            tuple(overview),
+            f"{TABLES[name]}: as printed († outside the range over populations)",
+            ("", *(f"{column}, {whose}" for column in columns for whose in ("paper", "ours"))),
+            overview,
             printed=True,
         ),
         Table(
             "Every way of computing it",
-            (
-                "computed as",
-                "ours",
-                "over sets",
-                "over populations",
-                "prediction interval",
-                "printed cell inside",
-            ),
-            tuple(rows),
+            ("computed as", "ours", "over sets", "over populations", "printed cell inside"),
+            rows,
         ),
-        *(place_blocks(results) if name == "attribute" else []),
+        *(position_blocks(results) if name == "attribute" else []),
         *(without_swaps_blocks(results) if name == "classes" else []),
         *([Paragraph(NOTES[name])] if name in NOTES else []),
     ]
 
 
-def _overview_cells(one: Beside) -> list[str]:
-    mark = "†" if one.inside is False else "‡" if one.inside and one.beyond else ""
-    return [one.cell.printed + mark, _figure(one.value, one.cell)]
+def _overview(found: Comparison | None) -> tuple[str, str]:
+    if found is None:
+        return "", ""
+    mark = "†" if found.inside is False else ""
+    return found.cell.printed + mark, _value(found.value, found.cell)
 
 
-def _detail(one: Beside) -> tuple[str, ...]:
-    cell = one.cell
-    defined, sets = one.sets
+def _detail(found: Comparison) -> tuple[str, ...]:
+    defined, sets = found.sets
     counted = f" ({defined} of {sets} sets)" if 0 < defined < sets else ""
     return (
-        title_of(one.contender),
-        _figure(one.value, cell) + counted,
-        _range(one.over_sets, cell),
-        _range(_ends(one.over_populations), cell),
-        _range(one.interval, cell),
-        _inside(one),
+        title_of(found.configuration),
+        _value(found.value, found.cell) + counted,
+        _range(found.over_sets, found.cell),
+        _range(found.over_populations, found.cell),
+        "" if found.inside is None else "yes" if found.inside else "no",
     )
 
 
-def _compatibility(beside: list[Beside], results: dict[str, Any]) -> list[Block]:
-    """Count, for every contender, which printed cells it is compatible with."""
+def _compatibility(comparisons: list[Comparison], results: dict[str, Any]) -> list[Block]:
+    """Count, for every configuration, which printed cells it is compatible with."""
     rows = []
-    for contender in dict.fromkeys(one.contender for one in beside):
-        if contender in ("Min", "Max"):
+    for configuration in dict.fromkeys(each.configuration for each in comparisons):
+        if configuration in ("Min", "Max"):
             continue
-        judged = [one for one in beside if one.contender == contender and one.inside is not None]
         counted = {}
         for table in TABLES:
-            own = [one for one in judged if one.cell.table == table]
-            counted[table] = f"{sum(bool(one.inside) for one in own)} of {len(own)}" if own else ""
+            judged = [
+                each.inside
+                for each in comparisons
+                if (each.configuration, each.cell.table) == (configuration, table)
+                and each.inside is not None
+            ]
+            counted[table] = f"{sum(judged)} of {len(judged)}" if judged else ""
         rows.append(
             (
-                title_of(contender),
+                title_of(configuration),
                 counted["utility"],
                 counted["identification"],
-                place_inside(results, contender),
+                position_inside(results, configuration),
                 counted["classes"],
-                figures_inside(results, contender),
+                intervals_inside(results, configuration),
             )
         )
+    count = len(results["populations"]) - 1
     return [
         Heading("Which computation is compatible with which printed cells"),
         Paragraph(
-            """
-            Cells inside, of those that can be judged: a measure in which all populations agree, or
-            that is undefined in them, is not, so that rows differ in their number. With many cells
-            some fall outside by chance (one in twenty if all assumptions hold), and the cells of a
-            table are not independent of each other. The attribute risk is judged by its place
-            between Min and Max, because the bare numbers exclude little; the regressions by
-            overlap, width and significance.
+            f"""
+            Cells inside, of those that can be judged: a measure that is undefined in print or in
+            the populations is not, so rows differ in their number. Even if all assumptions hold, up
+            to {1 - coverage(count)} of the cells fall outside by chance, and the cells of a table
+            are not independent of each other. The attribute risk is judged by its position between
+            Min and Max, because the plain counts exclude little; the regressions by overlap, width
+            and significance.
             """
         ),
         Table(
-            "Printed cells inside the prediction interval",
-            ("computed as", "tables", "identification", "attribute place", "classes", "regression"),
-            tuple(rows),
+            "Printed cells inside the range over populations",
+            (
+                "computed as", "tables", "identification", "attribute position", "classes",
+                "regression",
+            ),
+            rows,
         ),
-    ]
+    ]  # fmt: skip
 
 
 def _convergence(results: dict[str, Any]) -> list[Block]:
     rows = []
-    for number, one in enumerate(results["populations"]):
-        for key, fit in one["fits"].items():
-            cells = [cell for part in (fit["labels"], fit["rest"]) for cell in _judged(part)]
+    for number, population in enumerate(results["populations"]):
+        for key, fit in population["fits"].items():
             lengths = fit["lengths"]
             sweeps = lengths["warmup"] + lengths["draws"] * lengths["thin"]
-            rows.append((f"{number}: {FITS[key].title}", f"{sweeps:,}", *cells))
+            judged = (*_judged(fit["labels"]), *_judged(fit["rest"]))
+            rows.append((f"{number}: {FITS[key].title}", f"{sweeps:,}", *judged))
     return [
         Heading("Have the chains converged?"),
         Paragraph(
             """
-            Asked for are an R-hat below 1.01 and effective sample sizes of at least 400.
+            The targets are an R-hat below 1.01 and effective sample sizes of at least 400.
             Sets of the DP-areal, and of the DPMPM with the class draw kept, are drawn from the
-            label probabilities, so every one of them is judged; the rest are the numbers of classes
-            or clusters in use, the concentration, the precision of log rates and the
-            log-likelihood, which move more slowly. Where label probabilities say NO with an R-hat
-            up to 1.05, figures from that fit are not to be relied on to their last digit; above,
-            they are not to be relied on, except as far as the comparison by chain below goes; where
-            only the rest says NO, that holds for what this page says of class counts.
-            Population 0 is the bundled one.
+            label probabilities, so every one of them is judged. The rest are the numbers of
+            occupied classes or clusters, the concentration, the precision of log rates and the
+            log-likelihood, which mix more slowly. Where label probabilities say NO with an R-hat up
+            to 1.05, do not rely on the last digit of values from that fit; above 1.05, rely on them
+            only as far as the comparison by chain below allows. Where only the rest says NO, the
+            same holds for what this page says of class counts. Population 0 is the bundled one.
             """
         ),
         *_how_long(results),
         Table(
             "Every fit behind this page",
             (
-                "population: fit",
-                "sweeps a chain",
-                "label probabilities converged",
-                "worst R-hat",
-                "least ESS",
-                "rest converged",
-                "its worst R-hat",
-                "its least ESS",
+                "population: fit", "sweeps a chain", "label probabilities converged", "worst R-hat",
+                "least ESS", "rest converged", "its worst R-hat", "its least ESS",
             ),
-            tuple(rows),
-            text_columns=(0,),
+            rows,
         ),
         *apart_blocks(results),
-    ]
+    ]  # fmt: skip
 
 
 def _how_long(results: dict[str, Any]) -> list[Block]:
     if results["scale"] != FULL.name:
         return []
-    asked = FULL.length(AREAL, population=1)
-    warmup, thin = asked["warmup"], asked["thin"]
-    first, most = (warmup + asked[name] * thin for name in ("draws", "most_draws"))
+    planned = FULL.length(AREAL, population=1)
+    warmup, thin = planned["warmup"], planned["thin"]
+    first, most = (warmup + planned[name] * thin for name in ("draws", "most_draws"))
     return [
         Paragraph(
             f"""
-            On the other populations the chains of the DP-areal are as long as they need to be: they
-            are judged after {first:,} sweeps and every {first - warmup:,} further ones,
-            and end when all label probabilities have converged, or give up after {most:,}. Chains
-            that are looked at often pass sooner than by one look at a fixed length, so a worst
-            R-hat just below 1.01 means: at the edge. The blocked sampler has twice its usual
-            sweeps, being the slower one to mix.
+            On the other populations the chains of the DP-areal are as long as necessary: they are
+            judged after {first:,} sweeps and every {first - warmup:,} further ones, and stop when
+            all label probabilities have converged, or give up after {most:,}. Chains that are
+            checked often pass sooner than in one check at a fixed length, so a worst R-hat just
+            below 1.01 is borderline. The blocked sampler has twice its usual sweeps because it
+            mixes more slowly.
             """
         )
     ]
@@ -291,30 +269,11 @@ def _judged(part: dict[str, Any]) -> tuple[str, str, str]:
     return passed, f"{part['worst_rhat']:.4f}", f"{part['least_ess']:,.0f}"
 
 
-def _figures(drawings: Sequence[Figure]) -> list[Block]:
-    return (
-        [Heading("The paper's figures, on the bundled population"), *drawings] if drawings else []
-    )
-
-
-def _digits(cell: Published) -> int:
+def _value(value: float | None, cell: Published) -> str:
     least = 4 if "match_rate" in cell.measure else 2
-    return max(least, len(cell.printed.partition(".")[2]))
+    digits = max(least, len(cell.printed.partition(".")[2]))
+    return "undefined" if value is None else f"{value:.{digits}f}"
 
 
-def _figure(value: float | None, cell: Published) -> str:
-    return "undefined" if value is None else f"{value:.{_digits(cell)}f}"
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float] | None:
-    return (min(values), max(values)) if values else None
-
-
-def _range(ends: tuple[float, float] | None, cell: Published) -> str:
-    return "" if ends is None else f"{_figure(ends[0], cell)} – {_figure(ends[1], cell)}"
-
-
-def _inside(one: Beside) -> str:
-    if one.inside is None:
-        return ""
-    return "no" if not one.inside else BEYOND if one.beyond else "yes"
+def _range(ends: Range | None, cell: Published) -> str:
+    return "" if ends is None else f"{_value(ends[0], cell)} – {_value(ends[1], cell)}"

@@ -26,15 +26,15 @@ from understudy.microdata.bundled.make_ce_like import SETTLED, SETTLED_SEED, dra
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
-from understudy.reproduction.bundled_report import (
+from understudy.reproduction.bundled_findings import (
     SHOWN,
-    found_intruders,
-    found_synthesizer,
-    whole_findings,
+    intruders_findings,
+    study_findings,
+    synthesizer_findings,
 )
 from understudy.reproduction.configurations import CONFIGURATIONS, FITS, Scale
-from understudy.reproduction.measuring import (
-    measure_levels,
+from understudy.reproduction.measures import (
+    measure_baselines,
     measure_regression,
     measure_sets,
     measure_shuffled,
@@ -72,20 +72,20 @@ def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
     seed : int
         Decides every draw.
     say : callable
-        Told what is being done.
+        Called with what is being done.
 
     Returns
     -------
     dict
-        ``scale``, ``seed``, and ``populations``: for each, ``levels`` and ``fits``; for the first
-        also what a sampler shows whose classes keep their places.
+        ``scale``, ``seed``, and ``populations``: ``baselines`` and ``fits`` of each; for
+        the first also what a sampler without swaps shows.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_run(folder, scale, seed)
     populations = []
     for number in range(scale.populations + 1):
         data = population(number)
-        parts: dict[str, Any] = {"levels": _levels(folder, number, data, scale, seed, say)}
+        parts: dict[str, Any] = {"baselines": _baselines(folder, number, data, scale, seed, say)}
         parts["fits"] = {
             key: _fitted(folder, number, data, key, scale, seed, say) for key in scale.fits
         }
@@ -102,9 +102,9 @@ def bundled_findings(folder: Path, results: dict[str, Any]) -> Findings:
         for key in SHOWN
         if CONFIGURATIONS[key].fit in results["populations"][0]["fits"]
     ]
-    intruders = [IntruderFindings.model_validate(one) for one in _read(folder / INTRUDERS)]
+    intruders = [IntruderFindings.model_validate(each) for each in _read(folder / INTRUDERS)]
     versions = {"understudy": understudy.__version__}
-    return whole_findings(population(0), intruders, synthesizers, results["seed"], versions)
+    return study_findings(population(0), intruders, synthesizers, results["seed"], versions)
 
 
 def _same_run(folder: Path, scale: Scale, seed: int) -> None:
@@ -124,20 +124,20 @@ def _same_run(folder: Path, scale: Scale, seed: int) -> None:
         )
 
 
-def _levels(
+def _baselines(
     folder: Path, number: int, data: Microdata, scale: Scale, seed: int, say: Said
 ) -> dict[str, Any]:
-    path = folder / f"population-{number:02d}-levels.json"
+    path = folder / f"population-{number:02d}-baselines.json"
     known: dict[str, Any] | None = _read(path)
     if known is not None:
         return known
-    say(f"population {number}: the levels Min and Max", None)
-    samples, exact = measure_levels(data, scale.repeats, _seed(seed, number, "levels"))
+    say(f"population {number}: the baselines Min and Max", None)
+    samples, exact = measure_baselines(data, scale.repeats, _seed(seed, number, "levels"))
     found = {"samples": samples, "exact": exact}
     if number == 0:
         own = _seed(seed, number, "levels for the report")
-        intruders = found_intruders(data, scale.repeats, scale.sets, own)
-        _write(folder / INTRUDERS, [one.model_dump(mode="json") for one in intruders])
+        intruders = intruders_findings(data, scale.repeats, scale.sets, own)
+        _write(folder / INTRUDERS, [each.model_dump(mode="json") for each in intruders])
     _write(path, found)
     return found
 
@@ -147,7 +147,7 @@ def _without_swaps(folder: Path, data: Microdata, seed: int, say: Said) -> dict[
     known: dict[str, Any] | None = _read(path)
     if known is not None:
         return known
-    say("population 0: a sampler whose classes keep their places", None)
+    say("population 0: a sampler without swaps", None)
     found = classes_without_swaps(data, _seed(seed, 0, "without swaps"))
     _write(path, found)
     return found
@@ -156,7 +156,7 @@ def _without_swaps(folder: Path, data: Microdata, seed: int, say: Said) -> dict[
 def _fitted(
     folder: Path, number: int, data: Microdata, key: str, scale: Scale, seed: int, say: Said
 ) -> dict[str, Any]:
-    """Fit one model to one population and measure the sets of all contenders from it."""
+    """Fit one model to one population and measure the sets of all configurations from it."""
     path = folder / f"population-{number:02d}-{key}.json"
     known: dict[str, Any] | None = _read(path)
     if known is not None:
@@ -169,20 +169,20 @@ def _fitted(
     )  # fmt: skip
     say(f"{words}: measuring", None)
     found = {"lengths": _lengths(fit), **_convergence(fit)}
-    found["contenders"] = {}
-    for contender in CONFIGURATIONS.values():
-        if contender.fit != key:
+    found["configurations"] = {}
+    for configuration in CONFIGURATIONS.values():
+        if configuration.fit != key:
             continue
-        own = _seed(seed, number, contender.key)
-        sets = contender.draw(fit, scale.sets, own)
-        found["contenders"][contender.key] = {
+        own = _seed(seed, number, configuration.key)
+        sets = configuration.draw(fit, scale.sets, own)
+        found["configurations"][configuration.key] = {
             "chains": list(sets.chain),
             "values": measure_sets(data, sets, own),
             "shuffled": measure_shuffled(data, sets, own),
             "regression": measure_regression(data, sets, own),
         }
-        if number == 0 and contender.key in SHOWN:
-            shown = found_synthesizer(data, contender.key, fit, sets, own)
+        if number == 0 and configuration.key in SHOWN:
+            shown = synthesizer_findings(data, configuration.key, fit, sets, own)
             _write(folder / f"report-{key}.json", shown.model_dump(mode="json"))
     _write(path, found)
     shutil.rmtree(checkpoint, ignore_errors=True)

@@ -30,7 +30,7 @@ def settings_blocks(results: dict[str, Any]) -> list[Block]:
         Table(
             "The paper's settings and ours",
             ("", "paper", "here"),
-            tuple(rows),
+            rows,
             text_columns=(0, 1, 2),
         ),
         Paragraph(
@@ -55,7 +55,7 @@ def settings_blocks(results: dict[str, Any]) -> list[Block]:
 
 def _here(results: dict[str, Any]) -> dict[tuple[str, str], str]:
     fits = results["populations"][0]["fits"]
-    repeats = len(results["populations"][0]["levels"]["samples"]["Max"]["attribute_matches"])
+    repeats = len(results["populations"][0]["baselines"]["samples"]["Max"]["attribute_matches"])
     return {
         ("DPMPM", "sampler"): "two: collapsed, without a limit on classes; blocked, 40 classes",
         ("DPMPM", "prior of the concentration"): "the same",

@@ -1,4 +1,4 @@
-"""How many classes a chain of the paper's length shows if classes never change their places.
+"""How many classes a chain of the paper's length occupies if classes never swap.
 
 The paper's interval of occupied classes is far from ours. A blocked sampler without swaps and moves
 does not find back from where it got caught, so such chains are run from few and from all classes,
@@ -75,28 +75,27 @@ def sweep_without_swaps(
 
 def without_swaps_blocks(results: dict[str, Any]) -> list[Block]:
     """Set the intervals by start beside the printed one."""
-    found = results["populations"][0].get("without swaps")
-    if found is None:
+    by_start = results["populations"][0].get("without swaps")
+    if by_start is None:
         return []
     printed = " to ".join(printed_cell(f"classes_{end}", "DPMPM") for end in ("lower", "upper"))
     return [
         Paragraph(
             f"""
-            Both samplers here let classes change places or come and go, and on the bundled
-            population they find the same few classes from every start. A blocked sampler without
-            such moves does not: a large class at the end of the sticks forces all places before it
-            to stay in use. Below, some chains from each start on that population, of the paper's
-            length ({KEPT:,} sweeps after {WARMUP:,}), in which no class changes its place. That the
-            printed interval comes from such chains is a hypothesis. What synthetic data look like
-            hardly depends on classes of a few records.
+            Both samplers here let classes swap or come and go, and on the bundled population they
+            find the same few classes from every start. A blocked sampler without such moves does
+            not: a large class at the end of the sticks keeps all classes before it occupied. Below,
+            some chains from each start on that population, of the paper's length ({KEPT:,} sweeps
+            after {WARMUP:,}), in which no classes swap. That the printed interval comes from such
+            chains is a hypothesis. Synthetic data hardly depend on classes of a few records.
             """
         ),
         Table(
-            f"Occupied classes of {N_CLASSES}, places kept, 95 % interval (printed: {printed})",
+            f"Occupied classes of {N_CLASSES}, no swaps, 95 % interval (printed: {printed})",
             ("classes at the start", *(f"chain {chain + 1}" for chain in range(CHAINS))),
-            tuple(
+            [
                 (start, *(f"{ends[0]:.0f} to {ends[1]:.0f}" for ends in chains))
-                for start, chains in found.items()
-            ),
+                for start, chains in by_start.items()
+            ],
         ),
     ]

@@ -13,7 +13,7 @@ from understudy.pages.blocks import Figure, Table, all_tables
 from understudy.pages.html import html_page
 from understudy.pages.markdown import markdown_page
 from understudy.pages.plots.canvas import standalone_svg
-from understudy.reproduction.compare import Beside, compare_all
+from understudy.reproduction.compare import Comparison, compare_all
 from understudy.reproduction.configurations import Scale
 from understudy.reproduction.paper_figures import paper_figures
 from understudy.reproduction.reproduction_page import TITLE, page_blocks
@@ -31,7 +31,7 @@ class Made:
     ----------
     page, report : path
         The comparison with the paper, and the report on the bundled population.
-    beside : list of Beside
+    comparisons : list of Comparison
         Every printed cell beside every way of computing it.
     tables : list of Table
         The paper's tables as the page sets them first.
@@ -41,7 +41,7 @@ class Made:
 
     page: Path
     report: Path
-    beside: list[Beside]
+    comparisons: list[Comparison]
     tables: list[Table]
     converged: bool
 
@@ -58,7 +58,7 @@ def write_all(folder: str | os.PathLike[str], scale: Scale, seed: int, say: Said
     seed : int
         Decides every draw.
     say : callable
-        Told what is being done.
+        Called with what is being done.
     """
     from understudy.pages.report import page
     from understudy.verdict.verdict import Thresholds, judge
@@ -73,11 +73,11 @@ def write_all(folder: str | os.PathLike[str], scale: Scale, seed: int, say: Said
     _write(target / "reproduction.html", html_page(TITLE, blocks))
     _write(target / "results.json", json.dumps(results, indent=1))
     write_documentation(target / "documentation", results, drawings)
-    fits = [fit for one in results["populations"] for fit in one["fits"].values()]
+    fits = [fit for population in results["populations"] for fit in population["fits"].values()]
     return Made(
         page=target / "reproduction.html",
         report=target / "report.html",
-        beside=compare_all(results),
+        comparisons=compare_all(results),
         tables=[table for table in all_tables(blocks) if table.printed],
         converged=all(fit["converged"] for fit in fits),
     )

@@ -1,4 +1,4 @@
-"""The paper's measures of synthetic sets and of the levels, under the names of its cells."""
+"""The paper's measures of synthetic sets and of the baselines, under the names of its cells."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from understudy.utility.tables import table_utility
 __all__ = [
     "KNOWN",
     "Values",
-    "measure_levels",
+    "measure_baselines",
     "measure_paired",
     "measure_regression",
     "measure_sets",
@@ -31,11 +31,11 @@ __all__ = [
 KNOWN = (("gender",), ("gender", "age"))
 RATES = ("expected_match_risk", "true_match_rate", "false_match_rate")
 
-Values = dict[str, list[float | None]]  # by measure: one figure per set or repeat
+Values = dict[str, list[float | None]]  # by measure: one value per set or repeat
 
 
 def measure_sets(data: Microdata, sets: SyntheticSets, seed: int) -> Values:
-    """Measure utility and risk of row-aligned sets, one figure per set.
+    """Measure utility and risk of row-aligned sets, one value per set.
 
     Parameters
     ----------
@@ -85,25 +85,27 @@ def measure_regression(data: Microdata, sets: SyntheticSets, seed: int) -> list[
     return [rows[name] for name in names]
 
 
-def measure_levels(
+def measure_baselines(
     data: Microdata, repeats: int, seed: int
 ) -> tuple[dict[str, Values], dict[str, dict[str, float | None]]]:
-    """Measure the levels Min and Max: simulated, one figure per repeat, and in closed form."""
+    """Measure the baselines Min and Max: simulated, one value per repeat, and in closed form."""
     samples: dict[str, Values] = {"Min": {}, "Max": {}}
     exact: dict[str, dict[str, float | None]] = {"Min": {}, "Max": {}}
     for known in KNOWN:
-        levels = inherent_risk(data, known, repeats=repeats, seed=seed)
-        for level in (levels.minimum, levels.maximum):
+        inherent = inherent_risk(data, known, repeats=repeats, seed=seed)
+        for baseline in (inherent.minimum, inherent.maximum):
             for rate in RATES:
                 name = f"{rate} {', '.join(known)}"
-                samples[level.name][name] = level.samples[rate].to_list()
-                exact[level.name][name] = level.expected.measures().get(rate)
+                samples[baseline.name][name] = baseline.samples[rate].to_list()
+                exact[baseline.name][name] = baseline.expected.measures().get(rate)
             _add_attribute(
-                samples[level.name], level.samples["attribute_matches"].to_list(), data.n_records
+                samples[baseline.name],
+                baseline.samples["attribute_matches"].to_list(),
+                data.n_records,
             )
-            exact[level.name]["attribute_matches"] = level.expected.attribute_matches
-            exact[level.name]["attribute_percent"] = (
-                100 * level.expected.attribute_matches / data.n_records
+            exact[baseline.name]["attribute_matches"] = baseline.expected.attribute_matches
+            exact[baseline.name]["attribute_percent"] = (
+                100 * baseline.expected.attribute_matches / data.n_records
             )
     return samples, exact
 
@@ -125,8 +127,8 @@ def measure_paired(
 ) -> Values:
     """Measure sets whose row ``order[i]`` is taken for record i.
 
-    This is the definition written out, record by record, because the risk room rightly refuses to
-    take rows in another order for aligned ones.
+    This is the definition written out, record by record, because `understudy.risk` rightly refuses
+    rows in another order.
     """
     truth = data.codes("county").astype(np.int64)  # (record,)
     n_labels = data.variable("county").n_levels
@@ -139,9 +141,9 @@ def measure_paired(
             cell = cells.of_combination[data.of_record].astype(np.int64)  # (record,)
             wanted, made = cell * n_labels + truth, cell * n_labels + labels
             counted = np.bincount(made, minlength=len(cells) * n_labels)[wanted]
-            figures = _rates(made[order] == wanted, counted)
-            for rate, figure in zip(RATES, figures, strict=True):
-                found[f"{rate} {', '.join(known)}"].append(figure)
+            rates = _rates(made[order] == wanted, counted)
+            for rate, value in zip(RATES, rates, strict=True):
+                found[f"{rate} {', '.join(known)}"].append(value)
         right.append(float((labels[order] == truth).sum()))
     _add_attribute(found, right, data.n_records)
     return found

@@ -1,7 +1,7 @@
 """What the report shows of the bundled population, for the two synthesizers of the paper.
 
-The fits are those that the comparison makes anyway; their figures go through the same functions as
-in any study, so that the report on the bundled population is a report like every other.
+The fits are those that the comparison makes anyway; their results go through the same functions as
+in any study.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import Findings, IntruderFindings, SynthesizerFindings
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.reproduction.measuring import KNOWN
+from understudy.reproduction.measures import KNOWN
 
-__all__ = ["SHOWN", "found_intruders", "found_synthesizer", "whole_findings"]
+__all__ = ["SHOWN", "intruders_findings", "study_findings", "synthesizer_findings"]
 
-SHOWN = {  # contender, with its name, title and kind in the report
+SHOWN = {  # configuration, with its name, title and kind in the report
     "collapsed kept": ("dpmpm", "DPMPM", "dpmpm"),
     "text": ("areal", "DP-areal", "areal"),
 }
 ANALYSIS = Analysis("income ~ county + age + gender", "ordered-logit", 5000)
 
 
-def found_synthesizer(
+def synthesizer_findings(
     data: Microdata, key: str, fit: Any, sets: SyntheticSets, seed: int
 ) -> SynthesizerFindings:
-    """Collect what the report shows of one contender's sets."""
+    """Collect what the report shows of one configuration's sets."""
     name, title, kind = SHOWN[key]
     return SynthesizerFindings(
         name=name,
@@ -45,16 +45,16 @@ def found_synthesizer(
     )
 
 
-def found_intruders(
+def intruders_findings(
     data: Microdata, repeats: int, sets: int, seed: int
 ) -> tuple[IntruderFindings, ...]:
-    """Collect the data's own levels for both intruders of the paper."""
+    """Collect the data's baselines for both intruders of the paper."""
     return tuple(
         intruder_findings(data, known, repeats=repeats, sets=sets, seed=seed) for known in KNOWN
     )
 
 
-def whole_findings(
+def study_findings(
     data: Microdata,
     intruders: Sequence[IntruderFindings],
     synthesizers: Sequence[SynthesizerFindings],

@@ -8,9 +8,9 @@ import pytest
 
 import understudy as us
 from understudy.reproduction.compare import mean_of
-from understudy.reproduction.measuring import (
+from understudy.reproduction.measures import (
     KNOWN,
-    measure_levels,
+    measure_baselines,
     measure_paired,
     measure_regression,
     measure_sets,
@@ -68,7 +68,7 @@ def test_the_written_out_definition_agrees_with_the_risk_room_on_aligned_rows(
 
 
 def test_levels_have_samples_and_closed_forms(data: us.Microdata) -> None:
-    samples, exact = measure_levels(data, repeats=3, seed=1)
+    samples, exact = measure_baselines(data, repeats=3, seed=1)
     assert exact["Min"]["expected_match_risk gender"] == pytest.approx(2.0, abs=1e-6)
     assert exact["Min"]["attribute_matches"] == pytest.approx(6208 / 133)
     assert len(samples["Max"]["attribute_matches"]) == 3
