@@ -15,7 +15,7 @@ import pytest
 from tests import findings_factory as making
 
 from understudy.findings.schema import Findings, Pattern
-from understudy.pages.report import page
+from understudy.pages.report import WORDS, page
 from understudy.verdict.verdict import judge
 
 pytestmark = pytest.mark.xdist_group("page")
@@ -133,8 +133,7 @@ def test_landmarks_headers_and_descriptions(read: Reader) -> None:
 
 def test_everything_the_board_asks_for_is_there(study: Findings, read: Reader) -> None:
     sections = {one.get("id") for one in read.all("section")}
-    assert sections == {"verdict", "map", "convergence", "tables", "regression", "within",
-                        "identification", "attribute", "joint", "riskiest", "settings"}  # fmt: skip
+    assert sections == EVERY_SECTION
     ids = {one.get("id") or "" for _, one in read.tags}
     for order in (1, 2, 3):
         assert f"signed-{order}-title" in ids
@@ -213,16 +212,27 @@ def test_long_levels_are_cut_with_the_full_text_beside() -> None:
     assert not any(LONG in text for text in read.words if len(text) < 200)
 
 
+EVERY_SECTION = {"verdict", "map", "convergence", "tables", "regression", "within",
+                 "identification", "attribute", "joint", "riskiest", "settings"}  # fmt: skip
+RISK_SECTIONS = {"map", "identification", "attribute", "joint", "riskiest"}
+UNMEASURED = making.synthesizer(identification=(), attribute=None)
+
+
 @pytest.mark.parametrize(
-    "found",
+    ("found", "missing"),
     [
-        making.findings([]),
-        making.findings().model_copy(update={"intruders": ()}),
-        making.findings([making.synthesizer(identification=(), attribute=None)]),
-        making.findings([making.synthesizer(regressions=())]),
-        making.findings(kept=(), patterns=(Pattern(levels=(), records=50),) * 2),
-        making.findings(patterns=()),
-        making.findings([making.synthesizer(), making.synthesizer("two", kind="other")]),
+        (making.findings([]), {"map", "regression", "attribute", "joint", "riskiest"}),
+        (making.findings().model_copy(update={"intruders": ()}), RISK_SECTIONS),
+        (making.findings([UNMEASURED]), {"attribute", "joint", "riskiest"}),
+        (making.findings([making.synthesizer(regressions=())]), {"regression"}),
+        (
+            making.findings(
+                [UNMEASURED], kept=(), patterns=(Pattern(levels=(), records=50),) * 2
+            ).model_copy(update={"intruders": ()}),
+            RISK_SECTIONS,
+        ),
+        (making.findings(patterns=()), {"within"}),
+        (making.findings([making.synthesizer(), making.synthesizer("two", kind="other")]), set()),
     ],
     ids=[
         "nobody",
@@ -234,13 +244,22 @@ def test_long_levels_are_cut_with_the_full_text_beside() -> None:
         "other kind",
     ],
 )
-def test_a_page_of_little(found: Findings) -> None:
-    if not found.data.kept:  # then no row stands for a record
-        one = making.synthesizer(identification=(), attribute=None)
-        found = found.model_copy(update={"synthesizers": (one,), "intruders": ()})
-    html = page(found, judge(found))
-    assert "CONFIDENTIAL" in html
-    assert Reader(html).all("section")
+def test_what_was_not_measured_is_left_out(found: Findings, missing: set[str]) -> None:
+    """All other sections are there and in the contents; nothing undefined is printed as such."""
+    verdict = judge(found)
+    html = page(found, verdict)
+    read = Reader(html)
+    sections = {one.get("id") or "" for one in read.all("section")}
+    assert sections == EVERY_SECTION - missing
+    links = {(one["href"] or "")[1:] for one in read.all("a")}
+    assert links == sections
+    words = " ".join(" ".join(read.words).split())
+    assert f"Verdict {WORDS[verdict.outcome]} " in words
+    assert "CONFIDENTIAL" in words
+    assert not re.search(r"\b(None(?! of)|nan|inf|Undefined)\b", words)
+    assert all(one.title in words for one in found.synthesizers)
+    ids = [one["id"] for _, one in read.tags if "id" in one]
+    assert len(ids) == len(set(ids))
 
 
 def table_of(html: str, caption: str) -> str:

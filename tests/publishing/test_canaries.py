@@ -23,7 +23,7 @@ from tests.publishing.fake_study import APPROVAL, SEED, Study, digest
 from tests.publishing.looking import disguises, places
 from understudy.findings.schema import Findings, Pattern, VariableFindings
 from understudy.microdata.variable import MISSING
-from understudy.publishing.public_figures import blunted
+from understudy.publishing.public_figures import public_findings
 from understudy.randomness import unrepeatable_order
 
 TOKEN = "Kanarienvogel4711"  # noqa: S105
@@ -144,7 +144,7 @@ def test_marks_of_the_study_are_not_public(study: Study, public: Path, form: str
 def test_plots_see_nothing_that_is_not_public(study: Study) -> None:
     """What the plotting room gets holds no name, no digest, no exact figure."""
     found = Findings.model_validate_json((study.internal / "findings.json").read_bytes())
-    shown = blunted(found, found.synthesizers[0])
+    shown = public_findings(found, found.synthesizers[0])
     text = shown.model_dump_json()
     for hidden in ("office", "private", "a note", "f1f1", str(SEED), "old", "North", "12345"):
         assert hidden not in text, hidden

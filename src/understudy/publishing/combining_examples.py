@@ -30,8 +30,7 @@ def rule_words(rule: str) -> tuple[str, str, str]:
     return (
         "T = (1 + 1/m) b − u",
         "(m − 1)(1 − u/((1 + 1/m) b))²",
-        "T can come out negative or zero; then u is a makeshift for it, with the normal "
-        "distribution.",
+        "T can come out negative or zero; then use u instead, with the normal distribution.",
     )
 
 
@@ -56,17 +55,19 @@ def examples(
     mapping of str to str or None
         By language.
     """
-    place, one = next(
-        (place, one) for place, one in enumerate(variables, 1) if one.role == "synthesized"
+    column, variable = next(
+        (column, variable)
+        for column, variable in enumerate(variables, 1)
+        if variable.role == "synthesized"
     )
-    level = next((level for level in one.present_levels if PLAIN.fullmatch(level)), "LEVEL")
-    in_numbers = one.numeric and form in {"stata", "spss"}
+    level = next((level for level in variable.present_levels if PLAIN.fullmatch(level)), "LEVEL")
+    in_numbers = variable.numeric and form in {"stata", "spss"}
     value = level if in_numbers else json.dumps(level, ensure_ascii=False)
     digits = max(2, len(str(m)))
     return {
-        "R": _in_r(rule, digits, m, form, one.name, value),
-        "Stata": _in_stata(rule, digits, m, form, one.name, value, place),
-        "Python": _in_python(rule, form, one.name, value),
+        "R": _in_r(rule, digits, m, form, variable.name, value),
+        "Stata": _in_stata(rule, digits, m, form, variable.name, value, column),
+        "Python": _in_python(rule, form, variable.name, value),
     }
 
 
@@ -85,7 +86,7 @@ df <- if (between > 0) (m - 1) * (1 + m * within / between)^2 else Inf
     "full": """\
 variance <- (1 + 1 / m) * between - within
 df <- (m - 1) * (1 - within / ((1 + 1 / m) * between))^2
-if (variance <= 0) { variance <- within; df <- Inf }   # a makeshift
+if (variance <= 0) { variance <- within; df <- Inf }   # instead
 """,
 }
 
@@ -123,7 +124,7 @@ scalar df = cond(between > 0, (`m' - 1) * (1 + `m' * within / between)^2, 1e9)
 scalar variance = (1 + 1 / `m') * between - within
 scalar df = (`m' - 1) * (1 - within / ((1 + 1 / `m') * between))^2
 if variance <= 0 {
-    scalar variance = within    // a makeshift
+    scalar variance = within    // instead
     scalar df = 1e9
 }
 """,
@@ -131,13 +132,13 @@ if variance <= 0 {
 
 
 def _in_stata(
-    rule: str, digits: int, m: int, form: Format, name: str, value: str, place: int
+    rule: str, digits: int, m: int, form: Format, name: str, value: str, number: int
 ) -> str | None:
     if form not in STATA_READ:
         return None
     plain = STATA_NAME.fullmatch(name) is not None
     names = "varnames(1) case(preserve)" if plain else "varnames(nonames) rowrange(2)"
-    column = name if plain or form != "csv" else f"v{place}"
+    column = name if plain or form != "csv" else f"v{number}"
     return f"""\
 local m = {m}
 matrix Q = J(`m', 2, .)
@@ -180,7 +181,7 @@ variance = (1 + 1 / m) * between - within
 if variance > 0:
     df = (m - 1) * (1 - within / ((1 + 1 / m) * between)) ** 2
 else:
-    variance, df = within, float("inf")  # a makeshift
+    variance, df = within, float("inf")  # instead
 """,
 }
 

@@ -1,8 +1,7 @@
 """The public plots: drawn from findings in which nothing exact, small or named is left.
 
-The plots are made by the report's room. It gets a copy of the findings from which everything that
-the public may not see was taken out or rounded beforehand, so that a plot cannot show it whatever
-it draws.
+The plots are drawn by `understudy.pages`. It gets a copy of the findings from which everything
+internal was removed or rounded beforehand, so that no plot can show it.
 """
 
 from __future__ import annotations
@@ -26,36 +25,33 @@ from understudy.findings.schema import (
 from understudy.publishing.rounding import (
     BASELINES,
     LIMIT,
+    MATCH,
     model_words,
     overlap,
-    place_share,
+    position_percent,
     rounded,
 )
 from understudy.synthesis.registry import MODELS
 
-__all__ = ["blunted", "public_pictures"]
+__all__ = ["public_findings", "public_pictures"]
 
+LABELS = "attribute_matches"
 FILE_NAME = re.compile(r"[a-z0-9-]{1,80}\.png")
 
 
-def public_pictures(findings: Findings, one: SynthesizerFindings) -> dict[str, bytes]:
-    """Draw the public plots of a synthesizer.
+def public_pictures(findings: Findings, released: SynthesizerFindings) -> dict[str, bytes]:
+    """Draw the public plots of a synthesizer: PNG files without any remarks, by name.
 
     Parameters
     ----------
     findings : Findings
         All that the study found.
-    one : SynthesizerFindings
+    released : SynthesizerFindings
         The synthesizer whose files are released.
-
-    Returns
-    -------
-    dict of str to bytes
-        PNG files without any remarks, by name.
     """
     from understudy.pages.plots import bare_png, public_figures
 
-    shown = blunted(findings, one)
+    shown = public_findings(findings, released)
     drawn = public_figures(shown, shown.synthesizers[0].name)
     for name in drawn:
         if not FILE_NAME.fullmatch(name):
@@ -67,23 +63,15 @@ def public_pictures(findings: Findings, one: SynthesizerFindings) -> dict[str, b
     return {name: bare_png(content) for name, content in sorted(drawn.items())}
 
 
-def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
-    """Take out of the findings what the public may not see, and round the rest.
-
-    Parameters
-    ----------
-    findings : Findings
-        All that the study found.
-    one : SynthesizerFindings
-        The synthesizer to keep.
+def public_findings(findings: Findings, released: SynthesizerFindings) -> Findings:
+    """Remove from the findings what is internal, and round the rest.
 
     Returns
     -------
     Findings
         Without title, seed, versions, digests, patterns, records, levels and labels; deviations of
-        tables rounded; of risks only their places between Min (0) and Max (100), rounded.
+        tables rounded; of risks only their positions between Min (0) and Max (100), rounded.
     """
-    model = model_words(one.kind)[0]
     data = findings.data.model_copy(
         update={
             "n_dropped": 0,
@@ -96,16 +84,16 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
             "largest_pattern": 0,
         }
     )
-    public = one.model_copy(
+    public = released.model_copy(
         update={
             "name": "released",
-            "kind": one.kind if one.kind in {*MODELS, *BASELINES} else "other",
-            "title": model,
+            "kind": released.kind if released.kind in {*MODELS, *BASELINES} else "other",
+            "title": model_words(released.kind)[0],
             "settings": {},
             "notes": (),
-            "utility": _utility(one.utility),
-            "risk": _risk(findings, one),
-            "convergence": one.convergence.model_copy(
+            "utility": _utility(released.utility),
+            "risk": _risk(findings, released),
+            "convergence": released.convergence.model_copy(
                 update={"traces": (), "cell_rhats": None, "quantities": (), "set_chains": ()}
             ),
         }
@@ -115,8 +103,8 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
             "title": "",
             "data": data,
             "intruders": tuple(
-                IntruderFindings(known=found.known, minimum=_level(0.0), maximum=_level(100.0))
-                for found in findings.intruders
+                IntruderFindings(known=each.known, minimum=_scale(0.0), maximum=_scale(100.0))
+                for each in findings.intruders
             ),
             "synthesizers": (public,),
             "versions": {},
@@ -127,70 +115,63 @@ def blunted(findings: Findings, one: SynthesizerFindings) -> Findings:
     )
 
 
-def _risk(findings: Findings, one: SynthesizerFindings) -> RiskFindings:
-    """Leave of every risk its place between the levels, on a scale from 0 to 100."""
-    levels = {found.known: found for found in findings.intruders}
-    matched = {
-        found.known: _place(
-            found.measures["expected_match_risk"].mean,
-            levels.get(found.known),
-            "expected_match_risk",
-        )
-        for found in one.risk.identification
-    }
-    attribute = one.risk.attribute
+def _scale(end: float) -> Baseline:
+    """A baseline at one end of the scale of positions."""
+    return Baseline(samples={name: _mean(end) for name in (MATCH, LABELS)}, exact={}, joint={})
+
+
+def _mean(value: float | None) -> Spread:
+    return Spread(mean=value, minimum=None, maximum=None, standard_error=None, values=())
+
+
+def _risk(findings: Findings, released: SynthesizerFindings) -> RiskFindings:
+    """Keep of every risk its position between the baselines, on a scale from 0 to 100."""
+    intruders = {intruder.known: intruder for intruder in findings.intruders}
+    attribute = released.risk.attribute
     label = None
     if attribute is not None and findings.intruders:
-        label = _place(attribute.matches.mean, findings.intruders[0], "attribute_matches")
+        label = position_percent(attribute.matches.mean, findings.intruders[0], LABELS)
     return RiskFindings(
         identification=tuple(
             IdentificationFindings(
-                known=known,
-                measures={"expected_match_risk": _only(share)},
+                known=risk.known,
+                measures={
+                    MATCH: _mean(
+                        position_percent(
+                            risk.measures[MATCH].mean, intruders.get(risk.known), MATCH
+                        )
+                    )
+                },
                 joint={},
                 random_linkage=0.0,
                 patterns=(),
                 records=(),
                 share_of_top_percent=None,
             )
-            for known, share in matched.items()
+            for risk in released.risk.identification
         ),
         attribute=None
         if label is None
-        else AttributeFindings(matches=_only(label), joint_matches=0.0, most_frequent_label=0.0),
+        else AttributeFindings(matches=_mean(label), joint_matches=0.0, most_frequent_label=0.0),
         by_knowledge={},
     )
 
 
-def _place(value: float | None, levels: IntruderFindings | None, measure: str) -> float | None:
-    share = place_share(value, levels, measure)
-    return None if share is None else float(share)
-
-
-def _only(value: float | None) -> Spread:
-    return Spread(mean=value, minimum=None, maximum=None, standard_error=None, values=())
-
-
-def _level(place: float) -> Baseline:
-    measures = ("expected_match_risk", "attribute_matches")
-    return Baseline(samples={name: _only(place) for name in measures}, exact={}, joint={})
-
-
-def _utility(found: UtilityFindings) -> UtilityFindings:
-    tables = found.tables
-    return found.model_copy(
+def _utility(utility: UtilityFindings) -> UtilityFindings:
+    tables = utility.tables
+    return utility.model_copy(
         update={
             "tables": Tables(
                 orders=tables.orders,
-                deviation=tuple(_only(_blunt(one.mean)) for one in tables.deviation),
-                noise_floor=tuple(_blunt(one) or 0.0 for one in tables.noise_floor),
+                deviation=tuple(_mean(_deviation(each.mean)) for each in tables.deviation),
+                noise_floor=tuple(_deviation(floor) or 0.0 for floor in tables.noise_floor),
                 tables=(),
                 signed=(),
                 signed_floor=(),
                 propensity_ratio=None,
             ),
-            "regressions": tuple(_regression(one) for one in found.regressions),
-            "within": found.within.model_copy(
+            "regressions": tuple(map(_regression, utility.regressions)),
+            "within": utility.within.model_copy(
                 update={
                     "distance": (),
                     "noise_floor": (),
@@ -205,21 +186,22 @@ def _utility(found: UtilityFindings) -> UtilityFindings:
     )
 
 
-def _blunt(value: float | None) -> float | None:
+def _deviation(value: float | None) -> float | None:
     """Round a deviation; what the page does not show is not drawn either."""
     return None if value is None or value < LIMIT else float(rounded(value))
 
 
-def _regression(found: Regression) -> Regression:
-    def two(value: float | None) -> float | None:
-        return None if value is None else round(value, 2)
-
-    return found.model_copy(
+def _regression(regression: Regression) -> Regression:
+    mean, floor = (
+        None if value is None else round(value, 2)
+        for value in (overlap(regression), regression.overlap_floor)
+    )
+    return regression.model_copy(
         update={
             "formula": "",
             "coefficients": (),
-            "mean_overlap": two(overlap(found)),
-            "overlap_floor": two(found.overlap_floor),
+            "mean_overlap": mean,
+            "overlap_floor": floor,
             "overlap_in_common": None,
             "n_in_common": None,
             "predictions_original": None,

@@ -1,14 +1,14 @@
-"""What may be said in public about risk and utility: few figures, small ones left out, all rounded.
+"""What may be published about risk and utility: few values, small ones left out, all rounded.
 
-The findings of a study hold figures of single records and patterns and exact sums over the
+The findings of a study hold values of single records and patterns and exact sums over the
 confidential file. The public page never sees them. It sees a `Summary`, which is made of texts in
-which every figure has gone through `count`, `percent` or `ratio`:
+which every value has gone through `count`, `percent` or `ratio`:
 
 - a count below ten, zero included, is "fewer than 10";
 - other counts are rounded to the nearest 5, and from 100 on to two significant digits;
 - shares of records are made from the rounded count, never from the exact one;
 - a rate among unique matches is left out where there are fewer than ten unique matches;
-- ratios have two significant digits; rates and places between two levels are rounded to 5 %;
+- ratios have two significant digits; rates and positions between two baselines are rounded to 5 %;
 - nothing about single records, patterns, labels, tables or coefficients.
 """
 
@@ -24,7 +24,6 @@ from understudy.findings.schema import (
     IdentificationFindings,
     IntruderFindings,
     Regression,
-    Spread,
     SynthesizerFindings,
 )
 from understudy.synthesis.registry import MODELS
@@ -39,27 +38,30 @@ __all__ = [
     "model_words",
     "overlap",
     "percent",
-    "place",
-    "place_share",
+    "position",
+    "position_percent",
     "ratio",
     "rounded",
     "summarize",
 ]
 
+Rows = tuple[tuple[str, ...], ...]
+
+MATCH = "expected_match_risk"
 LIMIT = 10
-BEYOND_MAX = 105  # what lies above Max, however far, is told and drawn here
+BEYOND_MAX = 105  # what lies above Max, however far, is written and drawn here
 NOT_SHOWN = "not shown"
-TOO_CLOSE = "levels too close"
+TOO_CLOSE = "baselines too close"
 FEW = f"fewer than {LIMIT}"
 RULE = (
     f"Counts below {LIMIT}, zero included, are shown as “{FEW}”. Other counts are rounded to the "
     "nearest 5, and from 100 on to two significant digits. Percentages of records are computed "
     f"from the rounded counts. Rates among fewer than {LIMIT} unique matches are not shown. Other "
-    "rates, and places between two levels, are rounded to the nearest 5 %. Levels less than one "
-    "record apart, or closer than chance lets one tell, are too close for a place between them; "
-    "what lies above Max is said all the same. No figure is given for "
-    "single records, combinations, labels or coefficients, and none that was computed from the "
-    "confidential file is given exactly."
+    "rates, and positions between two baselines, are rounded to the nearest 5 %. Baselines less "
+    "than one record apart, or closer than chance can distinguish, are too close for a position "
+    "between them; values above Max are reported all the same. No value is given for single "
+    "records, combinations, labels or coefficients, and no value computed from the confidential "
+    "file is exact."
 )
 
 BASELINES = {
@@ -90,7 +92,7 @@ def _public_settings(kind: str, settings: Mapping[str, str]) -> tuple[tuple[str,
 
 @dataclass(frozen=True)
 class Summary:
-    """What is said in public, in words and rounded figures.
+    """What is published, in words and rounded values.
 
     Attributes
     ----------
@@ -110,13 +112,13 @@ class Summary:
 
     model: str
     model_words: str
-    settings: tuple[tuple[str, str], ...]
-    convergence: tuple[tuple[str, str], ...]
-    tables: tuple[tuple[str, ...], ...]
-    regressions: tuple[tuple[str, ...], ...]
-    within: tuple[tuple[str, ...], ...]
-    identification: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
-    attribute: tuple[tuple[str, ...], ...]
+    settings: Rows
+    convergence: Rows
+    tables: Rows
+    regressions: Rows
+    within: Rows
+    identification: tuple[tuple[str, Rows], ...]
+    attribute: Rows
 
 
 def rounded(value: float) -> int:
@@ -150,46 +152,48 @@ def ratio(value: float | None) -> str:
     return NOT_SHOWN if value is None else _two_digits(value)
 
 
-def place(
-    value: float | None, levels: IntruderFindings | None, measure: str, *, joint: bool = False
+def position(
+    value: float | None, intruder: IntruderFindings | None, measure: str, *, joint: bool = False
 ) -> str:
-    """Say where a risk lies between an intruder's levels Min (0 %) and Max (100 %)."""
-    if value is None or levels is None or None in _levels(levels, measure, joint):
+    """Say where a risk lies between an intruder's baselines Min (0 %) and Max (100 %)."""
+    if value is None or intruder is None or None in _baselines(intruder, measure, joint):
         return NOT_SHOWN
-    share = place_share(value, levels, measure, joint=joint)
-    if share is None:
+    percentage = position_percent(value, intruder, measure, joint=joint)
+    if percentage is None:
         return TOO_CLOSE
-    if 0 < share < 100:
-        return f"{share}\u00a0%"
-    return "Min or below" if share <= 0 else "Max or above"
+    if 0 < percentage < 100:
+        return f"{percentage}\u00a0%"
+    return "Min or below" if percentage <= 0 else "Max or above"
 
 
-def place_share(
-    value: float | None, levels: IntruderFindings | None, measure: str, *, joint: bool = False
+def position_percent(
+    value: float | None, intruder: IntruderFindings | None, measure: str, *, joint: bool = False
 ) -> int | None:
-    """Compute the place between two levels in percent, rounded to 5; None where there is none.
+    """Compute the position between two baselines in percent, rounded to 5; None where undefined.
 
-    As in the verdict, levels of all files together that differ by no more than chance have no place
-    between them; in public neither have levels less than one record apart. What lies above Max is
-    told even then, since the verdict holds it against the files. What lies beyond a level is told
-    as just beyond it.
+    As in the verdict, baselines of all files together that differ by no more than chance have no
+    position between them; in public neither have baselines less than one record apart. A value
+    above Max is reported even then, since the verdict counts it against the files. A value beyond
+    a baseline is reported as just beyond it.
     """
-    low, high = (None, None) if levels is None else _levels(levels, measure, joint)
-    if value is None or levels is None or low is None or high is None:
+    low, high = _baselines(intruder, measure, joint)
+    if value is None or intruder is None or low is None or high is None:
         return None
-    share = risk_position(value, levels, measure, joint)
-    if share is None or high - low < 1:
+    exact = risk_position(value, intruder, measure, joint)
+    if exact is None or high - low < 1:
         return BEYOND_MAX if value > high else None
-    return 5 * round(20 * min(max(share, -0.05), BEYOND_MAX / 100))
+    return 5 * round(20 * min(max(exact, -0.05), BEYOND_MAX / 100))
 
 
-def _levels(
-    levels: IntruderFindings, measure: str, joint: bool
+def _baselines(
+    intruder: IntruderFindings | None, measure: str, joint: bool
 ) -> tuple[float | None, float | None]:
-    """Figures of Min and Max."""
+    """Values of Min and Max."""
+    if intruder is None:
+        return None, None
     return (
-        level_figure(levels.minimum, measure, joint),
-        level_figure(levels.maximum, measure, joint),
+        level_figure(intruder.minimum, measure, joint),
+        level_figure(intruder.maximum, measure, joint),
     )
 
 
@@ -200,53 +204,49 @@ def _two_digits(value: float) -> str:
     return f"{round(value, 1 - math.floor(math.log10(abs(value)))):,.{digits}f}"
 
 
-def summarize(findings: Findings, one: SynthesizerFindings) -> Summary:
-    """Choose and round what may be said about a synthesizer's files.
+def summarize(findings: Findings, released: SynthesizerFindings) -> Summary:
+    """Select and round what may be published about a synthesizer's files.
 
     Parameters
     ----------
     findings : Findings
         All that the study found.
-    one : SynthesizerFindings
+    released : SynthesizerFindings
         The synthesizer whose files are released.
-
-    Returns
-    -------
-    Summary
     """
-    model, words = model_words(one.kind)
-    n_records = findings.data.n_records
+    model, words = model_words(released.kind)
     intruders = {intruder.known: intruder for intruder in findings.intruders}
+    n_records = findings.data.n_records
     return Summary(
         model=model,
         model_words=words,
-        settings=_public_settings(one.kind, one.settings),
-        convergence=_convergence(one),
-        tables=_tables(one),
-        regressions=_regressions(findings, one),
-        within=_within(one),
+        settings=_public_settings(released.kind, released.settings),
+        convergence=_convergence(released),
+        tables=_tables(released),
+        regressions=_regressions(findings, released),
+        within=_within(released),
         identification=tuple(
-            (_known(found), _identification(found, intruders.get(found.known), n_records))
-            for found in one.risk.identification
+            (", ".join(risk.known), _identification(risk, intruders.get(risk.known), n_records))
+            for risk in released.risk.identification
         ),
-        attribute=_attribute(findings, one),
+        attribute=_attribute(findings, released),
     )
 
 
-def _convergence(one: SynthesizerFindings) -> tuple[tuple[str, str], ...]:
-    chains = one.convergence
+def _convergence(released: SynthesizerFindings) -> Rows:
+    chains = released.convergence
     worst = chains.worst_rhat
     return (
         ("chains, started far apart", f"{chains.chains}"),
         ("kept draws of each", f"{chains.draws:,}"),
         ("largest R-hat of the model's own quantities", "–" if worst is None else f"{worst:.2f}"),
-        ("R-hat at most, to count as converged", f"{chains.rhat_target:g}"),
-        ("effective draws at least", f"{chains.ess_target:g}"),
+        ("target: R-hat at most", f"{chains.rhat_target:g}"),
+        ("target: effective draws at least", f"{chains.ess_target:g}"),
     )
 
 
-def _tables(one: SynthesizerFindings) -> tuple[tuple[str, ...], ...]:
-    tables = one.utility.tables
+def _tables(released: SynthesizerFindings) -> Rows:
+    tables = released.utility.tables
     return tuple(
         (
             f"{order} variable{'s' * (order > 1)}",
@@ -260,22 +260,23 @@ def _tables(one: SynthesizerFindings) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _regressions(findings: Findings, one: SynthesizerFindings) -> tuple[tuple[str, ...], ...]:
+def _regressions(findings: Findings, released: SynthesizerFindings) -> Rows:
     names = {variable.name for variable in findings.data.variables}
     return tuple(
         (
-            found.formula if _plain_formula(found.formula, names) else f"regression {number}",
-            found.family if found.family.replace("-", "").isalpha() else "",
-            ratio(overlap(found)),
-            ratio(found.overlap_floor),
+            each.formula if _plain_formula(each.formula, names) else f"regression {number}",
+            each.family if each.family.replace("-", "").isalpha() else "",
+            ratio(overlap(each)),
+            ratio(each.overlap_floor),
         )
-        for number, found in enumerate(one.utility.regressions, start=1)
+        for number, each in enumerate(released.utility.regressions, start=1)
     )
 
 
-def overlap(found: Regression) -> float | None:
+def overlap(regression: Regression) -> float | None:
     """Mean overlap as the verdict takes it: over the coefficients that the floor is over."""
-    return found.mean_overlap if found.overlap_in_common is None else found.overlap_in_common
+    common = regression.overlap_in_common
+    return regression.mean_overlap if common is None else common
 
 
 def _plain_formula(formula: str, names: set[str]) -> bool:
@@ -286,81 +287,58 @@ def _plain_formula(formula: str, names: set[str]) -> bool:
     return set(rest) <= set(" ~+:*")
 
 
-def _within(one: SynthesizerFindings) -> tuple[tuple[str, ...], ...]:
-    within = one.utility.within
+def _within(released: SynthesizerFindings) -> Rows:
+    within = released.utility.within
     mean, floor = within.mean_distance, within.mean_floor
     if not within.distance:
         return ()
     return ((ratio(mean), ratio(floor), ratio(mean / floor) if floor > 0 else NOT_SHOWN),)
 
 
-def _known(found: IdentificationFindings) -> str:
-    return ", ".join(found.known)
-
-
 def _identification(
-    found: IdentificationFindings, levels: IntruderFindings | None, n_records: int
-) -> tuple[tuple[str, ...], ...]:
-    risk = _mean(found.measures, "expected_match_risk")
-    true = _mean(found.measures, "true_match_rate")
-    false = _mean(found.measures, "false_match_rate")
-    unique = _mean(found.measures, "unique_matches")
-    joint = found.joint.get("expected_match_risk")
-    matches = None if true is None else true * n_records
+    risk: IdentificationFindings, intruder: IntruderFindings | None, n_records: int
+) -> Rows:
+    match, true, false, unique = (
+        risk.measures[name].mean if name in risk.measures else None
+        for name in (MATCH, "true_match_rate", "false_match_rate", "unique_matches")
+    )
+    joint = risk.joint.get(MATCH)
+    matches = count(None if true is None else true * n_records, n_records)
+    wrong = percent(false) if unique is not None and unique >= LIMIT else NOT_SHOWN
     return (
-        (
-            "expected match risk, one file",
-            *_placed(risk, levels, "expected_match_risk", n_records),
-        ),
+        ("expected match risk, one file", *_between(match, intruder, MATCH, n_records)),
         (
             "expected match risk, all files together",
-            *_placed(joint, levels, "expected_match_risk", n_records, joint=True),
+            *_between(joint, intruder, MATCH, n_records, joint=True),
         ),
-        ("records matched rightly and uniquely, one file", "", count(matches, n_records), "", ""),
-        (
-            "wrong among the unique matches, one file",
-            "",
-            percent(false) if unique is not None and unique >= LIMIT else NOT_SHOWN,
-            "",
-            "",
-        ),
+        ("records matched correctly and uniquely, one file", "", matches, "", ""),
+        ("wrong among the unique matches, one file", "", wrong, "", ""),
     )
 
 
-def _attribute(findings: Findings, one: SynthesizerFindings) -> tuple[tuple[str, ...], ...]:
-    found = one.risk.attribute
-    if found is None:
+def _attribute(findings: Findings, released: SynthesizerFindings) -> Rows:
+    risk = released.risk.attribute
+    if risk is None:
         return ()
     n_records = findings.data.n_records
-    levels = findings.intruders[0] if findings.intruders else None
+    intruder = findings.intruders[0] if findings.intruders else None
+    matches = _between(risk.matches.mean, intruder, "attribute_matches", n_records)
+    votes = count(risk.joint_matches, n_records)
     return (
-        (
-            "synthetic label is the true one, one file",
-            *_placed(found.matches.mean, levels, "attribute_matches", n_records),
-        ),
-        (
-            "most frequent label over all files is the true one",
-            "",
-            count(found.joint_matches, n_records),
-            "",
-            "",
-        ),
+        ("synthetic label is the true one, one file", *matches),
+        ("most frequent label over all files is the true one", "", votes, "", ""),
     )
 
 
-def _mean(measures: dict[str, Spread], name: str) -> float | None:
-    return measures[name].mean if name in measures else None
-
-
-def _placed(
+def _between(
     value: float | None,
-    levels: IntruderFindings | None,
+    intruder: IntruderFindings | None,
     measure: str,
     n_records: int,
     *,
     joint: bool = False,
 ) -> tuple[str, ...]:
-    """Write Min, a risk, Max, and the place of the risk between them."""
-    low, high = (None, None) if levels is None else _levels(levels, measure, joint)
-    counts = [count(one, n_records) for one in (low, value, high)]
-    return (*counts, place(value, levels, measure, joint=joint))
+    """Write Min, a risk, Max, and the position of the risk between them."""
+    low, high = _baselines(intruder, measure, joint)
+    counts = [count(number, n_records) for number in (low, value, high)]
+    return (*counts, position(value, intruder, measure, joint=joint))

@@ -12,8 +12,8 @@ import pytest
 import understudy as us
 from tests.publishing.fake_study import APPROVAL, Study, digest, spread
 from understudy.findings.schema import Baseline, Findings, IntruderFindings
-from understudy.publishing.public_figures import blunted
-from understudy.publishing.rounding import NOT_SHOWN, TOO_CLOSE, place, place_share
+from understudy.publishing.public_figures import public_findings
+from understudy.publishing.rounding import NOT_SHOWN, TOO_CLOSE, position, position_percent
 from understudy.verdict.grading import risk_position
 
 RISK = "expected_match_risk"
@@ -30,38 +30,38 @@ def between(low: float, high: float, noise: float = 0.0) -> IntruderFindings:
     return IntruderFindings(known=("gender",), minimum=level(low), maximum=level(high))
 
 
-def test_places_are_rounded() -> None:
-    assert place(31.7319, between(12.3456, 61.2345), RISK) == "40\u00a0%"
-    assert [place(one, between(10.0, 20.0), RISK) for one in (-99, 10, 20, 99)] == [
+def test_positions_are_rounded() -> None:
+    assert position(31.7319, between(12.3456, 61.2345), RISK) == "40\u00a0%"
+    assert [position(one, between(10.0, 20.0), RISK) for one in (-99, 10, 20, 99)] == [
         *["Min or below"] * 2,
         *["Max or above"] * 2,
     ]
-    assert place(None, between(10.0, 20.0), RISK) == NOT_SHOWN
-    assert place(15.0, None, RISK) == place(15.0, between(1.0, 2.0), "other") == NOT_SHOWN
-    assert place_share(15.0, None, RISK) is None
+    assert position(None, between(10.0, 20.0), RISK) == NOT_SHOWN
+    assert position(15.0, None, RISK) == position(15.0, between(1.0, 2.0), "other") == NOT_SHOWN
+    assert position_percent(15.0, None, RISK) is None
 
 
-def test_all_files_have_no_place_where_the_verdict_finds_none() -> None:
-    """Levels that differ by less than their repeats do: a place of 70 % would be noise."""
+def test_all_files_have_no_position_where_the_verdict_finds_none() -> None:
+    """Baselines that differ by less than their repeats do: a position of 70 % would be noise."""
     noisy, calm = between(10.0, 20.0, noise=4.0), between(10.0, 20.0, noise=0.1)
     assert risk_position(17.0, noisy, RISK, joint=True) is None
-    assert place(17.0, noisy, RISK, joint=True) == TOO_CLOSE
-    assert place(17.0, calm, RISK, joint=True) == "70\u00a0%"
-    assert place(17.0, noisy, RISK) == "70\u00a0%"
+    assert position(17.0, noisy, RISK, joint=True) == TOO_CLOSE
+    assert position(17.0, calm, RISK, joint=True) == "70\u00a0%"
+    assert position(17.0, noisy, RISK) == "70\u00a0%"
 
 
 @pytest.mark.parametrize(
     ("low", "high", "noise"), [(6.0, 6.5, 0.0), (2.0, 2.0, 0.0), (17.79, 17.67, 0.0), (5, 9, 3.0)]
 )
-def test_above_max_is_told_where_the_levels_are_too_close(
+def test_above_max_is_reported_where_the_baselines_are_too_close(
     low: float, high: float, noise: float
 ) -> None:
     """The verdict holds it against the files, so that the page must not hide it."""
     levels = between(low, high, noise)
-    assert place(high + 0.3, levels, RISK, joint=True) == "Max or above"
-    assert place_share(high + 0.3, levels, RISK, joint=True) == 105
-    assert place(high, levels, RISK, joint=True) == TOO_CLOSE
-    assert place(high - 1, levels, RISK, joint=True) == TOO_CLOSE
+    assert position(high + 0.3, levels, RISK, joint=True) == "Max or above"
+    assert position_percent(high + 0.3, levels, RISK, joint=True) == 105
+    assert position(high, levels, RISK, joint=True) == TOO_CLOSE
+    assert position(high - 1, levels, RISK, joint=True) == TOO_CLOSE
 
 
 def changed(study: Study, change: Any) -> Findings:
@@ -91,7 +91,7 @@ def test_overlap_is_over_the_coefficients_of_the_floor(study: Study, public: Pat
     said = words_of(public / "methods.html")
     assert "|0.83|" in said
     assert "0.41" not in said
-    shown = blunted(found, found.synthesizers[0]).synthesizers[0]
+    shown = public_findings(found, found.synthesizers[0]).synthesizers[0]
     assert shown.utility.regressions[0].mean_overlap == 0.83
 
 
@@ -118,7 +118,7 @@ def test_the_page_does_not_contradict_itself(study: Study, public: Path) -> None
     assert "They lie between" not in said
     assert "Where each risk lies" not in said
     assert "too close together for a position are not drawn" in said
-    risk = blunted(found, found.synthesizers[0]).synthesizers[0].risk
+    risk = public_findings(found, found.synthesizers[0]).synthesizers[0].risk
     assert [one.measures[RISK].mean for one in risk.identification] == [105, 105]
 
 
