@@ -43,7 +43,7 @@ calibrate: $(VENV)/test.stamp  ## simulation-based calibration with 1,000 simula
 	UNDERSTUDY_CALIBRATE=1000 $(BIN)/python -m pytest -n $(CORES) tests/statistics -k ranks
 
 mutants: $(VENV)/test.stamp  ## plant bugs in samplers, judging and release; every one must break a test
-	$(BIN)/python tests/mutants.py
+	$(BIN)/python -m tests.mutants
 
 lock:  ## renew the pinned versions (the only target that asks for newer ones)
 	$(PYTHON) -m venv $(VENV)/lock

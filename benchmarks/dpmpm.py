@@ -21,13 +21,7 @@ import understudy as us
 from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
 from understudy.reproduction.run import population
-from understudy.synthesis.dpmpm import (
-    blocked,
-    class_counts,
-    collapsed,
-    redistribution,
-    split_merge,
-)
+from understudy.synthesis.dpmpm import blocked, class_counts, collapsed, split_merge
 from understudy.synthesis.dpmpm.problem import Problem, make_problem
 
 REPEATS = 5
@@ -37,13 +31,13 @@ BETWEEN_MODES = -47_744  # log-likelihood between those of population 4's two mo
 def milliseconds(action: Callable[[], Any], times: int) -> float:
     """Least processor time of one call, in several series of calls."""
     action()
-    found = []
+    spent = []
     for _ in range(REPEATS):
         begin = time.process_time()
         for _ in range(times):
             action()
-        found.append((time.process_time() - begin) / times * 1e3)
-    return min(found)
+        spent.append((time.process_time() - begin) / times * 1e3)
+    return min(spent)
 
 
 def compile_everything(data: us.Microdata) -> None:
@@ -85,7 +79,6 @@ def report_sweeps(data: us.Microdata) -> None:
     moves: dict[str, Callable[[], Any]] = {
         "collapsed sweep": lambda: collapsed.step(generator, problem, at, prior, 99),
         "split or merge": lambda: split_merge.split_or_merge(generator, problem, at),
-        "redistribution": lambda: redistribution.redistribute(generator, problem, at, 32),
     }
     for name, move in moves.items():
         print(f"{name}: {milliseconds(move, 50):.3f} ms")
@@ -95,7 +88,7 @@ def _classes_alone(
     generator: np.random.Generator, state: blocked.State, n_records: int, problem: Problem
 ) -> None:
     """Draw the class counts of a problem as if it had so many records, and drop them."""
-    order = class_counts._ordered(state.log_weights, state.probabilities, n_records)
+    order = class_counts.order_by_weight(state.log_weights, state.probabilities, n_records)
     words: Any = generator.bit_generator.random_raw(3)
     counts = np.empty_like(state.class_size), np.empty_like(state.level_count)
     class_counts._draw_slices(
@@ -111,15 +104,15 @@ def report_blocked(problem: Problem, prior: tuple[float, float]) -> None:
     """
     whole, drawing = {}, {}
     for name, times in (("6,208 records", 1), ("1 million", 161), ("10 million", 1610)):
-        one = problem._replace(counts=problem.counts * times)
+        repeated = problem._replace(counts=problem.counts * times)
         generator = stream(1, "benchmark", name)
-        state = blocked.init(generator, one, 40, 5)
+        state = blocked.init(generator, repeated, 40, 5)
         for _ in range(1000):
-            state = blocked.step(generator, one, state, prior)
-        whole[name] = milliseconds(partial(blocked.step, generator, one, state, prior), 200)
+            state = blocked.step(generator, repeated, state, prior)
+        whole[name] = milliseconds(partial(blocked.step, generator, repeated, state, prior), 200)
         none = problem._replace(counts=problem.counts * 0)
-        classes = partial(_classes_alone, generator, state, one.n_records)
-        drawing[name] = milliseconds(partial(classes, one), 200)
+        classes = partial(_classes_alone, generator, state, repeated.n_records)
+        drawing[name] = milliseconds(partial(classes, repeated), 200)
         drawing[name] -= milliseconds(partial(classes, none), 200)
         print(
             f"blocked sweep, K = 40, {name}: {whole[name]:.3f} ms, of which drawing class counts "

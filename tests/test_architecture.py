@@ -364,8 +364,12 @@ def test_no_file_names_this_machine() -> None:
         assert not [word for word in banned if word in text], path.name
 
 
-def test_the_places_of_planted_bugs_exist() -> None:
+def test_the_texts_that_planted_bugs_change_exist() -> None:
     from tests.mutants import MUTANTS
 
-    gone = [one.what for one in MUTANTS if one.old not in (SOURCE / one.file).read_text("utf-8")]
+    gone = [
+        mutant.what
+        for mutant in MUTANTS
+        if mutant.old not in (SOURCE / mutant.file).read_text("utf-8")
+    ]
     assert gone == []

@@ -20,13 +20,7 @@ from tests.naive import dpmpm as naive
 from tests.statistics import tiny
 
 from understudy.randomness import stream
-from understudy.synthesis.dpmpm import (
-    blocked,
-    collapsed,
-    parameters,
-    redistribution,
-    split_merge,
-)
+from understudy.synthesis.dpmpm import blocked, collapsed, parameters, split_merge
 from understudy.synthesis.dpmpm.problem import Problem
 
 FALSE_ALARM = 1e-4
@@ -112,7 +106,7 @@ def test_sweep_is_that_of_its_twin() -> None:
             assert np.array_equal(state.class_size, np.sum(expected, axis=0))
 
 
-def test_a_state_grows_when_all_places_are_taken() -> None:
+def test_a_state_grows_when_no_class_is_empty() -> None:
     """Counts stay those of the members through growth and shrinking; no false alarms."""
     generator = stream(33, "growth")
     rows = [(a, b) for a in range(2) for b in range(3) for _ in range(30)]
@@ -123,8 +117,7 @@ def test_a_state_grows_when_all_places_are_taken() -> None:
         state = state._replace(concentration=concentration)
         for _ in range(5):
             state, _ = collapsed.move_records(generator, problem, state, 10**9)
-            split_merge.split_or_merge(generator, problem, state)
-            redistribution.redistribute(generator, problem, state, 5)
+            state, _ = split_merge.split_or_merge(generator, problem, state)
             counted = collapsed.with_members(problem, state.members, concentration)
             assert np.array_equal(counted.class_size, state.class_size)
             assert np.array_equal(counted.level_count, state.level_count)
@@ -151,7 +144,7 @@ def test_split_of_two_records_has_the_ratio_of_the_joint_densities() -> None:
     generator = stream(34, "ratio")
     for together in (True, False):
         members = np.array([[1, 0, 0], [1, 0, 0]] if together else [[1, 0, 0], [0, 1, 0]], np.int32)
-        info = split_merge.split_or_merge(
+        _, info = split_merge.split_or_merge(
             generator, problem, collapsed.with_members(problem, members, 0.6)
         )
         expected = log_joint([[rows[0]], [rows[1]]], 0.6) - log_joint([rows], 0.6)
@@ -258,22 +251,6 @@ def test_classes_of_a_combination_are_multinomial(count: int) -> None:
         assert tiny.chi_square_p(counted, exact) > FALSE_ALARM
 
 
-def test_redistribution_multinomial() -> None:
-    """Small and large numbers of records; false-alarm rate 1e-4 each."""
-    generator = stream(41, "multinomial")
-    weights = np.array([0.3, 0.1, 0.6])
-    drawn = np.empty(3, np.int64)
-    for count in (5, 60):
-        seen = np.empty((4_000, 3), np.int64)
-        for row in seen:
-            redistribution._multinomial(generator, count, weights, weights.sum(), drawn)
-            row[:] = drawn
-        assert (seen.sum(axis=1) == count).all()
-        for one in range(3):
-            exact = {k: float(binom(count, weights[one]).pmf(k)) for k in range(count + 1)}
-            assert tiny.chi_square_p(Counter(seen[:, one].tolist()), exact) > FALSE_ALARM
-
-
 def log_order(order: tuple[int, ...], concentration: float) -> float:
     """Log probability of classes of these sizes in this order: one Beta integral a stick."""
     total = 0.0
@@ -303,7 +280,7 @@ def test_swaps_leave_the_order_of_classes_as_the_sticks_have_it() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(5, 1, 0, 2), (9, 3), (2, 1, 0)])
-def test_moved_classes_leave_places_and_concentration_as_they_are_together(
+def test_moved_classes_leave_order_and_concentration_as_they_are_together(
     sizes: tuple[int, ...],
 ) -> None:
     """Orders by tenths of the log concentration, from exact draws; false-alarm rate 1e-4 each."""
@@ -340,19 +317,19 @@ def test_moved_classes_leave_places_and_concentration_as_they_are_together(
 
 
 @pytest.mark.parametrize("log_concentration", [-690.0, -3.0, 0.0, 6.0])
-def test_the_density_of_places_is_that_of_the_sticks(log_concentration: float) -> None:
+def test_the_density_of_an_order_is_that_of_the_sticks(log_concentration: float) -> None:
     """Differences between orders, empty classes and a billion records among them."""
     concentration, shape, rate = float(np.exp(log_concentration)), 1.4, 0.6
     for sizes in [(9, 3), (5, 1, 0, 2), (0, 0, 4), (10**9, 7, 10**6)]:
         found = []
         for order in itertools.permutations(sizes):
-            mine = blocked._log_density_of_places(np.array(order), log_concentration, shape, rate)
+            mine = blocked._log_density_of_order(np.array(order), log_concentration, shape, rate)
             prior = shape * log_concentration - rate * concentration
             found.append(mine - prior - log_order(order, concentration))
         assert np.ptp(found) < (1e-4 if max(sizes) > 10**6 else 1e-9)
     for order in [(9, 3), (3, 9)]:  # and between concentrations
         there = [
-            blocked._log_density_of_places(np.array(order), at, shape, rate)
+            blocked._log_density_of_order(np.array(order), at, shape, rate)
             - (shape * at - rate * np.exp(at) + log_order(order, float(np.exp(at))))
             for at in (log_concentration, 0.5)
         ]
@@ -360,7 +337,7 @@ def test_the_density_of_places_is_that_of_the_sticks(log_concentration: float) -
 
 
 def test_a_large_last_class_and_a_large_concentration_let_each_other_go() -> None:
-    """Places of a chain that swaps alone had caught for 38,000 sweeps; false-alarm rate 1e-4.
+    """Class sizes of a chain that swaps alone had caught for 38,000 sweeps; false-alarm rate 1e-4.
 
     With other seeds it took 32 rounds on average to let go, and 111 at most.
     """
@@ -410,13 +387,12 @@ def test_no_records_give_the_prior() -> None:
     found = np.empty((draws, 4))
     for draw in range(draws):
         state, _ = collapsed.step(generator, empty, state, (1.5, 0.8), 10**9)
-        split_merge.split_or_merge(generator, empty, state)
-        redistribution.redistribute(generator, empty, state, 4)
+        state, _ = split_merge.split_or_merge(generator, empty, state)
         drawn = parameters.draw_parameters(
             generator, empty, state.class_size, state.level_count, 1.3
         )
         found[draw] = state.concentration, drawn.weights[0], drawn.probabilities[0, 0], 0.0
-    assert collapsed.occupied(state) == 0
+    assert collapsed.n_occupied(state) == 0
     assert kstest(found[:, 0], gamma(1.5, scale=1 / 0.8).cdf).pvalue > FALSE_ALARM
     assert kstest(found[:, 1], beta(1, 1.3).cdf).pvalue > FALSE_ALARM
     assert kstest(found[:, 2], beta(0.7, 1.3).cdf).pvalue > FALSE_ALARM

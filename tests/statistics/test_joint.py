@@ -22,7 +22,7 @@ from scipy.stats import chisquare, ks_2samp
 from tests.statistics import tiny
 
 from understudy.randomness import stream
-from understudy.synthesis.dpmpm import blocked, collapsed, parameters, redistribution, split_merge
+from understudy.synthesis.dpmpm import blocked, collapsed, parameters, split_merge
 from understudy.synthesis.dpmpm.problem import Problem
 
 N_RECORDS = 6
@@ -107,22 +107,14 @@ def by_records(
 def by_split_merge(
     generator: np.random.Generator, problem: Problem, state: collapsed.State
 ) -> collapsed.State:
-    split_merge.split_or_merge(generator, problem, state)
-    return state
-
-
-def by_redistribution(
-    generator: np.random.Generator, problem: Problem, state: collapsed.State
-) -> collapsed.State:
-    redistribution.redistribute(generator, problem, state, 3)
-    return state
+    return split_merge.split_or_merge(generator, problem, state)[0]
 
 
 def by_concentration(
     generator: np.random.Generator, problem: Problem, state: collapsed.State
 ) -> collapsed.State:
     drawn = collapsed.draw_concentration(
-        generator, state.concentration, collapsed.occupied(state), problem.n_records, SHAPE, RATE
+        generator, state.concentration, collapsed.n_occupied(state), problem.n_records, SHAPE, RATE
     )
     return state._replace(concentration=drawn)
 
@@ -131,15 +123,12 @@ def by_sweep(
     generator: np.random.Generator, problem: Problem, state: collapsed.State
 ) -> collapsed.State:
     state, _ = collapsed.step(generator, problem, state, (SHAPE, RATE), 2)
-    split_merge.split_or_merge(generator, problem, state)
-    redistribution.redistribute(generator, problem, state, 3)
-    return state
+    return split_merge.split_or_merge(generator, problem, state)[0]
 
 
 MOVES: list[Callable[..., collapsed.State]] = [
     by_records,
     by_split_merge,
-    by_redistribution,
     by_concentration,
     by_sweep,
 ]

@@ -48,14 +48,14 @@ def key_of_state(state: collapsed.State, rows: naive.Rows) -> Key:
 
 
 def state_of_key(
-    key: Key, rows: naive.Rows, problem: Problem, concentration: float
+    key: Key, rows: naive.Rows, problem: Problem, concentration: float, spare: int = 5
 ) -> collapsed.State:
-    """Build a collapsed state from the name of a partition."""
+    """Build a collapsed state with so many empty classes from the name of a partition."""
     distinct = sorted(set(rows))
-    members = np.zeros((len(distinct), len(key) + len(rows)), dtype=np.int32)
-    for one, rows_of_class in enumerate(key):
+    members = np.zeros((len(distinct), len(key) + spare), dtype=np.int32)  # (combination, class)
+    for k, rows_of_class in enumerate(key):
         for row in rows_of_class:
-            members[distinct.index(row), one] += 1
+            members[distinct.index(row), k] += 1
     return collapsed.with_members(problem, members, concentration)
 
 
@@ -68,10 +68,10 @@ def counts_key_of(key: Key, priors: naive.Priors) -> tuple[tuple[int, ...], ...]
     """Translate the name of a partition into level counts."""
     start = np.concatenate([[0], np.cumsum([len(prior) for prior in priors])])
     table = np.zeros((len(key), int(start[-1])), dtype=np.int64)
-    for one, members in enumerate(key):
+    for k, members in enumerate(key):
         for row in members:
             for variable, level in enumerate(row):
-                table[one, start[variable] + level] += 1
+                table[k, start[variable] + level] += 1
     return counts_key(table)
 
 

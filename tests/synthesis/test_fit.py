@@ -304,7 +304,7 @@ def test_label_tables_are_those_of_the_definition() -> None:
                 assert table.probabilities[row, label] == pytest.approx(value, rel=1e-9), name
 
 
-def test_very_many_records_are_redistributed(data: us.Microdata) -> None:
+def test_the_samplers_agree_on_very_many_records(data: us.Microdata) -> None:
     """Both samplers agree on crowded data, from starts with many classes.
 
     Posterior means differ by less than 0.03, and their standard errors are about 0.003: the

@@ -8,14 +8,14 @@ Sticks are kept as logarithms. A Beta draw rounds to exactly 1 when the concentr
 then the concentration could never grow again; log V and log(1 - V) by way of gamma draws do not
 round.
 
-Neighbouring classes swap their places, the sticks integrated out: with a records in the first, c in
+Neighbouring classes swap positions, the sticks integrated out: with a records in the first, c in
 the second and T behind them, the swapped order is (concentration + c + T) / (concentration + a + T)
 times as probable, so larger classes find their way to the front (after Papaspiliopoulos and
 Roberts, 2008, who keep the sticks). The last class has no stick of its own and another ratio.
 
 With swaps alone a chain can be caught. The last class takes what is left, so a large concentration
 and a large last class hold each other: neither can go without the other. So a class also moves to a
-place far away, and the concentration changes in the same step.
+position far away, and the concentration changes in the same step.
 
 The order of a sweep is part of its proof: swaps and moves leave sticks and level probabilities
 behind, so both are drawn anew right after.
@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 SMALLEST_CONCENTRATION = 1e-300
-CLASS_MOVES = 1  # classes that are offered another place in a sweep
+CLASS_MOVES = 1  # classes that are offered another position in a sweep
 
 
 class State(NamedTuple):
@@ -102,7 +102,10 @@ def _log_gamma_draw(generator, shape):  # type: ignore[no-untyped-def]
 
 @compiled
 def swap_neighbours(generator, class_size, level_count, concentration):  # type: ignore[no-untyped-def]
-    """Let each class swap its place with the next one, from the back to the front."""
+    """Let each class swap positions with the next one, from the back to the front.
+
+    `class_size` int64 (class,) and `level_count` int64 (level, class) are changed.
+    """
     n_classes = class_size.size
     behind = 0
     for first in range(n_classes - 2, -1, -1):
@@ -123,24 +126,24 @@ def swap_neighbours(generator, class_size, level_count, concentration):  # type:
 
 @compiled
 def log_prior_of_places(class_size, concentration):  # type: ignore[no-untyped-def]
-    """Log probability of classes in these places given the concentration, sticks integrated out.
+    """Log probability of classes in these positions, sticks integrated out: int64 (class,).
 
     A stick with n records, and T behind it, has concentration * B(1 + n, concentration + T); the
     last class takes what is left.
     """
     total = 0.0
     behind = class_size.sum()
-    for one in range(class_size.size - 1):
-        total += np.log(concentration) + lgamma(1.0 + class_size[one])
+    for k in range(class_size.size - 1):
+        total += np.log(concentration) + lgamma(1.0 + class_size[k])
         total -= lgamma(1.0 + concentration + behind)
-        behind -= class_size[one]
+        behind -= class_size[k]
         total += lgamma(concentration + behind)
     return total
 
 
 @compiled
-def _log_density_of_places(class_size, log_concentration, shape, rate):  # type: ignore[no-untyped-def]
-    """Log density of the classes' places and the log concentration."""
+def _log_density_of_order(class_size, log_concentration, shape, rate):  # type: ignore[no-untyped-def]
+    """Log density of the order of the classes and of the log concentration: int64 (class,)."""
     concentration = np.exp(log_concentration)
     if not 0.0 < concentration < 1e300:
         return -np.inf
@@ -150,21 +153,22 @@ def _log_density_of_places(class_size, log_concentration, shape, rate):  # type:
 
 @compiled
 def _move(values, old, new):  # type: ignore[no-untyped-def]
-    """Take the value at place `old` to place `new`; those between close up."""
+    """Take the value at position `old` of (class,) to position `new`; those between close up."""
     moved = values[old]
     way = 1 if new > old else -1
-    for place in range(old, new, way):
-        values[place] = values[place + way]
+    for position in range(old, new, way):
+        values[position] = values[position + way]
     values[new] = moved
 
 
 @compiled
 def move_class(generator, class_size, level_count, concentration, shape, rate):  # type: ignore[no-untyped-def]
-    """Let the class of some record move to any place, together with the concentration.
+    """Let the class of some record move to any position, together with the concentration.
 
-    The class is drawn by its size, which the move does not change; the place evenly; the step of
+    The class is drawn by its size, which the move does not change; the position evenly; the step of
     the log concentration from a Cauchy distribution. All that is symmetric, so the densities alone
-    decide. Returns the concentration.
+    decide. `class_size` int64 (class,) and `level_count` int64 (level, class) are changed; returns
+    the concentration.
     """
     n_classes = class_size.size
     if n_classes == 1:
@@ -178,9 +182,9 @@ def move_class(generator, class_size, level_count, concentration, shape, rate): 
     while old < n_classes - 1 and record >= class_size[old]:
         record -= class_size[old]
         old += 1
-    here = _log_density_of_places(class_size, log_here, shape, rate)
+    here = _log_density_of_order(class_size, log_here, shape, rate)
     _move(class_size, old, new)
-    there = _log_density_of_places(class_size, log_there, shape, rate)
+    there = _log_density_of_order(class_size, log_there, shape, rate)
     if not log_uniform < there - here:
         _move(class_size, new, old)
         return concentration
@@ -191,24 +195,27 @@ def move_class(generator, class_size, level_count, concentration, shape, rate): 
 
 @compiled
 def draw_sticks(generator, class_size, concentration, log_weights):  # type: ignore[no-untyped-def]
-    """Draw the sticks given the classes: V_k from Beta(1 + n_k, concentration + n_behind)."""
+    """Draw the sticks given the classes: V_k from Beta(1 + n_k, concentration + n_behind).
+
+    `class_size` is int64 (class,); `log_weights` float64 (class,) is filled.
+    """
     n_classes = class_size.size
     behind = class_size.sum()
     log_rest = 0.0
-    for one in range(n_classes - 1):
-        behind -= class_size[one]
-        log_taken = np.log(generator.standard_gamma(1.0 + class_size[one]))
+    for k in range(n_classes - 1):
+        behind -= class_size[k]
+        log_taken = np.log(generator.standard_gamma(1.0 + class_size[k]))
         log_left = _log_gamma_draw(generator, concentration + behind)
         larger = max(log_taken, log_left)
         log_total = larger + np.log(np.exp(log_taken - larger) + np.exp(log_left - larger))
-        log_weights[one] = log_rest + log_taken - log_total
+        log_weights[k] = log_rest + log_taken - log_total
         log_rest += log_left - log_total
     log_weights[n_classes - 1] = log_rest
 
 
 @compiled
 def _small_levels(generator, shapes, drawn):  # type: ignore[no-untyped-def]
-    """Draw from a Dirichlet distribution whose gamma draws all underflowed, by logarithms."""
+    """Draw from Dirichlet(shapes), float64 (level,), by logarithms: all gamma draws underflowed."""
     largest = -np.inf
     for level in range(shapes.size):
         drawn[level] = _log_gamma_draw(generator, shapes[level])
@@ -220,29 +227,33 @@ def _small_levels(generator, shapes, drawn):  # type: ignore[no-untyped-def]
 
 @compiled
 def draw_levels(generator, problem, level_count, class_size, probabilities):  # type: ignore[no-untyped-def]
-    """Draw all level probabilities given the classes: Dirichlet(prior + counts)."""
+    """Draw all level probabilities given the classes: Dirichlet(prior + counts).
+
+    `level_count` is int64 (level, class), `class_size` int64 (class,); `probabilities` float64
+    (level, class) is filled.
+    """
     n_classes = class_size.size
     totals = np.empty(n_classes)  # (class,)
     for variable in range(problem.prior_sum.size):
         first, last = problem.level_start[variable], problem.level_start[variable + 1]
         totals[:] = 0.0
         for level in range(first, last):
-            for one in range(n_classes):
-                shape = problem.prior[level] + level_count[level, one]
+            for k in range(n_classes):
+                shape = problem.prior[level] + level_count[level, k]
                 if shape == 1.0:
                     drawn = generator.standard_exponential()
                 else:
                     drawn = generator.standard_gamma(shape)
-                probabilities[level, one] = drawn
-                totals[one] += drawn
-        for one in range(n_classes):
-            if not totals[one] > 1e-280:
-                shapes = problem.prior[first:last] + level_count[first:last, one]
-                _small_levels(generator, shapes, probabilities[first:last, one])
-                totals[one] = 1.0
+                probabilities[level, k] = drawn
+                totals[k] += drawn
+        for k in range(n_classes):
+            if not totals[k] > 1e-280:
+                shapes = problem.prior[first:last] + level_count[first:last, k]
+                _small_levels(generator, shapes, probabilities[first:last, k])
+                totals[k] = 1.0
         for level in range(first, last):
-            for one in range(n_classes):
-                probabilities[level, one] /= totals[one]
+            for k in range(n_classes):
+                probabilities[level, k] /= totals[k]
 
 
 @compiled
@@ -259,7 +270,7 @@ def draw_concentration(generator, log_last_weight, n_classes, shape, rate):  # t
 def _after_classes(generator, problem, state, shape, rate):  # type: ignore[no-untyped-def]
     """What follows the classes in a sweep; the state's arrays are written over."""
     class_size, level_count, log_weights, probabilities, concentration, failed = state
-    # 2. places of the classes, sticks integrated out; the concentration may change with them
+    # 2. order of the classes, sticks integrated out; the concentration may change with them
     swap_neighbours(generator, class_size, level_count, concentration)
     for _ in range(CLASS_MOVES):
         concentration = move_class(generator, class_size, level_count, concentration, shape, rate)
@@ -280,7 +291,7 @@ def step(
     pool: Executor | None = None,
     threads: int = 1,
 ) -> State:
-    """One sweep: classes, places, sticks, level probabilities, concentration.
+    """One sweep: classes, their order, sticks, level probabilities, concentration.
 
     The state's arrays are written over. `pool` has threads beside the calling one, for the classes
     of very many combinations; what is drawn does not depend on them.

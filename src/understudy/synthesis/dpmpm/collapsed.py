@@ -34,16 +34,26 @@ from numpy.typing import NDArray
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.problem import Problem
 
-__all__ = ["Info", "State", "draw_concentration", "init", "move_records", "occupied", "step"]
+__all__ = [
+    "Info",
+    "State",
+    "draw_concentration",
+    "init",
+    "move_records",
+    "n_occupied",
+    "step",
+    "with_members",
+    "with_width",
+]
 
-SPARE_CLASSES = 8  # empty places that a new state has beyond its classes
+SPARE_CLASSES = 8  # empty classes that a new state has
 
 
 class State(NamedTuple):
     """A partition of the records, and the concentration."""
 
     members: NDArray[np.int32]  # (combination, class) records of each combination in each class
-    class_size: NDArray[np.int64]  # (class,) records in each class; 0 for an empty place
+    class_size: NDArray[np.int64]  # (class,) records in each class, 0 in an empty one
     level_count: NDArray[np.int64]  # (class, level) records of the class with the level
     concentration: float
 
@@ -60,8 +70,8 @@ def init(
 ) -> State:
     """Put every record into one of `n_classes` classes, at random."""
     n_combinations = problem.counts.size
-    places = n_classes + SPARE_CLASSES
-    members = np.zeros((n_combinations, places), dtype=np.int32)  # (combination, class)
+    width = n_classes + SPARE_CLASSES
+    members = np.zeros((n_combinations, width), dtype=np.int32)  # (combination, class)
     even = np.full(n_classes, 1.0 / n_classes)  # (class,)
     members[:, :n_classes] = generator.multinomial(problem.counts, even)
     return with_members(problem, members, concentration)
@@ -69,28 +79,28 @@ def init(
 
 def with_members(problem: Problem, members: NDArray[np.int32], concentration: float) -> State:
     """Make the state that has these members, counting everything else."""
-    level_count = np.zeros((members.shape[1], problem.prior.size), dtype=np.int64)
+    level_count = np.zeros((members.shape[1], problem.prior.size), dtype=np.int64)  # (class, level)
     for variable in range(problem.levels.shape[1]):
         np.add.at(level_count.T, problem.levels[:, variable], members)
     return State(members, members.sum(axis=0, dtype=np.int64), level_count, float(concentration))
 
 
-def occupied(state: State) -> int:
+def n_occupied(state: State) -> int:
     """Count the classes that have a record."""
     return int(np.count_nonzero(state.class_size))
 
 
 @compiled
-def _longer(old):  # type: ignore[no-untyped-def]
-    """Copy a list of places into one twice as long."""
+def _doubled(old):  # type: ignore[no-untyped-def]
+    """Copy a list (slot,) into one twice as long."""
     new = np.zeros(2 * old.size, dtype=old.dtype)
     new[: old.size] = old
     return new
 
 
 @compiled
-def _with_room(state, width):  # type: ignore[no-untyped-def]
-    """Copy the state into one with room for so many classes, the occupied ones first."""
+def with_width(state, width):  # type: ignore[no-untyped-def]
+    """Copy the state into one of `width` classes, the occupied ones first."""
     members = np.zeros((state.members.shape[0], width), dtype=np.int32)  # (combination, class)
     class_size = np.zeros(width, dtype=np.int64)  # (class,)
     level_count = np.zeros((width, state.level_count.shape[1]), dtype=np.int64)  # (class, level)
@@ -105,25 +115,46 @@ def _with_room(state, width):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _class_weight(row, size, count, prior, prior_sum):  # type: ignore[no-untyped-def]
+    """Weight of a class for a record: n_k prod_v (n_kvl + a_vl) / (n_k + sum_l a_vl).
+
+    `row` int64 (variable,) are the record's levels, `size` the records in the class, `count` int64
+    (level,) its level counts, `prior` float64 (level,) and `prior_sum` float64 (variable,).
+    """
+    weight = float(size)
+    for variable in range(row.size):
+        level = row[variable]
+        weight *= (count[level] + prior[level]) / (size + prior_sum[variable])
+    return weight
+
+
+@compiled
 def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-def]
     """Give at most `visits` records of every combination a class, one after another.
 
-    Returns the new state and the step's `Info`. The old state's arrays are written over.
+    Returns the new state and the step's `Info`; the old state's arrays are written over. Occupied
+    classes are listed in slots, and for each combination a slot has the class's weight and how
+    many of the combination's records in it wait for their visit:
+
+        combination: weights and waiting records of all slots
+            record:  1. drawn among those that wait
+                     2. leaves its class, whose slot goes to the last one if it is emptied
+                     3. joins a class by weight, or founds one in a new slot
     """
     levels, prior, prior_sum = problem.levels, problem.prior, problem.prior_sum
     n_combinations, n_variables = levels.shape
-    n_occupied = np.count_nonzero(state.class_size)
-    if state.class_size.size > 4 * n_occupied + 16:
-        state = _with_room(state, n_occupied + 8)
+    n_classes = np.count_nonzero(state.class_size)
+    if state.class_size.size > 4 * n_classes + 16:
+        state = with_width(state, n_classes + 8)
     members, size, count = state.members, state.class_size, state.level_count
-    held = np.empty(size.size, dtype=np.int64)  # (place,) the occupied classes
-    n_held = 0
-    for one in range(size.size):
-        if size[one] > 0:
-            held[n_held] = one
-            n_held += 1
-    weights = np.empty(size.size)  # (place,) of the occupied classes, for this combination
-    waiting = np.empty(size.size, dtype=np.int64)  # (place,) records not yet visited
+    occupied = np.empty(size.size, dtype=np.int64)  # (slot,) the occupied classes
+    n_slots = 0
+    for k in range(size.size):
+        if size[k] > 0:
+            occupied[n_slots] = k
+            n_slots += 1
+    weights = np.empty(size.size)  # (slot,) for this combination
+    waiting = np.empty(size.size, dtype=np.int64)  # (slot,) records not yet visited
     row = np.empty(n_variables, dtype=np.int64)  # (variable,) levels of this combination
     n_moved = 0
     failed = False
@@ -133,80 +164,68 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
             row[variable] = levels[combination, variable]
             new_weight *= prior[row[variable]] / prior_sum[variable]
         n_waiting = problem.counts[combination]
-        for place in range(n_held):
-            one = held[place]
-            waiting[place] = members[combination, one]
-            weight = float(size[one])
-            for variable in range(n_variables):
-                level = row[variable]
-                weight *= (count[one, level] + prior[level]) / (size[one] + prior_sum[variable])
-            weights[place] = weight
+        for slot in range(n_slots):
+            k = occupied[slot]
+            waiting[slot] = members[combination, k]
+            weights[slot] = _class_weight(row, size[k], count[k], prior, prior_sum)
         for _ in range(min(visits, n_waiting)):
             # 1. the next record: any of those that wait
-            chosen = np.int64(generator.random() * n_waiting) if n_waiting > 1 else np.int64(0)
-            place = 0
-            while chosen >= waiting[place]:
-                chosen -= waiting[place]
-                place += 1
-            waiting[place] -= 1
+            drawn = np.int64(generator.random() * n_waiting) if n_waiting > 1 else np.int64(0)
+            slot = 0
+            while drawn >= waiting[slot]:
+                drawn -= waiting[slot]
+                slot += 1
+            waiting[slot] -= 1
             n_waiting -= 1
-            # 2. it leaves its class; the place of an emptied class goes to the last one
-            left = held[place]
+            # 2. it leaves its class
+            left = occupied[slot]
             members[combination, left] -= 1
             size[left] -= 1
-            weight = float(size[left])
             for variable in range(n_variables):
-                level = row[variable]
-                count[left, level] -= 1
-                weight *= (count[left, level] + prior[level]) / (size[left] + prior_sum[variable])
-            weights[place] = weight
+                count[left, row[variable]] -= 1
+            weights[slot] = _class_weight(row, size[left], count[left], prior, prior_sum)
             if size[left] == 0:
-                n_held -= 1
-                held[place] = held[n_held]
-                waiting[place] = waiting[n_held]
-                weights[place] = weights[n_held]
+                n_slots -= 1
+                occupied[slot] = occupied[n_slots]
+                waiting[slot] = waiting[n_slots]
+                weights[slot] = weights[n_slots]
             # 3. it joins a class, or founds one
             total = new_weight
-            for place in range(n_held):
-                total += weights[place]
+            for slot in range(n_slots):
+                total += weights[slot]
             if not total > 0.0:
                 failed = True
-            rest = generator.random() * total
-            place = 0
-            while place < n_held and rest >= weights[place]:
-                rest -= weights[place]
-                place += 1
-            if place == n_held:
-                if n_held == size.size:
-                    # all places are taken, in the order of `held` after the copy
-                    state = _with_room(state, 2 * size.size)
+            share = generator.random() * total
+            slot = 0
+            while slot < n_slots and share >= weights[slot]:
+                share -= weights[slot]
+                slot += 1
+            if slot == n_slots:
+                if n_slots == size.size:
+                    # no class is empty; after the copy classes have the order of their slots
+                    state = with_width(state, 2 * size.size)
                     members, size, count = state.members, state.class_size, state.level_count
-                    held = _longer(held)
-                    waiting = _longer(waiting)
-                    weights = _longer(weights)
-                one = 0
-                while size[one] > 0:
-                    one += 1
-                held[n_held] = one
-                waiting[n_held] = 0
-                n_held += 1
-            joined = held[place]
+                    occupied = _doubled(occupied)
+                    waiting = _doubled(waiting)
+                    weights = _doubled(weights)
+                k = 0
+                while size[k] > 0:
+                    k += 1
+                occupied[n_slots] = k
+                waiting[n_slots] = 0
+                n_slots += 1
+            joined = occupied[slot]
             members[combination, joined] += 1
             size[joined] += 1
-            weight = float(size[joined])
             for variable in range(n_variables):
-                level = row[variable]
-                count[joined, level] += 1
-                weight *= (count[joined, level] + prior[level]) / (
-                    size[joined] + prior_sum[variable]
-                )
-            weights[place] = weight
+                count[joined, row[variable]] += 1
+            weights[slot] = _class_weight(row, size[joined], count[joined], prior, prior_sum)
             n_moved += joined != left
     return State(members, size, count, state.concentration), Info(n_moved, failed)
 
 
 @compiled
-def draw_concentration(generator, concentration, n_occupied, n_records, shape, rate):  # type: ignore[no-untyped-def]
+def draw_concentration(generator, concentration, n_classes, n_records, shape, rate):  # type: ignore[no-untyped-def]
     """Draw the concentration given the number of occupied classes (Escobar and West).
 
     Its prior is Gamma(shape, rate); without records the draw is from the prior.
@@ -217,9 +236,9 @@ def draw_concentration(generator, concentration, n_occupied, n_records, shape, r
     first = generator.standard_gamma(concentration + 1.0)
     log_auxiliary = np.log(first) - np.log(first + generator.standard_gamma(float(n_records)))
     new_rate = rate - log_auxiliary
-    odds = (shape + n_occupied - 1.0) / (n_records * new_rate)
+    odds = (shape + n_classes - 1.0) / (n_records * new_rate)
     more = generator.random() * (1.0 + odds) < odds
-    new_shape = shape + n_occupied - (0.0 if more else 1.0)
+    new_shape = shape + n_classes - (0.0 if more else 1.0)
     return generator.standard_gamma(new_shape) / new_rate
 
 
@@ -234,6 +253,6 @@ def step(
     state, info = move_records(generator, problem, state, visits)
     shape, rate = concentration_prior
     concentration = draw_concentration(
-        generator, state.concentration, occupied(state), problem.n_records, shape, rate
+        generator, state.concentration, n_occupied(state), problem.n_records, shape, rate
     )
     return state._replace(concentration=float(concentration)), info

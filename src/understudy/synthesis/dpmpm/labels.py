@@ -88,8 +88,8 @@ def label_table(data: Microdata, parameters: Parameters, class_draw: ClassDraw) 
     codes = split_labels(data, np.arange(data.n_labels))  # (label, synthesized variable)
     starts = _level_starts(data)[len(data.predictors) :]
     of_class = np.ones((parameters.weights.size, codes.shape[0]))  # (class, label)
-    for place in range(codes.shape[1]):
-        of_class *= parameters.probabilities[:, starts[place] + codes[:, place]]
+    for variable in range(codes.shape[1]):
+        of_class *= parameters.probabilities[:, starts[variable] + codes[:, variable]]
     return LabelTable(given @ of_class, row_of_combination)
 
 
@@ -110,8 +110,8 @@ def _class_probabilities(
         cells = data.cells(data.predictors)
         codes, rows = cells.codes, cells.of_combination
     else:
-        places = [data.names.index(name) for name in model_variables(data)]
-        codes = data.combinations[:, places]
+        columns = [data.names.index(name) for name in model_variables(data)]
+        codes = data.combinations[:, columns]
         rows = np.arange(data.n_combinations, dtype=np.int32)
     levels = codes + starts[: codes.shape[1]]  # (row, variable)
     return _given(levels, parameters.weights, parameters.probabilities), rows
@@ -124,15 +124,18 @@ def _cumulative(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @compiled
 def _given(levels, weights, probabilities):  # type: ignore[no-untyped-def]
-    """Probability of each class given these levels: (row, class)."""
+    """Probability of each class given levels int32 (row, variable): float64 (row, class).
+
+    `weights` float64 (class,), `probabilities` float64 (class, level).
+    """
     given = np.empty((levels.shape[0], weights.size))  # (row, class)
     for row in range(levels.shape[0]):
         total = 0.0
-        for one in range(weights.size):
-            product = weights[one]
+        for k in range(weights.size):
+            product = weights[k]
             for variable in range(levels.shape[1]):
-                product *= probabilities[one, levels[row, variable]]
-            given[row, one] = product
+                product *= probabilities[k, levels[row, variable]]
+            given[row, k] = product
             total += product
         given[row] /= total
     return given
@@ -140,21 +143,26 @@ def _given(levels, weights, probabilities):  # type: ignore[no-untyped-def]
 
 @compiled
 def _draw(generator, classes, row_of_combination, of_record, levels, starts):  # type: ignore[no-untyped-def]
-    """Draw a class, then a level of every synthesized variable, for each record."""
+    """Draw a class, then a level of every synthesized variable, for each record.
+
+    `classes` float64 (row, class) and `levels` float64 (class, level) are cumulative within a row
+    and within a variable, `row_of_combination` int32 (combination,), `of_record` (record,) are
+    combinations, `starts` int64 (synthesized variable + 1,).
+    """
     n_variables = starts.size - 1
     codes = np.empty((of_record.size, n_variables), dtype=np.int32)  # (record, variable)
     for record in range(of_record.size):
         row = row_of_combination[of_record[record]]
         uniform = generator.random()
-        one = 0
-        while classes[row, one] <= uniform:
-            one += 1
+        k = 0
+        while classes[row, k] <= uniform:
+            k += 1
         for variable in range(n_variables):
             uniform = generator.random()
             low, high = starts[variable], starts[variable + 1] - 1
             while low < high:
                 middle = (low + high) >> 1
-                if levels[one, middle] > uniform:
+                if levels[k, middle] > uniform:
                     high = middle
                 else:
                     low = middle + 1

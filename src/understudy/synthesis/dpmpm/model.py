@@ -30,7 +30,7 @@ from understudy.synthesis.run_fit import (
 
 __all__ = ["DPMPM"]
 
-CROWDED_CLASSES = 100  # at least so many classes for the blocked sampler when size has chosen it
+CROWDED_CLASSES = 100  # at least so many for the blocked sampler where "auto" takes it
 USUAL_CLASSES = 20  # classes that a snapshot of the collapsed sampler has, about
 
 

@@ -41,7 +41,8 @@ class Parameters(NamedTuple):
 def _draw_levels(generator, shapes, level_start, drawn):  # type: ignore[no-untyped-def]
     """Draw one class's level probabilities, Dirichlet(shapes) in every variable.
 
-    Gamma draws with small shapes may all underflow; then they are drawn as logarithms,
+    `shapes` is float64 (level,), `level_start` int64 (variable + 1,); `drawn` float64 (level,) is
+    filled. Gamma draws with small shapes may all underflow; then they are drawn as logarithms,
     log Gamma(a) = log Gamma(a + 1) + log(U) / a.
     """
     for variable in range(level_start.size - 1):
@@ -83,12 +84,13 @@ def _break_remainder(generator, remainder, concentration):  # type: ignore[no-un
 def draw_parameters(generator, problem, class_size, level_count, concentration):  # type: ignore[no-untyped-def]
     """Draw weights and level probabilities given the classes of all records.
 
-    Occupied classes come first, then the sticks of the remainder.
+    `class_size` is int64 (class,), `level_count` int64 (class, level). Occupied classes come first,
+    then the sticks of the remainder.
     """
-    held = np.flatnonzero(class_size)
-    mass = np.empty(held.size)  # (occupied class,)
-    for place in range(held.size):
-        mass[place] = generator.standard_gamma(float(class_size[held[place]]))
+    occupied = np.flatnonzero(class_size)  # (occupied class,)
+    mass = np.empty(occupied.size)  # (occupied class,)
+    for k in range(occupied.size):
+        mass[k] = generator.standard_gamma(float(class_size[occupied[k]]))
     unoccupied = generator.standard_gamma(concentration)
     total = mass.sum() + unoccupied
     if not total > 0.0:  # nothing is occupied and the one gamma draw underflowed
@@ -96,17 +98,21 @@ def draw_parameters(generator, problem, class_size, level_count, concentration):
     sticks = _break_remainder(generator, unoccupied / total, concentration)
     weights = np.concatenate((mass / total, sticks))  # (class,)
     probabilities = np.empty((weights.size, problem.prior.size))  # (class, level)
-    for place in range(weights.size):
-        shapes = problem.prior.copy()
-        if place < held.size:
-            shapes += level_count[held[place]]
-        _draw_levels(generator, shapes, problem.level_start, probabilities[place])
+    for k in range(weights.size):
+        shapes = problem.prior.copy()  # (level,)
+        if k < occupied.size:
+            shapes += level_count[occupied[k]]
+        _draw_levels(generator, shapes, problem.level_start, probabilities[k])
     return Parameters(weights, probabilities)
 
 
 @compiled
 def log_likelihood(levels, counts, weights, probabilities):  # type: ignore[no-untyped-def]
-    """Log-likelihood of the observed records, their classes summed out."""
+    """Log-likelihood of the observed records, their classes summed out.
+
+    `levels` int32 (combination, variable), `counts` int64 (combination,), `weights` float64
+    (class,), `probabilities` float64 (class, level).
+    """
     by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
     joint = np.empty(weights.size)  # (class,)
     total = 0.0
@@ -114,8 +120,8 @@ def log_likelihood(levels, counts, weights, probabilities):  # type: ignore[no-u
         joint[:] = weights
         for variable in range(levels.shape[1]):
             level = levels[combination, variable]
-            for one in range(weights.size):
-                joint[one] *= by_level[level, one]
+            for k in range(weights.size):
+                joint[k] *= by_level[level, k]
         total += counts[combination] * np.log(joint.sum())
     return total
 
@@ -124,8 +130,9 @@ def log_likelihood(levels, counts, weights, probabilities):  # type: ignore[no-u
 def label_probabilities(kept_levels, label_levels, cells, weights, probabilities):  # type: ignore[no-untyped-def]
     """Probability of a label given a pattern, for some cells (pattern, label).
 
-    Parameters: `kept_levels` (pattern, kept variable) and `label_levels` (label, synthesized
-    variable) hold numbers of levels, `cells` (cell, 2) a pattern and a label.
+    `kept_levels` int64 (pattern, kept variable) and `label_levels` int64 (label, synthesized
+    variable) are numbers of levels, `cells` int64 (cell, 2) patterns and labels, `weights` float64
+    (class,), `probabilities` float64 (class, level).
     """
     by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
     n_classes = weights.size
@@ -134,22 +141,22 @@ def label_probabilities(kept_levels, label_levels, cells, weights, probabilities
         given[pattern] = weights
         for variable in range(kept_levels.shape[1]):
             level = kept_levels[pattern, variable]
-            for one in range(n_classes):
-                given[pattern, one] *= by_level[level, one]
+            for k in range(n_classes):
+                given[pattern, k] *= by_level[level, k]
         given[pattern] /= given[pattern].sum()
-    found = np.empty(cells.shape[0], dtype=np.float32)  # (cell,)
+    table = np.empty(cells.shape[0], dtype=np.float32)  # (cell,)
     for cell in range(cells.shape[0]):
         pattern, label = cells[cell, 0], cells[cell, 1]
         total = 0.0
         if label_levels.shape[1] == 1:
             level = label_levels[label, 0]
-            for one in range(n_classes):
-                total += given[pattern, one] * by_level[level, one]
+            for k in range(n_classes):
+                total += given[pattern, k] * by_level[level, k]
         else:
-            for one in range(n_classes):
-                product = given[pattern, one]
+            for k in range(n_classes):
+                product = given[pattern, k]
                 for variable in range(label_levels.shape[1]):
-                    product *= by_level[label_levels[label, variable], one]
+                    product *= by_level[label_levels[label, variable], k]
                 total += product
-        found[cell] = total
-    return found
+        table[cell] = total
+    return table

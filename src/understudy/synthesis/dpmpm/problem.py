@@ -60,10 +60,10 @@ def make_problem(data: Microdata, level_prior: LevelPrior = 1.0) -> Problem:
     Problem
     """
     names = model_variables(data)
-    places = [data.names.index(name) for name in names]
-    sizes = [data.variables[place].n_levels for place in places]
+    columns = [data.names.index(name) for name in names]
+    sizes = [data.variables[column].n_levels for column in columns]
     level_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)  # (variable + 1,)
-    levels = data.combinations[:, places] + level_start[:-1].astype(np.int32)  # (comb., variable)
+    levels = data.combinations[:, columns] + level_start[:-1].astype(np.int32)  # (comb., variable)
     order = np.lexsort(levels.T[::-1])  # neighbours share their first levels, as samplers like it
     per_variable = [
         _prior_counts(name, size, level_prior) for name, size in zip(names, sizes, strict=True)
@@ -74,7 +74,7 @@ def make_problem(data: Microdata, level_prior: LevelPrior = 1.0) -> Problem:
         counts=data.counts[order].astype(np.int64),
         level_start=level_start,
         prior=np.concatenate(per_variable),
-        prior_sum=np.array([one.sum() for one in per_variable]),
+        prior_sum=np.array([counts.sum() for counts in per_variable]),
     )
 
 

@@ -23,21 +23,19 @@ from understudy.synthesis.dpmpm.parameters import (
     log_likelihood,
 )
 from understudy.synthesis.dpmpm.problem import Problem
-from understudy.synthesis.dpmpm.redistribution import redistribute
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
 from understudy.synthesis.kept_probabilities import KeptCells, choose_cells
 
 __all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "crowded", "label_cells"]
 
 STARTS = (1, 5, 40, 100)  # classes that chains start from, one after another
-MOST_VISITS = 16  # records of one combination that a collapsed sweep visits at most
-CROWDED = 2  # so many times more records than visits, and redistribution is needed
-PINNED = 32  # records that a redistribution pins
+MOST_VISITS = 16  # records of one combination that are worth visiting one by one
+CROWDED = 2  # so many times more records than such visits, and "auto" takes the blocked sampler
 SPLIT_MERGE_SHARE = 0.1  # share of sweeps with a split or merge
 
 
 def crowded(counts: NDArray[np.integer[Any]]) -> bool:
-    """Tell whether most records cannot be visited one by one in a sweep: (combination,)."""
+    """Tell whether most records share their combination with many others: (combination,)."""
     return int(counts.sum()) > CROWDED * int(np.minimum(counts, MOST_VISITS).sum())
 
 
@@ -61,7 +59,7 @@ class LabelCells(KeptCells):
 
 
 def label_cells(data: Microdata, problem: Problem, most_cells: int) -> LabelCells:
-    """Choose cells (pattern, label), all if there are no more than so many, else evenly spread."""
+    """Keep all cells (pattern, label), or `most_cells` evenly spread ones if there are more."""
     kept = choose_cells(data, most_cells)
     distinct, label_row = np.unique(kept.labels, return_inverse=True)
     n_kept = len(data.predictors)
@@ -120,8 +118,6 @@ class CollapsedChain(_Chain):
         return {
             "sampler": "collapsed",
             "starts": list(STARTS),
-            "visits": MOST_VISITS,
-            "pinned": PINNED,
             "split_merge_share": SPLIT_MERGE_SHARE,
         }
 
@@ -133,9 +129,8 @@ class CollapsedChain(_Chain):
     def advance(
         self, generator: np.random.Generator, state: collapsed.State, n_sweeps: int
     ) -> collapsed.State:
-        """Make sweeps: records one by one, all at once where there are too many, split-merge."""
-        many = crowded(self.problem.counts)
-        visits = MOST_VISITS if many else int(self.problem.counts.max(initial=0))
+        """Make sweeps: records one by one, and now and then a split or merge."""
+        visits = int(self.problem.counts.max(initial=0))
         for sweep in range(n_sweeps):
             state, info = collapsed.step(
                 generator, self.problem, state, self.concentration_prior, visits
@@ -143,9 +138,7 @@ class CollapsedChain(_Chain):
             if info.failed:
                 self._refuse(sweep + 1)
             if generator.random() < SPLIT_MERGE_SHARE:
-                split_or_merge(generator, self.problem, state)
-            if many:
-                redistribute(generator, self.problem, state, PINNED)
+                state, _ = split_or_merge(generator, self.problem, state)
         return state
 
     def observe(self, generator: np.random.Generator, state: collapsed.State) -> Observation:

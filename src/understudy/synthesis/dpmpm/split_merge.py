@@ -33,6 +33,8 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.compiling import compiled
+from understudy.synthesis.dpmpm.collapsed import State, with_width
+from understudy.synthesis.dpmpm.problem import Problem
 
 __all__ = ["Info", "log_marginal", "split_or_merge"]
 
@@ -47,7 +49,11 @@ class Info(NamedTuple):
 
 @compiled
 def log_marginal(level_count, size, level_start, prior, prior_sum):  # type: ignore[no-untyped-def]
-    """Log marginal likelihood of a class with these level counts, in any order of its records."""
+    """Log marginal likelihood of a class of `size` records with these level counts.
+
+    `level_count` int64 (level,), `level_start` int64 (variable + 1,), `prior` float64 (level,),
+    `prior_sum` float64 (variable,).
+    """
     total = 0.0
     for variable in range(prior_sum.size):
         total += lgamma(prior_sum[variable]) - lgamma(size + prior_sum[variable])
@@ -59,21 +65,28 @@ def log_marginal(level_count, size, level_start, prior, prior_sum):  # type: ign
 
 @compiled
 def _any_record(generator, cumulative, members):  # type: ignore[no-untyped-def]
-    """Draw a record: its combination, its class and its number among those alike."""
-    chosen = np.int64(generator.random() * cumulative[-1])
-    combination = np.searchsorted(cumulative, chosen, side="right")
+    """Draw a record: its combination, its class and its number among those alike.
+
+    `cumulative` int64 (combination,) are running sums of the records, `members` int32
+    (combination, class).
+    """
+    number = np.int64(generator.random() * cumulative[-1])
+    combination = np.searchsorted(cumulative, number, side="right")
     if combination > 0:
-        chosen -= cumulative[combination - 1]
-    one = 0
-    while chosen >= members[combination, one]:
-        chosen -= members[combination, one]
-        one += 1
-    return combination, one, chosen
+        number -= cumulative[combination - 1]
+    k = 0
+    while number >= members[combination, k]:
+        number -= members[combination, k]
+        k += 1
+    return combination, k, number
 
 
 @compiled
-def _listed(members, first, second, seed_1, seed_2):  # type: ignore[no-untyped-def]
-    """List the members of both classes but the seeds: combination, and whether in the second."""
+def _list_members(members, first, second, seed_1, seed_2):  # type: ignore[no-untyped-def]
+    """List the members of both classes but the seeds: combination, and whether in the second.
+
+    Classes `first` and `second` may be the same; the seeds are combinations.
+    """
     total = 0
     for combination in range(members.shape[0]):
         total += members[combination, first]
@@ -83,10 +96,10 @@ def _listed(members, first, second, seed_1, seed_2):  # type: ignore[no-untyped-
     in_second = np.zeros(total - 2, dtype=np.bool_)  # (member,)
     filled = 0
     for combination in range(members.shape[0]):
-        one = members[combination, first] - (combination == seed_1)
+        in_first = members[combination, first] - (combination == seed_1)
         if second == first:
-            one -= combination == seed_2
-        for _ in range(one):
+            in_first -= combination == seed_2
+        for _ in range(in_first):
             listed[filled] = combination
             filled += 1
         if second != first:
@@ -108,10 +121,11 @@ def _shuffle(generator, listed, in_second):  # type: ignore[no-untyped-def]
 
 @compiled
 def _allocate(generator, problem, listed, in_second, count, size, choose):  # type: ignore[no-untyped-def]
-    """Allocate the members one after another; `count` and `size` hold the seeds and are filled.
+    """Allocate the members one after another; returns the log probability of the allocation.
 
-    With `choose` the members' classes are drawn into `in_second`, otherwise they are given there.
-    Returns the log probability of the allocation.
+    `listed` int64 (member,) and `in_second` bool (member,) are in the order of allocation; `count`
+    int64 (side, level) and `size` int64 (side,) hold the seeds and are filled. With `choose` the
+    members' sides are drawn into `in_second`, otherwise they are given there.
     """
     levels, prior, prior_sum = problem.levels, problem.prior, problem.prior_sum
     log_probability = 0.0
@@ -140,7 +154,7 @@ def _allocate(generator, problem, listed, in_second, count, size, choose):  # ty
 
 
 @compiled
-def _apply(state, first, second, seed_2, listed, in_second, count, size):  # type: ignore[no-untyped-def]
+def _split(state, first, second, seed_2, listed, in_second, count, size):  # type: ignore[no-untyped-def]
     """Carry out a split: the members of the second side, its seed included, go to `second`."""
     members = state.members
     members[seed_2, first] -= 1
@@ -149,18 +163,25 @@ def _apply(state, first, second, seed_2, listed, in_second, count, size):  # typ
         if in_second[member]:
             members[listed[member], first] -= 1
             members[listed[member], second] += 1
-    for side, one in ((0, first), (1, second)):
-        state.class_size[one] = size[side]
-        state.level_count[one] = count[side]
+    for side, k in ((0, first), (1, second)):
+        state.class_size[k] = size[side]
+        state.level_count[k] = count[side]
 
 
 @compiled
-def split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
-    """Propose one split or merge, and accept or refuse it.
+def _merge(state, first, second, count, size):  # type: ignore[no-untyped-def]
+    """Carry out a merge: all members of `second` go to `first`."""
+    state.members[:, first] += state.members[:, second]
+    state.members[:, second] = 0
+    state.class_size[first] = size[0] + size[1]
+    state.class_size[second] = 0
+    state.level_count[first] = count[0] + count[1]
+    state.level_count[second] = 0
 
-    The state's arrays are changed in place. A split needs an empty place for a class; if there is
-    none, the move is refused, which the caller prevents by keeping some spare.
-    """
+
+@compiled
+def _split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
+    """Propose a split or merge of a state that has an empty class; its arrays are changed."""
     cumulative = np.cumsum(problem.counts)  # (combination,)
     if cumulative.size == 0 or cumulative[-1] < 2:
         return Info(False, False, -np.inf)
@@ -169,7 +190,7 @@ def split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
     while seed_1 == seed_2 and first == second and number_1 == number_2:
         seed_2, second, number_2 = _any_record(generator, cumulative, state.members)
     split = first == second
-    listed, in_second = _listed(state.members, first, second, seed_1, seed_2)
+    listed, in_second = _list_members(state.members, first, second, seed_1, seed_2)
     _shuffle(generator, listed, in_second)
     count = np.zeros((2, problem.prior.size), dtype=np.int64)  # (side, level)
     size = np.ones(2, dtype=np.int64)  # (side,)
@@ -188,17 +209,21 @@ def split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
     if not np.log(generator.random()) < log_ratio:
         return Info(split, False, log_ratio)
     if split:
-        second = 0
-        while second < state.class_size.size and state.class_size[second] > 0:
-            second += 1
-        if second == state.class_size.size:
-            return Info(split, False, log_ratio)
-        _apply(state, first, second, seed_2, listed, in_second, count, size)
+        empty = np.argmin(state.class_size)
+        _split(state, first, empty, seed_2, listed, in_second, count, size)
     else:
-        state.members[:, first] += state.members[:, second]
-        state.members[:, second] = 0
-        state.class_size[first] = size[0] + size[1]
-        state.class_size[second] = 0
-        state.level_count[first] = count[0] + count[1]
-        state.level_count[second] = 0
+        _merge(state, first, second, count, size)
     return Info(split, True, log_ratio)
+
+
+def split_or_merge(
+    generator: np.random.Generator, problem: Problem, state: State
+) -> tuple[State, Info]:
+    """Propose one split or merge, and accept or refuse it.
+
+    The state's arrays are written over. A state without an empty class is made wider first: a
+    split must be as possible as the merge that undoes it.
+    """
+    if state.class_size.all():
+        state = with_width(state, 2 * state.class_size.size)
+    return state, _split_or_merge(generator, problem, state)

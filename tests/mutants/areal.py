@@ -1,0 +1,191 @@
+"""Bugs planted in DP-areal's sampler."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+__all__ = ["MUTANTS"]
+
+AREAL = "synthesis/areal/"
+AREAL_CONDITIONALS = "tests/statistics/test_areal_conditionals.py"
+AREAL_JOINT = "tests/statistics/test_areal_joint.py"
+AREAL_FIT = "tests/synthesis/test_areal.py"
+
+MUTANTS = [
+    Mutant(
+        "areal: log rates lose the tangent of their envelope",
+        AREAL + "poisson_lognormal.py",
+        "accepted = rate * (1.0 + away - np.exp(away))",
+        "accepted = rate * (1.0 - np.exp(away))",
+        AREAL_CONDITIONALS,
+        "exact_draws",
+    ),
+    Mutant(
+        "areal: gamma envelope with the count in place of the rate",
+        AREAL + "poisson_lognormal.py",
+        "np.log(generator.standard_gamma(rate)) - mode",
+        "np.log(generator.standard_gamma(rate + 1.0)) - mode",
+        AREAL_CONDITIONALS,
+        "exact_draws",
+    ),
+    Mutant(
+        "areal: integral with too long steps",
+        AREAL + "poisson_lognormal.py",
+        "STEP, LARGEST_STEP = 0.55, 0.28",
+        "STEP, LARGEST_STEP = 1.1, 0.56",
+        AREAL_CONDITIONALS,
+        "adaptive",
+    ),
+    Mutant(
+        "areal: remembered integrals of another precision",
+        AREAL + "poisson_lognormal.py",
+        "        if pieces.tags[slot] != number:",
+        "        if pieces.tags[slot] < 0:",
+        AREAL_CONDITIONALS,
+        "remembered",
+    ),
+    Mutant(
+        "areal: slope in the precision without the squared slope",
+        AREAL + "poisson_lognormal.py",
+        "expected * (bend[one] + slope[one] * slope[one])",
+        "expected * bend[one]",
+        AREAL_CONDITIONALS,
+        "likelihood_of_a_table",
+    ),
+    Mutant(
+        "areal: clusters drawn without their weights",
+        AREAL + "clusters.py",
+        "joint[one] = log_weights[one] + log_p[pair, one]",
+        "joint[one] = log_p[pair, one]",
+        AREAL_CONDITIONALS,
+        "multinomial",
+    ),
+    Mutant(
+        "areal: concentration without the change to its logarithm",
+        AREAL + "clusters.py",
+        "found + shape * log_concentration",
+        "found + (shape - 1.0) * log_concentration",
+        AREAL_CONDITIONALS,
+        "concentration",
+    ),
+    Mutant(
+        "areal: Dirichlet weights with the whole concentration each",
+        AREAL + "clusters.py",
+        "shape = sizes[one] + concentration / sizes.size",
+        "shape = sizes[one] + concentration",
+        AREAL_CONDITIONALS,
+        "weights_follow",
+    ),
+    Mutant(
+        "areal: effects without the precision of the log rates",
+        AREAL + "effects.py",
+        "weight = precision * sizes[one, pattern]",
+        "weight = sizes[one, pattern]",
+        AREAL_CONDITIONALS,
+        "normal_conditionals",
+    ),
+    Mutant(
+        "areal: centre without its own prior",
+        AREAL + "effects.py",
+        "matrix[effect, effect] += centre_precision[effect]",
+        "matrix[effect, effect] += 1e-9 * centre_precision[effect]",
+        AREAL_CONDITIONALS,
+        "normal_conditionals",
+    ),
+    Mutant(
+        "areal: LKJ with the powers of the next column",
+        AREAL + "covariance.py",
+        "power = shape + 0.5 * (size - 2.0 - column)",
+        "power = shape + 0.5 * (size - 1.0 - column)",
+        AREAL_CONDITIONALS,
+        "covariance",
+    ),
+    Mutant(
+        "areal: half-t scales without the change to logarithms",
+        AREAL + "covariance.py",
+        "        total += log_scales[row]\n        ratio",
+        "        ratio",
+        AREAL_CONDITIONALS,
+        "covariance",
+    ),
+    Mutant(
+        "areal: sticks whose exponentials forget their prior",
+        AREAL + "hamiltonian.py",
+        "            total += value - np.exp(value)\n",
+        "            total += value\n",
+        AREAL_CONDITIONALS,
+        "free_numbers",
+    ),
+    Mutant(
+        "areal: steps that know clusters by their numbers",
+        AREAL + "hamiltonian.py",
+        "    effects[:] = effects.max(axis=0)\n",
+        "",
+        AREAL_FIT,
+        "steps_do_not_know",
+    ),
+    Mutant(
+        "areal: clusters left out that are worth something",
+        AREAL + "poisson_lognormal.py",
+        "MISSED = -20.0",
+        "MISSED = -6.0",
+        AREAL_CONDITIONALS,
+        "passed_over",
+    ),
+    Mutant(
+        "areal: momentum of half its size",
+        AREAL + "hamiltonian.py",
+        "momentum = generator.standard_normal(free.size)",
+        "momentum = 0.5 * generator.standard_normal(free.size)",
+        AREAL_JOINT,
+        "by_hamiltonian and text",
+    ),
+    Mutant(
+        "areal: precision given log rates with stale deviations",
+        AREAL + "sampler.py",
+        "2.0 * change * (sums - sizes * before)",
+        "change * (sums - sizes * before)",
+        AREAL_JOINT,
+        "by_log_rates and text",
+    ),
+    Mutant(
+        "areal: intercept precision counts clusters that are not there",
+        AREAL + "sampler.py",
+        "priors.intercept_precision, used.shape[0], float(",
+        "priors.intercept_precision, used.shape[0] + 8, float(",
+        AREAL_JOINT,
+        "by_centre and text",
+    ),
+    Mutant(
+        "areal: swapped effects but not their cells",
+        AREAL + "sampler.py",
+        "np.ascontiguousarray(members[:, order]), effects[order]",
+        "np.ascontiguousarray(members[:, order]), effects",
+        AREAL_JOINT,
+        "by_clusters and text",
+    ),
+    Mutant(
+        "areal: exchange without the densities of its shares",
+        AREAL + "poisson_lognormal.py",
+        "log_ratio += (2.0 / 3.0) * (np.log(new_share) - np.log(share))",
+        "log_ratio += 0.0",
+        AREAL_JOINT,
+        "by_exchange and text",
+    ),
+    Mutant(
+        "areal: table without its empty cells' labels in order",
+        AREAL + "problem.py",
+        "pair_of_cell=of_cell.ravel().astype(np.int32),",
+        "pair_of_cell=np.sort(of_cell.ravel()).astype(np.int32),",
+        AREAL_FIT,
+        "pairs_are",
+    ),
+    Mutant(
+        "areal: labels drawn from another pattern",
+        AREAL + "fit.py",
+        "self.data.patterns.of_combination)",
+        "self.data.patterns.of_combination[::-1])",
+        AREAL_FIT,
+        "own_row",
+    ),
+]

@@ -1,0 +1,20 @@
+"""Bugs planted in the pages."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+__all__ = ["MUTANTS"]
+
+PUBLIC = "tests/publishing/test_public_folder.py"
+
+MUTANTS = [
+    Mutant(
+        "release: remarks stay in pictures",
+        "pages/plots/png.py",
+        "if kind in KEPT:",
+        "if kind:",
+        PUBLIC,
+        "remarks",
+    ),
+]

@@ -1,0 +1,89 @@
+"""Bugs planted in what all models share: judging convergence, chains, saved runs, fits."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+__all__ = ["MUTANTS"]
+
+FIT = "tests/synthesis/test_fit.py"
+SAVED = "tests/synthesis/test_checkpoints.py"
+JUDGED = "synthesis/rank_statistics.py"
+JUDGING = "tests/synthesis/test_rank_statistics.py"
+
+MUTANTS = [
+    Mutant(
+        "convergence: tied values have ranks of their own",
+        JUDGED,
+        "scored[by_size[place]] = scores[first + last]",
+        "scored[by_size[place]] = scores[2 * place]",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: chains that differ in spread alone pass",
+        JUDGED,
+        "max(_rhat(ranked), _folded_rhat(halves, by_size, scores))",
+        "_rhat(ranked)",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: chains are not cut in half",
+        JUDGED,
+        "halves[2 * chain + 1] = values[chain, n_draws - size :]",
+        "halves[2 * chain + 1] = values[chain, :size]",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: the mean of a chain counts as its own",
+        JUDGED,
+        "total = variance * (size - 1) / size + ((means - means.mean()) ** 2).sum() / (n_rows - 1)",
+        "total = variance * (size - 1) / size",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: the sequence of correlations may rise again",
+        JUDGED,
+        "correlation[pair + 1] = correlation[pair + 2] = before / 2",
+        "correlation[pair + 1] = correlation[pair + 1]",
+        JUDGING,
+    ),
+    Mutant(
+        "convergence: one tail only",
+        JUDGED,
+        "found[quantity, 2] = min(below, above)",
+        "found[quantity, 2] = below",
+        JUDGING,
+    ),
+    Mutant(
+        "chains: every chain the same stream",
+        "synthesis/chains.py",
+        'stream(plan.seed, "fit", "chain", number)',
+        'stream(plan.seed, "fit", "chain")',
+        FIT,
+        "same_start",
+    ),
+    Mutant(
+        "checkpoints: half-used random words lost",
+        "synthesis/checkpoints.py",
+        '"buffer_pos": position,',
+        '"buffer_pos": 0,',
+        SAVED,
+        "killed or generator_state",
+    ),
+    Mutant(
+        "checkpoints: digests not compared",
+        "storage.py",
+        "return content if digest_of(content) == digest else None",
+        "return content if digest_of(content) else None",
+        SAVED,
+        "flipped or truncated",
+    ),
+    Mutant(
+        "fit: all sets from the first chain",
+        "synthesis/sampled_fit.py",
+        "chain = number % self.plan.chains",
+        "chain = 0",
+        FIT,
+        "spread_over",
+    ),
+]
