@@ -9,17 +9,17 @@
     │   ├── ColumnError                   columns: names, roles, kinds of values
     │   ├── LevelError                    levels: the categories inside a column
     │   ├── MissingValuesError            values that are not there
-    │   ├── AlignmentError                synthetic rows that do not stand beside their records
+    │   ├── AlignmentError                synthetic rows that do not match their records
     │   └── SettingError                  an option, a codebook or a plan
     ├── OutputError                       something cannot be written where it was asked for
     │   └── CheckpointError               a run cannot be saved in a folder, or go on from it
-    ├── ReleaseRefused                    a release was refused
-    │   └── NotConvergedError             because the draws should not be relied on yet
-    └── SamplerError                      a sampler met numbers it cannot go on with
+    ├── ReleaseRefused                    what was asked for may not be released
+    │   └── NotConvergedError             because the draws are not reliable yet
+    └── SamplerError                      a sampler met numbers it cannot continue with
 
     UnderstudyWarning (a UserWarning)
     ├── CheckpointWarning                 part of a saved run is damaged and is computed again
-    ├── ConvergenceWarning                draws that should not be relied on yet
+    ├── ConvergenceWarning                draws that are not reliable yet
     └── DataWarning                       the data can be used, and deserve a second look
 
 Every message says what was expected, what came, and what to do, and never shows a value of a
@@ -101,7 +101,7 @@ class UnderstudyError(Exception):
 
     @property
     def advice(self) -> str:
-        """What came and what to do, for a list in which it is clear what was expected."""
+        """What came and what to do, for lists where it is clear what was expected."""
         return f"{self.came}: {self.do}"
 
     def __reduce__(self) -> tuple[type[UnderstudyError], tuple[str, str, str]]:
@@ -147,7 +147,7 @@ class MissingValuesError(InputError):
 
 
 class AlignmentError(InputError):
-    """The rows of a synthetic set do not stand beside the records they stand in for."""
+    """The rows of a synthetic set do not match the records that they replace."""
 
 
 class SettingError(InputError):
@@ -163,24 +163,24 @@ class CheckpointError(OutputError):
 
 
 class ReleaseRefused(UnderstudyError):  # noqa: N818
-    """A release was refused."""
+    """What was asked for may not be released."""
 
     exit_code = ExitCode.DO_NOT_RELEASE
 
 
 class NotConvergedError(ReleaseRefused):
-    """A release was refused because the chains have not converged."""
+    """The release is refused because the draws are not reliable yet."""
 
     exit_code = ExitCode.NOT_CONVERGED
 
 
 class SamplerError(UnderstudyError):
-    """A sampler met numbers it cannot go on with.
+    """A sampler met numbers it cannot continue with.
 
     Attributes
     ----------
     sweep : int
-        In which of the sweeps that it was asked for, from 1; 0 where that is not known.
+        In which sweep, from 1; 0 where that is not known.
     """
 
     exit_code = ExitCode.NOT_CONVERGED
@@ -188,28 +188,28 @@ class SamplerError(UnderstudyError):
 
 
 class Mistakes:
-    """Several things that are wrong, gathered so that one message names them all."""
+    """Several mistakes, gathered so that all are reported at once."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[str, UnderstudyError]] = []
+        self.errors: list[tuple[str, UnderstudyError]] = []
 
     @contextmanager
     def noted(self, where: str) -> Iterator[None]:
-        """Note a mistake with its key in the plan, and go on."""
+        """Note a mistake with its key in the plan, and continue."""
         try:
             yield
         except UnderstudyError as problem:
-            self.found.append((where, problem))
+            self.errors.append((where, problem))
 
     def tell(self) -> None:
-        """Raise the one mistake as it is, or several together; nothing without any."""
-        if len(self.found) == 1:
-            raise self.found[0][1]
-        if self.found:
-            listed = "; ".join(f"{quoted(where)}: {error.advice}" for where, error in self.found)
+        """Raise a single mistake as it is, or several together; do nothing without any."""
+        if len(self.errors) == 1:
+            raise self.errors[0][1]
+        if self.errors:
+            listed = "; ".join(f"{quoted(where)}: {error.advice}" for where, error in self.errors)
             raise SettingError(
                 expected="a plan that fits its data",
-                came=f"{len(self.found)} mistakes: {listed}",
+                came=f"{len(self.errors)} mistakes: {listed}",
                 do="correct all of them",
             )
 
@@ -223,7 +223,7 @@ class CheckpointWarning(UnderstudyWarning):
 
 
 class ConvergenceWarning(UnderstudyWarning):
-    """Draws that should not be relied on yet."""
+    """Draws that are not reliable yet."""
 
 
 class DataWarning(UnderstudyWarning):

@@ -1,4 +1,4 @@
-"""Settings files: TOML in, a frozen model out, and one message for all that is wrong."""
+"""Settings files: TOML in, a frozen model out, and all mistakes reported at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_PROBLEMS = 20
 
 
 class Settings(BaseModel):
-    """A frozen group of settings that knows no other key than its own."""
+    """A frozen group of settings that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
@@ -29,7 +29,7 @@ Model = TypeVar("Model", bound=Settings)
 
 
 def one_mistake(text: str) -> WrapValidator:
-    """Let a value that may be of several kinds make one mistake, not one per kind."""
+    """Report one mistake, not one per kind, for a value that may be of several kinds."""
 
     def check(value: Any, handler: Any) -> Any:
         try:
@@ -81,7 +81,7 @@ def read_settings(path: str | os.PathLike[str], model: type[Model], what: str) -
     except tomllib.TOMLDecodeError as problem:
         raise SettingError(
             expected=f"a {what} in TOML, every key once",
-            came=f"a mistake in {quoted(file.name)}{_line(problem)}",
+            came=f"a mistake in {quoted(file.name)}{_line_of(problem)}",
             do="correct that line: text in quotation marks, lists in [ ], no key twice in a table",
         ) from None
     return settings_from(content, model, what)
@@ -109,7 +109,7 @@ def settings_from(content: object, model: type[Model], what: str) -> Model:
     )
 
 
-def _line(problem: tomllib.TOMLDecodeError) -> str:
+def _line_of(problem: tomllib.TOMLDecodeError) -> str:
     line = re.search(r"at line (\d+)", str(problem))
     return f" at line {line.group(1)}" if line else " near its end"
 
@@ -120,7 +120,7 @@ def _problem(error: Any, model: type[Settings]) -> str:
         owner = _owner(model, error["loc"][:-1])
         allowed = list(owner.model_fields) if owner is not None else []
         close = nearest(str(error["loc"][-1]), allowed)
-        if not close:  # it may be a level that was written as a key
+        if not close:  # it may be a level under the wrong key
             inside = _where(error["loc"][:-1], model)
             return f"{quoted(inside)} has a key other than {', '.join(allowed)}"
         return f"{quoted(where)} is not a key here{close}"
@@ -143,9 +143,9 @@ def _problem(error: Any, model: type[Settings]) -> str:
 
 
 def _where(path: Sequence[str | int], model: type[Settings]) -> str:
-    """Write where a mistake is; keys below labels are levels, which are not shown.
+    """Write the key of a mistake. Keys below labels are levels, which are not shown.
 
-    Entries of lists count from 1. Which kind of several a list's entry is, is not a key.
+    Entries of lists count from 1. The name of an entry's kind, where there are several, is no key.
     """
     parts: list[str] = []
     for depth, part in enumerate(path):
@@ -165,8 +165,7 @@ def _tagged(model: type[Settings], path: Sequence[str | int]) -> bool:
 
 def _owner(model: type[Settings], path: Iterable[str | int]) -> type[BaseModel] | None:
     """Find the model that a path of keys leads to."""
-    models = _models(model, path)
-    return models[0] if models else None
+    return next(iter(_models(model, path)), None)
 
 
 def _models(model: type[Settings], path: Iterable[str | int]) -> list[type[BaseModel]]:

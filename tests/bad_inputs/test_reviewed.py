@@ -335,7 +335,7 @@ def test_wide_and_long_tables(make_file: MakeFile) -> None:
 
 def test_characters_that_are_none(make_file: MakeFile) -> None:
     path = make_file(b"a,county\n\\ud800,x\nb,y\n")
-    refused(None, FormatError, "characters that are none", path, encoding="unicode_escape")
+    refused(None, FormatError, "surrogates, not characters", path, encoding="unicode_escape")
 
 
 def test_the_program_runs_where_nothing_can_be_cached(tmp_path: Path) -> None:

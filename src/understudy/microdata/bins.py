@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import ValidationError, model_validator
 
 from understudy.errors import ColumnError, SettingError, nearest, quoted
 from understudy.microdata.variable import MISSING
@@ -124,12 +124,10 @@ def bins_from(settings: Mapping[str, Any] | None) -> dict[str, Bins]:
             came=f"a value of type {type(settings).__name__}",
             do='write for instance bins={"income": "quartiles", "age": [20, 40, 60, 80]}',
         )
-    return {name: _one(name, given) for name, given in settings.items()}
+    return {name: _column_bins(name, given) for name, given in settings.items()}
 
 
-def _one(name: str, given: Any) -> Bins:
-    from pydantic import ValidationError
-
+def _column_bins(name: str, given: Any) -> Bins:
     words = {"quartiles": 4, "quintiles": 5, "deciles": 10, "terciles": 3, "median": 2}
     try:
         if isinstance(given, Bins):
@@ -141,8 +139,9 @@ def _one(name: str, given: Any) -> Bins:
         if isinstance(given, Mapping):
             lists = (list, tuple, np.ndarray)
             return Bins.model_validate(
-                {key: tuple(one) if isinstance(one, lists) else one for key, one in given.items()}
-            )
+                {key: tuple(value) if isinstance(value, lists) else value
+                 for key, value in given.items()}
+            )  # fmt: skip
         if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str):
             return Bins(cuts=tuple(float(cut) for cut in given))
     except ValidationError as problem:
@@ -178,29 +177,29 @@ def apply_bins(
     """
     numbers = np.full(len(levels), np.nan)
     wrong = 0
-    for place, level in enumerate(levels):
-        if level is None or counts[place] == 0:
+    for index, level in enumerate(levels):
+        if level is None or counts[index] == 0:
             continue
         number = _number(level)
         if number is None:
-            wrong += int(counts[place])
+            wrong += int(counts[index])
         else:
-            numbers[place] = number
+            numbers[index] = number
     if wrong:
         raise ColumnError(
             expected=f"numbers in column {quoted(name)}, which is to be binned",
             came=f"{wrong:,} record{'s' * (wrong != 1)} with something else (text, infinity, or a "
             "comma as decimal sign)",
-            do="mend these values, declare their codes as missing (na), or leave the bins out",
+            do="correct these values, declare their codes as missing (na), or leave the bins out",
         )
-    there = np.flatnonzero(~np.isnan(numbers))
+    present = np.flatnonzero(~np.isnan(numbers))
     groups = np.full(len(levels), -1, dtype=np.int32)
-    groups[there] = bins.groups(numbers[there], counts[there])
+    groups[present] = bins.groups(numbers[present], counts[present])
     return groups, bins.group_names
 
 
 def _number(text: str) -> float | None:
-    """Read a number written with a decimal point, in any locale; None if it is none."""
+    """Read a number written with a decimal point, in any locale; None for other text."""
     try:
         number = float(text)
     except ValueError:

@@ -1,8 +1,8 @@
-"""The codebook: what may stand in a file, declared outside of it.
+"""The codebook: which levels a file may hold, declared outside of it.
 
-Levels that are taken from the data tell that somebody has them. A codebook written by people who
-know the survey declares the levels, their order, their labels and the codes that mean missing, and
-which combinations are impossible. A release needs one.
+A level taken from the data reveals that somebody has it. A codebook written by people who know the
+survey declares the levels, their order, their labels, the codes that mean missing, and the
+combinations that are impossible. A release needs one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class VariableBook(Settings):
 
 
 class Codebook(Settings):
-    """A codebook: variables by name, and combinations that cannot be.
+    """A codebook: variables by name, and combinations that cannot occur.
 
     Attributes
     ----------
@@ -71,8 +71,7 @@ class Codebook(Settings):
     variables : dict of str to VariableBook
         By name of the column.
     impossible : tuple of dict
-        Each a rule: a record that has all the named levels (one of several, where a list is given)
-        cannot be.
+        Each a rule: no record has all the named levels (one of several, where a list is given).
     """
 
     reviewed: bool = False
@@ -104,7 +103,7 @@ class Codebook(Settings):
     __str__ = __repr__
 
     def of(self, name: str) -> VariableBook:
-        """Return what is said of a variable, an empty entry if nothing is."""
+        """Return the entry of a variable, an empty one if there is none."""
         return self.variables.get(name, VariableBook())
 
 
@@ -132,14 +131,14 @@ def codebook_from(given: Codebook | Mapping[str, Any] | str | os.PathLike[str] |
 
 
 def check_columns(codebook: Codebook, names: Sequence[str]) -> None:
-    """Refuse a codebook that speaks of columns which the data do not have."""
-    ruled = [name for rule in codebook.impossible for name in rule]
-    for name in [*codebook.variables, *ruled]:
+    """Refuse a codebook that names columns which the data do not have."""
+    in_rules = [name for rule in codebook.impossible for name in rule]
+    for name in [*codebook.variables, *in_rules]:
         if name not in names:
             raise SettingError(
                 expected="a codebook that names columns of the data only",
                 came=f"{quoted(name)}{nearest(name, names)}",
-                do="correct the name, or take the entry out",
+                do="correct the name, or remove the entry",
             )
 
 
@@ -166,7 +165,7 @@ def codebook_text(codebook: Codebook, notes: Sequence[str] = ()) -> str:
             lines.append("levels = [")
             lines += [f"  {toml_text(level)}," for level in book.levels]
             lines.append("]")
-        lines.append(f"missing = [{', '.join(toml_text(code) for code in book.missing)}]")
+        lines.append(f"missing = [{', '.join(map(toml_text, book.missing))}]")
         if book.labels:
             lines.append(f"[variables.{toml_key(name)}.labels]")
             lines += [
@@ -175,5 +174,5 @@ def codebook_text(codebook: Codebook, notes: Sequence[str] = ()) -> str:
     for rule in codebook.impossible:
         lines += ["", "[[impossible]]"]
         for name, levels in rule.items():
-            lines.append(f"{toml_key(name)} = [{', '.join(toml_text(one) for one in levels)}]")
+            lines.append(f"{toml_key(name)} = [{', '.join(map(toml_text, levels))}]")
     return "\n".join(lines).lstrip("\n") + "\n"

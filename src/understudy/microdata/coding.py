@@ -1,12 +1,13 @@
 """Texts become codes, records become rows of a table of distinct combinations.
 
 This is the first of the three ideas that keep the program small: distinct combinations are the
-data. A reader, whatever its file format, ends in a `CodedTable`; from there on cost grows with
-the number of distinct combinations and no longer with the number of records.
+data. Every reader, whatever its file format, returns a `CodedTable`; from there on cost grows with
+the number of distinct combinations, not with the number of records.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
@@ -14,7 +15,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.microdata import scanning as kernels
+from understudy.microdata import scanning
 
 __all__ = ["CodedColumn", "CodedTable", "CombinationStore", "Kind", "LevelStore", "regroup"]
 
@@ -31,7 +32,7 @@ class CodedColumn:
     Attributes
     ----------
     name : str
-        As it stands in the source.
+        As in the source.
     levels : tuple of (str or None)
         The distinct values; None stands for a value that is missing in the source.
     kind : {"text", "integer", "real", "boolean"}
@@ -66,31 +67,29 @@ class CodedTable:
     def level_counts(self) -> list[NDArray[np.int64]]:
         """Count the records of each level, column by column, from the combinations alone."""
         return [
-            np.bincount(
-                self.codes[:, place], weights=self.counts, minlength=len(column.levels)
-            ).astype(np.int64)
-            for place, column in enumerate(self.columns)
+            np.bincount(codes, weights=self.counts, minlength=len(column.levels)).astype(np.int64)
+            for codes, column in zip(self.codes.T, self.columns, strict=True)
         ]
 
     def select(self, names: Sequence[str]) -> CodedTable:
-        """Leave all columns out but these; rows may then repeat."""
-        places = [self.names.index(name) for name in names]
-        columns = tuple(self.columns[place] for place in places)
-        return CodedTable(columns, self.codes[:, places], self.counts, self.of_record)
+        """Leave out all columns but these; rows may then repeat."""
+        indices = [self.names.index(name) for name in names]
+        columns = tuple(self.columns[index] for index in indices)
+        return CodedTable(columns, self.codes[:, indices], self.counts, self.of_record)
 
-    def only(self, chosen: NDArray[np.bool_]) -> CodedTable:
-        """Leave out the records of all combinations but the chosen ones (combination,)."""
-        new_row = (np.cumsum(chosen) - 1).astype(np.int32)
-        of_record = new_row[self.of_record[chosen[self.of_record]]]
-        return CodedTable(self.columns, self.codes[chosen], self.counts[chosen], of_record)
+    def only(self, wanted: NDArray[np.bool_]) -> CodedTable:
+        """Leave out the records of all combinations but the wanted ones (combination,)."""
+        new_row = (np.cumsum(wanted) - 1).astype(np.int32)
+        of_record = new_row[self.of_record[wanted[self.of_record]]]
+        return CodedTable(self.columns, self.codes[wanted], self.counts[wanted], of_record)
 
 
 class LevelStore:
     """The levels of all columns of a text table, in the arrays that the scanning kernel fills."""
 
     def __init__(self, n_columns: int) -> None:
-        self.counters = np.zeros(kernels.N_COUNTERS, dtype=np.int64)
-        self.levels = kernels.Levels(
+        self.counters = np.zeros(scanning.N_COUNTERS, dtype=np.int64)
+        self.levels = scanning.Levels(
             slots=np.full(16, -1, dtype=np.int32),
             hashes=np.zeros(0, dtype=np.uint64),
             columns=np.zeros(0, dtype=np.int32),
@@ -104,37 +103,35 @@ class LevelStore:
     def reserve(self, new_levels: int, new_bytes: int) -> None:
         """Make sure that this many further levels and bytes of text fit without growing."""
         old = self.levels
-        used_levels = int(self.counters[kernels.USED_LEVELS])
-        used_bytes = int(self.counters[kernels.USED_BYTES])
+        used_levels = int(self.counters[scanning.USED_LEVELS])
+        used_bytes = int(self.counters[scanning.USED_BYTES])
         size = _grown(old.hashes.size, used_levels + new_levels)
+        per_level = ("hashes", "columns", "codes", "starts", "lengths")
         grown = old._replace(
-            hashes=_longer(old.hashes, size),
-            columns=_longer(old.columns, size),
-            codes=_longer(old.codes, size),
-            starts=_longer(old.starts, size),
-            lengths=_longer(old.lengths, size),
+            **{name: _longer(getattr(old, name), size) for name in per_level},
             text=_longer(old.text, _grown(old.text.size, used_bytes + new_bytes)),
         )
         n_slots = _slots_for(size)
         if n_slots > old.slots.size:
             slots = np.full(n_slots, -1, dtype=np.int32)
-            kernels.place_levels(slots, grown.hashes, grown.columns, used_levels)
+            scanning.enter_levels(slots, grown.hashes, grown.columns, used_levels)
             grown = grown._replace(slots=slots)
         self.levels = grown
 
     def texts(self) -> list[tuple[str, ...]]:
         """List the levels of every column in order of their codes."""
-        used = int(self.counters[kernels.USED_LEVELS])
-        text = self.levels.text[: int(self.counters[kernels.USED_BYTES])].tobytes()
+        used = int(self.counters[scanning.USED_LEVELS])
+        text = self.levels.text[: int(self.counters[scanning.USED_BYTES])].tobytes()
         columns: list[list[str]] = [[] for _ in self.levels.per_column]
-        places = (self.levels.columns, self.levels.starts, self.levels.lengths)
-        for column, start, length in zip(*(one[:used].tolist() for one in places), strict=True):
+        arrays = (self.levels.columns, self.levels.starts, self.levels.lengths)
+        rows = np.stack([array[:used] for array in arrays], axis=1)  # (level, array)
+        for column, start, length in rows.tolist():
             columns[column].append(text[start : start + length].decode("utf-8"))
         return [tuple(levels) for levels in columns]
 
 
 class CombinationStore:
-    """The distinct rows of codes found so far, and which of them each record is."""
+    """The distinct rows of codes met so far, and which of them each record has."""
 
     def __init__(self, n_columns: int) -> None:
         self._slots = np.full(16, -1, dtype=np.int32)
@@ -147,23 +144,19 @@ class CombinationStore:
     def add(self, codes: Codes, n_rows: int) -> None:
         """Count the first rows of an array of codes with axes (record, column)."""
         of_row = np.empty(n_rows, dtype=np.int32)
-        # In pieces, because room is made for as many new combinations as there are rows, and a
-        # table that is no larger than it must be stays in the processor's cache.
+        # Piece by piece: each call needs space for as many new combinations as it has rows, and a
+        # small table stays in the processor's cache.
         for start in range(0, n_rows, PIECE):
-            piece, of_piece = (
-                codes[start : min(start + PIECE, n_rows)],
-                of_row[start : start + PIECE],
-            )
-            self._reserve(len(piece))
-            self._size = int(
-                kernels.count_rows(
-                    piece, len(piece), self._slots, self._codes, self._counts, self._size, of_piece
-                )
-            )
+            size = min(PIECE, n_rows - start)
+            self._reserve(size)
+            self._size = scanning.count_rows(
+                codes[start:], size, self._slots, self._codes, self._counts, self._size,
+                of_row[start:],
+            )  # fmt: skip
         self._of_record.append(of_row)
 
     def table(self, columns: Sequence[CodedColumn]) -> CodedTable:
-        """Close the count and hand over what was found."""
+        """Return what was counted."""
         return CodedTable(
             columns=tuple(columns),
             codes=self._codes[: self._size].copy(),
@@ -181,7 +174,7 @@ class CombinationStore:
         n_slots = _slots_for(size)
         if n_slots > self._slots.size:
             self._slots = np.full(n_slots, -1, dtype=np.int32)
-            kernels.place_rows(self._slots, self._codes, self._size)
+            scanning.enter_rows(self._slots, self._codes, self._size)
 
 
 def _grown(size: int, needed: int) -> int:
@@ -236,12 +229,10 @@ def regroup(
 
 def _lexicographic_order(codes: Codes, n_levels: Sequence[int]) -> NDArray[np.intp]:
     """Sort rows by their first column, then the second, and so on."""
-    product = 1
-    for levels in n_levels:
-        product *= max(1, int(levels))
-    if product < 2**63:
+    sizes = [max(1, int(levels)) for levels in n_levels]
+    if math.prod(sizes) < 2**63:
         key = np.zeros(codes.shape[0], dtype=np.int64)
-        for column, levels in enumerate(n_levels):
-            key = key * max(1, int(levels)) + codes[:, column]
+        for column, size in enumerate(sizes):
+            key = key * size + codes[:, column]
         return np.argsort(key, kind="stable")
     return np.lexsort(codes.T[::-1])

@@ -1,9 +1,9 @@
 """Text tables: one pass from the bytes of a CSV file to coded combinations.
 
-A category is the text that stands in the file, so nothing is converted: ``01001`` keeps its zero
-and ``NA`` is a county. Only distinct levels are ever turned into Python text. The format is read
-strictly (a record with a field too few is an error with its line number, not a silent gap), and no
-message shows what stands in the file. `kernels.scan_records` does the work.
+A category is the text in the file, so nothing is converted: ``01001`` keeps its zero and ``NA`` is
+a county. Only distinct levels are ever turned into Python text. The format is read strictly (a
+record with a field too few is an error with its line number, not a silent gap), and no message
+shows a value from the file. `scanning.scan_records` does the work.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import FormatError, SettingError, quoted
-from understudy.microdata import scanning as kernels
+from understudy.microdata import scanning
 from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStore, LevelStore
 from understudy.microdata.source_file import SourceFile
 from understudy.microdata.variable import LONGEST_LEVEL
@@ -35,7 +36,8 @@ Progress = Callable[[int, int], None]
 BLOCK = 1 << 20
 SAMPLE = 1 << 20
 SAMPLE_ROWS = 200
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+DELIMITERS = ",;\t|"
+UTF16_HINT = "export the file again; if it is UTF-16, say so with the option encoding (utf-16)"
 MOST_EXPANSION = 300
 HARMLESS_SIZE = 1 << 28
 BYTE_ORDER_MARKS = {
@@ -58,7 +60,7 @@ class Header:
 
 
 def check_encoding(encoding: str | None) -> str | None:
-    """Refuse an encoding that Python does not know or that is not one of text."""
+    """Refuse an encoding that Python does not know, or that is not for text."""
     if encoding is None:
         return None
     try:
@@ -68,55 +70,40 @@ def check_encoding(encoding: str | None) -> str | None:
     if codec is None or not getattr(codec, "_is_text_encoding", True):
         raise SettingError(
             expected="the name of a text encoding, such as utf-8, latin-1, cp1252 or utf-16",
-            came=f"{quoted(encoding)}",
+            came=quoted(encoding),
             do="leave the encoding out for UTF-8, or ask whoever exported the file",
         )
     return codec.name
 
 
-def check_delimiter(delimiter: str | None) -> str | None:
+def check_delimiter(delimiter: str | None) -> None:
     """Refuse a delimiter that cannot separate fields."""
     fits = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
     if delimiter is not None and (not fits or delimiter.isalnum() or delimiter in '"\r\n\0'):
         raise SettingError(
             expected="a delimiter that is one ASCII character, neither a letter nor a digit",
             came=quoted(delimiter),
-            do="give , ; | or a tab, or leave the delimiter out to have it found",
+            do="give , ; | or a tab, or leave the delimiter out to have it detected",
         )
-    return delimiter
 
 
 def read_header(source: SourceFile, encoding: str | None, delimiter: str | None) -> Header:
-    """Find the names of the columns, and the delimiter where none is given.
-
-    Parameters
-    ----------
-    source : SourceFile
-        A file of kind ``"csv"``.
-    encoding : str, optional
-        UTF-8 when left out.
-    delimiter : str, optional
-        One ASCII character; found from the file when left out.
-
-    Returns
-    -------
-    Header
-    """
+    """Find the names of the columns, and the delimiter where none is given."""
     encoding = check_encoding(encoding) or "utf-8"
-    given = check_delimiter(delimiter)
+    check_delimiter(delimiter)
     sample, whole = _sample(source, encoding)
-    found = given or _find_delimiter(sample, whole)
-    names, header_text = _first_record(sample, found, whole, source)
-    if _looks_like_a_record(names, sample[len(header_text) :], found):
+    delimiter = delimiter or _detect_delimiter(sample, whole)
+    names, header_text = _first_record(sample, delimiter, whole, source)
+    if _looks_like_a_record(names, sample[len(header_text) :], delimiter):
         raise FormatError(
             expected=f"a header with column names as the first line of {quoted(source.path.name)}",
             came="a first line that looks like a record (it holds a date, nothing but numbers, or "
-            "mostly values that stand below it too)",
+            "mostly values that occur below it too)",
             do="put a line with column names first; if these are the names, change them",
         )
     return Header(
         names=names,
-        delimiter=found,
+        delimiter=delimiter,
         encoding=encoding,
         n_bytes=len(header_text.encode("utf-8")),
         n_lines=len(io.StringIO(header_text, newline="").readlines()),
@@ -126,7 +113,7 @@ def read_header(source: SourceFile, encoding: str | None, delimiter: str | None)
 def read_delimited(
     source: SourceFile, header: Header, columns: Sequence[str], progress: Progress | None = None
 ) -> CodedTable:
-    """Read the named columns of a text table.
+    """Read the named columns of a text table, in the order of `columns`.
 
     Parameters
     ----------
@@ -136,17 +123,12 @@ def read_delimited(
         Which columns to code, each once.
     progress : callable, optional
         Called with bytes read and bytes in all.
-
-    Returns
-    -------
-    CodedTable
-        Its columns are those named, in the order of `columns`.
     """
     column_of_field = np.full(len(header.names), -1, dtype=np.int32)  # (field,)
     for column, name in enumerate(columns):
         column_of_field[header.names.index(name)] = column
     levels = LevelStore(len(columns))
-    levels.counters[kernels.LINE] = header.n_lines + 1
+    levels.counters[scanning.LINE] = header.n_lines + 1
     combinations = CombinationStore(len(columns))
     with _open_utf8(source, header.encoding, progress) as blocks:
         _scan(blocks, header, column_of_field, levels, combinations, source)
@@ -159,7 +141,7 @@ def read_delimited(
 def _scan(
     blocks: Iterator[bytes],
     header: Header,
-    column_of_field: np.ndarray[tuple[int], np.dtype[np.int32]],
+    column_of_field: NDArray[np.int32],
     levels: LevelStore,
     combinations: CombinationStore,
     source: SourceFile,
@@ -180,65 +162,57 @@ def _scan(
             to_skip -= skipped
             fresh = np.frombuffer(piece, dtype=np.uint8)[skipped:]
             if filled + fresh.size > size:
-                raise _scan_error(kernels.TOO_LONG, counters, header, source)
+                raise _scan_error(scanning.TOO_LONG, counters, header, source)
             block[filled : filled + fresh.size] = fresh
             filled += fresh.size
         levels.reserve(filled + 1, filled)
-        counters[kernels.CONSUMED] = counters[kernels.FOUND_RECORDS] = 0
-        status = kernels.scan_records(
+        counters[scanning.CONSUMED] = counters[scanning.CODED_RECORDS] = 0
+        status = scanning.scan_records(
             block, filled, last, ord(header.delimiter), column_of_field, LONGEST_LEVEL, scratch,
             codes, levels.levels, counters,
         )  # fmt: skip
-        if status != kernels.FINE:
+        if status != scanning.FINE:
             raise _scan_error(status, counters, header, source)
-        combinations.add(codes, int(counters[kernels.FOUND_RECORDS]))
-        consumed = int(counters[kernels.CONSUMED])
+        combinations.add(codes, int(counters[scanning.CODED_RECORDS]))
+        consumed = int(counters[scanning.CONSUMED])
         block[: filled - consumed] = block[consumed:filled].copy()
         filled -= consumed
 
 
 def _scan_error(
-    status: int,
-    counters: np.ndarray[tuple[int], np.dtype[np.int64]],
-    header: Header,
-    source: SourceFile,
+    status: int, counters: NDArray[np.int64], header: Header, source: SourceFile
 ) -> FormatError:
-    line = int(counters[kernels.ERROR_LINE])
-    fields = int(counters[kernels.ERROR_FIELDS])
+    line = f"line {int(counters[scanning.ERROR_LINE])}"
+    n_fields = int(counters[scanning.ERROR_FIELDS])
+    fields = "a blank line" if n_fields == 0 else f"{n_fields} field{'s' * (n_fields != 1)}"
     name = quoted(source.path.name)
-    if status == kernels.RAGGED:
-        came = "a blank line" if fields == 0 else f"{fields} field{'s' * (fields != 1)}"
-        return FormatError(
-            expected=f"{len(header.names)} fields in every record of {name}, as in its header",
-            came=f"{came} at line {line}",
-            do="mend that line; a field that holds the delimiter needs quotation marks around it",
-        )
-    if status == kernels.NUL_BYTE:
-        return FormatError(
-            expected=f"text in {name}",
-            came=f"a NUL byte in the record at line {line}",
-            do="export the file again; if it is UTF-16, say so with the option encoding (utf-16)",
-        )
-    if status == kernels.BAD_QUOTE:
-        return FormatError(
-            expected="a delimiter or a line end after a closing quotation mark",
-            came=f"something else in the record at line {line} of {name}",
-            do="double every quotation mark inside a quoted field",
-        )
-    if status == kernels.OPEN_QUOTE:
-        return FormatError(
-            expected=f"a closing quotation mark for every opening one in {name}",
-            came=f"one that is still open at the end of the file, in the record at line {line}",
-            do="close it, or check whether the file was cut off",
-        )
-    return FormatError(
-        expected=f"fields of at most {LONGEST_LEVEL:,} bytes and records of at most {BLOCK:,}",
-        came=f"a longer one in the record at line {line} of {name}",
-        do="leave columns of free text out (they are no categories), or shorten the field",
-    )
+    expected, came, do = {
+        scanning.RAGGED: (
+            f"{len(header.names)} fields in every record of {name}, as in its header",
+            f"{fields} at {line}",
+            "correct that line; a field that holds the delimiter needs quotation marks around it",
+        ),
+        scanning.NUL_BYTE: (f"text in {name}", f"a NUL byte in the record at {line}", UTF16_HINT),
+        scanning.BAD_QUOTE: (
+            "a delimiter or a line end after a closing quotation mark",
+            f"something else in the record at {line} of {name}",
+            "double every quotation mark inside a quoted field",
+        ),
+        scanning.OPEN_QUOTE: (
+            f"a closing quotation mark for every opening one in {name}",
+            f"one that is still open at the end of the file, in the record at {line}",
+            "close it, or check whether the file was cut off",
+        ),
+        scanning.TOO_LONG: (
+            f"fields of at most {LONGEST_LEVEL:,} bytes and records of at most {BLOCK:,}",
+            f"a longer one in the record at {line} of {name}",
+            "ignore columns of free text, or shorten the field",
+        ),
+    }[status]
+    return FormatError(expected, came, do)
 
 
-def _find_delimiter(sample: str, whole: bool) -> str:
+def _detect_delimiter(sample: str, whole: bool) -> str:
     """Take the delimiter that cuts the most sample records into as many fields as the first."""
     best, best_score = ",", (0.0, 1)
     for delimiter in DELIMITERS:
@@ -276,8 +250,10 @@ def _looks_like_a_record(names: Sequence[str], rest: str, delimiter: str) -> boo
     if any(map(_DATE.fullmatch, names)) or all(map(_NUMBER.fullmatch, names)):
         return True
     below = [row for row in _rows(rest, delimiter) if len(row) == len(names)]
-    again = [any(row[place] == name for row in below) for place, name in enumerate(names) if name]
-    return 2 * sum(again) > len(names)
+    repeated = [
+        any(row[field] == name for row in below) for field, name in enumerate(names) if name
+    ]
+    return 2 * sum(repeated) > len(names)
 
 
 def _first_record(
@@ -312,7 +288,7 @@ def _first_record(
 
 
 def _sample(source: SourceFile, encoding: str) -> tuple[str, bool]:
-    """Decode the start of the file; also say whether that is all of it."""
+    """Decode the start of the file; also tell whether that is all of it."""
     pieces, size = [], 0
     with _open_utf8(source, encoding, None) as blocks:
         for piece in blocks:
@@ -335,7 +311,7 @@ def _sample(source: SourceFile, encoding: str) -> tuple[str, bool]:
         raise FormatError(
             expected=f"text in {quoted(source.path.name)}",
             came=f"a NUL byte in line {sample[: sample.index(chr(0))].count(chr(10)) + 1}",
-            do="export the file again; if it is UTF-16, say so with the option encoding (utf-16)",
+            do=UTF16_HINT,
         )
     return sample, whole
 
@@ -384,7 +360,7 @@ def _as_utf8(text: str, source: SourceFile, encoding: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise _undecodable(source, "characters that are none", "utf-8", encoding) from None
+        raise _undecodable(source, "surrogates, not characters", "utf-8", encoding) from None
 
 
 def _raw_blocks(raw: IO[bytes], stream: IO[bytes], source: SourceFile) -> Iterator[bytes]:
@@ -406,7 +382,7 @@ def _raw_blocks(raw: IO[bytes], stream: IO[bytes], source: SourceFile) -> Iterat
             raise FormatError(
                 expected=f"a packed table that unpacks to at most {MOST_EXPANSION} times its size",
                 came=f"that {quoted(source.path.name)} grows beyond that",
-                do="unpack the file yourself and look whether it is what you think it is",
+                do="unpack the file and check its content",
             )
         yield block
 

@@ -1,8 +1,8 @@
-"""Data frames and Parquet files: their columns become codes batch by batch.
+"""Data frames and Parquet files: their columns become codes batch by batch, and frames again.
 
-Polars does the hashing of values; what comes out is the same `CodedTable` as from a text file. A
-value becomes the text that a CSV export of it would show: whole numbers without a decimal point,
-``true`` and ``false``. Dates, lists and other things that are no categories are refused by name.
+Polars hashes the values; the result is the same `CodedTable` as from a text file. A value becomes
+the text that a CSV export would show: whole numbers without a decimal point, ``true`` and
+``false``. Dates, lists and other values that are not categories are refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Columns = Mapping[str, tuple[Variable, NDArray[Any]]]  # by name: variable and c
 
 
 class Declared(NamedTuple):
-    """What a frame says about columns beyond their values."""
+    """What a frame declares about columns beyond their values."""
 
     levels: Mapping[str, tuple[str, ...]]
     labels: Mapping[str, Mapping[str, str]]
@@ -57,15 +57,15 @@ class Declared(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class FrameSource:
-    """A frame whose columns are known and whose values are looked at when they are asked for."""
+    """A frame whose columns are known and whose values are read on demand."""
 
     names: tuple[str, ...]
-    chosen: Callable[[Sequence[str]], tuple[pl.LazyFrame, Declared]]
+    select: Callable[[Sequence[str]], tuple[pl.LazyFrame, Declared]]
     ordered: frozenset[str] = frozenset()
 
     def read(self, columns: Sequence[str]) -> CodedTable:
         """Read and code the named columns, batch by batch while Polars reads ahead."""
-        frame, declared = self.chosen(columns)
+        frame, declared = self.select(columns)
         try:
             schema = frame.collect_schema()
             coders = {name: ColumnCoder.of(name, schema[name]) for name in columns}
@@ -91,13 +91,13 @@ class ColumnCoder:
 
     @classmethod
     def of(cls, name: str, dtype: Any) -> ColumnCoder:
-        """Make the coder of a column of this type, or say that it holds no categories."""
+        """Make the coder of a column of this type, or refuse a type that is not categories."""
         known = pl.Categories.random()
         return cls(name, _kind(dtype, name), known, pl.Series(dtype=pl.Categorical(known)))
 
     @property
     def expression(self) -> pl.Expr:
-        """Code of each value: its place among the known, the largest number for a missing one."""
+        """Code of each value: its number among the known, the largest number for a missing one."""
         value = pl.col(self.name)
         if self.kind == "real":
             number = value.cast(pl.Float64).fill_nan(None)
@@ -112,19 +112,19 @@ class ColumnCoder:
 
 
 def parquet_source(source: SourceFile) -> FrameSource:
-    """Open a Parquet file, with the labels that we may have written into it."""
+    """Open a Parquet file, with the labels that `writing` stores in it."""
     try:
         frame = pl.scan_parquet(source.path, glob=False, hive_partitioning=False)
         schema = frame.collect_schema()
-        noted = json.loads(pl.read_parquet_metadata(source.path).get(LABELS_KEY, "{}"))
+        stored = json.loads(pl.read_parquet_metadata(source.path).get(LABELS_KEY, "{}"))
     except (pl.exceptions.PolarsError, OSError, ValueError):
         raise damaged(source) from None
-    labels = {name: dict(one) for name, one in noted.items() if isinstance(one, dict)}
+    labels = {name: dict(texts) for name, texts in stored.items() if isinstance(texts, dict)}
     return _from_polars(frame, schema, labels)
 
 
 def damaged(source: SourceFile) -> FormatError:
-    """Say that a file's content does not hold together."""
+    """Make the error about a file that cannot be parsed."""
     return FormatError(
         expected=f"a complete {source.kind} file {quoted(source.path.name)}",
         came="a damaged or cut off file",
@@ -133,17 +133,7 @@ def damaged(source: SourceFile) -> FormatError:
 
 
 def frame_source(native: object) -> FrameSource:
-    """Take a pandas, Polars or pyarrow frame.
-
-    Parameters
-    ----------
-    native : frame
-        Anything that narwhals knows as an eager frame, or a Polars LazyFrame.
-
-    Returns
-    -------
-    FrameSource
-    """
+    """Take a pandas, Polars or pyarrow frame, or a Polars LazyFrame."""
     if isinstance(native, pl.LazyFrame):
         try:
             return _from_polars(native, native.collect_schema(), {})
@@ -184,35 +174,36 @@ def _from_polars(
 
 
 def _from_pandas(native: Any) -> FrameSource:
-    """Convert the chosen columns only: columns of mixed objects fit no other frame as they are."""
-    columns = {str(name): native.iloc[:, place] for place, name in enumerate(native.columns)}
-    categorical = {name: one for name, one in columns.items() if hasattr(one.dtype, "categories")}
-    ordered = frozenset(name for name, one in categorical.items() if one.dtype.ordered)
+    """Convert the wanted columns only: columns of mixed objects fit no other frame as they are."""
+    columns = {str(name): native.iloc[:, index] for index, name in enumerate(native.columns)}
+    dtypes = {name: column.dtype for name, column in columns.items()}
+    categorical = {name: dtype for name, dtype in dtypes.items() if hasattr(dtype, "categories")}
+    ordered = frozenset(name for name, dtype in categorical.items() if dtype.ordered)
 
-    def chosen(wanted: Sequence[str]) -> tuple[pl.LazyFrame, Declared]:
+    def select(wanted: Sequence[str]) -> tuple[pl.LazyFrame, Declared]:
         levels = {
-            name: tuple(dict.fromkeys(_category_text(one, name) for one in column.dtype.categories))
-            for name, column in categorical.items()
+            name: tuple(dict.fromkeys(_category_text(value, name) for value in dtype.categories))
+            for name, dtype in categorical.items()
             if name in wanted
         }
         frame = pl.DataFrame([_polars_column(name, columns[name]) for name in wanted])
         return frame.lazy(), Declared(levels, {})
 
-    return FrameSource(tuple(columns), chosen, ordered)
+    return FrameSource(tuple(columns), select, ordered)
 
 
 def _polars_column(name: str, column: Any) -> pl.Series:
     """Turn a pandas column into text, numbers or truth values, whatever pandas stores it as."""
     kind = getattr(column.dtype, "kind", "O")
     if kind in "mM":
-        raise no_dates(name)
+        raise _refuse_dates(name)
     if isinstance(column.dtype, np.dtype) and kind in "iufb":
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
     values = column.tolist()
     if kind == "f":
-        return pl.Series(name, [None if _is_missing(one) else float(one) for one in values])
+        return pl.Series(name, [None if _is_missing(value) else float(value) for value in values])
     to_text = _category_text if hasattr(column.dtype, "categories") else _object_text
-    texts = [None if _is_missing(one) else to_text(one, name) for one in values]
+    texts = [None if _is_missing(value) else to_text(value, name) for value in values]
     return pl.Series(name, texts, dtype=pl.String)
 
 
@@ -227,7 +218,7 @@ def _category_text(value: object, column: str) -> str:
 
 
 def _object_text(value: object, column: str) -> str:
-    """Turn one cell of a column of Python objects into its category."""
+    """Turn a Python object into the text of its category."""
     if isinstance(value, str):
         return _checked_text(value, column)
     if isinstance(value, bool | np.bool_):
@@ -235,16 +226,15 @@ def _object_text(value: object, column: str) -> str:
     if isinstance(value, int | np.integer):
         return str(int(value))
     if hasattr(value, "isoformat"):
-        raise no_dates(column)
-    raise _no_category(column, f"values of type {type(value).__name__} among its cells")
+        raise _refuse_dates(column)
+    raise _not_categories(column, f"values of type {type(value).__name__} among its values")
 
 
-def no_dates(column: str) -> ColumnError:
-    """Say that dates are no categories."""
+def _refuse_dates(column: str) -> ColumnError:
     return ColumnError(
         expected=f"categories in column {quoted(column)}",
         came="dates or times",
-        do="turn it into groups first (a year, a quarter, an age group), or leave it out",
+        do="turn it into groups first (a year, a quarter, an age group), or ignore it",
     ).about(column)
 
 
@@ -252,15 +242,15 @@ def _checked_text(value: str, column: str) -> str:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise _no_category(column, "text with broken characters (lone surrogates)") from None
+        raise _not_categories(column, "text with broken characters (lone surrogates)") from None
     return value
 
 
-def _no_category(column: str, came: str) -> ColumnError:
+def _not_categories(column: str, came: str) -> ColumnError:
     return ColumnError(
         expected=f"categories (text, whole numbers or true/false) in column {quoted(column)}",
         came=came,
-        do="turn the column into text or groups first, or leave it out (ignore it)",
+        do="turn the column into text or groups first, or ignore it",
     ).about(column)
 
 
@@ -271,18 +261,8 @@ def count_codes(
 ) -> CodedTable:
     """Count the combinations in frames of codes that come one after another.
 
-    Parameters
-    ----------
-    batches : iterable of polars.DataFrame
-        Codes, in the order of the records, from the coders' expressions.
-    coders : mapping of str to ColumnCoder
-        By column, in the order of the batches' columns.
-    declared : Declared
-        Levels that a column declares, and labels of its levels, where there are any.
-
-    Returns
-    -------
-    CodedTable
+    The batches hold what the coders' expressions give, in the order of the records; the coders are
+    in the order of the batches' columns.
     """
     combinations = CombinationStore(len(coders))
     with ThreadPoolExecutor(1) as counting:  # one batch is counted while the next is read
@@ -298,17 +278,16 @@ def count_codes(
         [
             CodedColumn(
                 name,
-                one.levels,
-                one.kind,
+                coder.levels,
+                coder.kind,
                 declared.labels.get(name, {}),
                 declared.levels.get(name),
             )
-            for name, one in coders.items()
+            for name, coder in coders.items()
         ]
     )
-    for place, column in enumerate(table.columns):
-        own = table.codes[:, place]
-        own[own < 0] = len(column.levels) - 1
+    for codes, column in zip(table.codes.T, table.columns, strict=True):
+        codes[codes < 0] = len(column.levels) - 1
     return table
 
 
@@ -320,14 +299,14 @@ def _kind(dtype: Any, column: str) -> Kind:
     if dtype == pl.Boolean:
         return "boolean"
     if dtype.is_temporal():
-        raise no_dates(column)
+        raise _refuse_dates(column)
     if isinstance(dtype, pl.String | pl.Null | pl.Categorical | pl.Enum):
         return "text"
-    raise _no_category(column, f"values of type {dtype!s}")
+    raise _not_categories(column, f"values of type {dtype!s}")
 
 
 def whole_numbers(table: CodedTable) -> CodedTable:
-    """Write columns of whole numbers that are stored as floating-point numbers as codes."""
+    """Turn columns of whole numbers that are stored as floating-point numbers into codes."""
     return replace(table, columns=tuple(_whole(column) for column in table.columns))
 
 

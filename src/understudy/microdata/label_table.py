@@ -77,7 +77,21 @@ class LabelTable:
 
 @compiled
 def _invert(cumulative, row_of_combination, of_record, uniform):  # type: ignore[no-untyped-def]
-    """Find, by bisection, the first label whose cumulative probability exceeds the number."""
+    """Find, by bisection, the first label whose cumulative probability exceeds the number.
+
+    Parameters
+    ----------
+    cumulative : float64 (row, label)
+        Increasing along each row, to one.
+    row_of_combination, of_record : int32 (combination,), int32 (record,)
+        Row of each combination; combination of each record.
+    uniform : float64 (record,)
+        Numbers in [0, 1).
+
+    Returns
+    -------
+    int32 (record,)
+    """
     labels = np.empty(of_record.size, dtype=np.int32)
     last = cumulative.shape[1] - 1
     for record in range(of_record.size):
@@ -115,8 +129,8 @@ def combined_labels(data: Microdata, codes: NDArray[np.integer]) -> NDArray[np.i
             do="synthesize fewer variables together",
         )
     labels = np.zeros(codes.shape[:-1], dtype=np.int64)
-    for place, name in enumerate(data.synthesized):
-        labels = labels * data.variable(name).n_levels + codes[..., place].astype(np.int64)
+    for axis, name in enumerate(data.synthesized):
+        labels = labels * data.variable(name).n_levels + codes[..., axis].astype(np.int64)
     return labels
 
 
@@ -129,10 +143,8 @@ def split_labels(data: Microdata, labels: NDArray[np.integer]) -> NDArray[np.int
     """
     codes = np.empty((*labels.shape, len(data.synthesized)), dtype=np.int32)
     rest = labels.astype(np.int64)
-    for place in range(len(data.synthesized) - 1, -1, -1):
-        levels = data.variable(data.synthesized[place]).n_levels
-        codes[..., place] = rest % levels
-        rest = rest // levels
+    for axis, name in reversed(list(enumerate(data.synthesized))):
+        rest, codes[..., axis] = np.divmod(rest, data.variable(name).n_levels)
     return codes
 
 

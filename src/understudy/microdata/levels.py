@@ -1,4 +1,4 @@
-"""The levels of one column: which there are, in which order, and which mean missing."""
+"""The levels of a column: which there are, in which order, and which mean missing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 UnusedLevels = Literal["error", "keep", "drop"]
 UNUSED_CHOICES = ("error", "keep", "drop")
 
-# A text column of decimal numbers with more distinct values than this wants bins.
+# A text column of decimal numbers with more distinct values than this needs bins.
 MOST_DECIMALS = 20
 
 _DECIMAL = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?\s*")
@@ -66,13 +66,13 @@ def settle_levels(
     Parameters
     ----------
     column : CodedColumn
-        As the reader found it.
+        As the reader returned it.
     counts : int64 (level,)
         Records with each of its levels.
     bins : Bins, optional
         Groups for its numbers.
     book : VariableBook
-        What the codebook says of it.
+        Its entry in the codebook.
     na : sequence of str
         Texts that mean missing in any column.
     unused : {"error", "keep", "drop"}
@@ -90,21 +90,21 @@ def settle_levels(
             came=quoted(unused),
             do="choose one",
         )
-    gone = missing_levels(column, book, na) | (counts == 0)
-    there = [None if absent else level for level, absent in zip(column.levels, gone, strict=True)]
+    absent = missing_levels(column, book, na) | (counts == 0)  # (level,)
+    present = [None if out else level for level, out in zip(column.levels, absent, strict=True)]
     missing_code = next(iter(missing_codes(book, na)), "")
     if bins is not None:
-        groups, names = apply_bins(column.name, bins, there, counts)
+        groups, names = apply_bins(column.name, bins, present, counts)
         check_codebook(column.name, names, book)
         return Settled(column.name, names, groups, {}, missing_code, numeric=False)
-    observed = [level for level in there if level is not None]
+    observed = [level for level in present if level is not None]
     check_values(column, observed, counts, book)
     levels = _ordered_levels(column, observed, book, unused)
     if ordered:
         _note(f"the order of the levels of {quoted(column.name)} is kept for display; the models "
               "treat its levels as unordered")  # fmt: skip
-    place_of = {level: place for place, level in enumerate(levels)}
-    new_code = np.array([place_of.get(level, -1) for level in there], dtype=np.int32)  # type: ignore[arg-type]
+    code_of: dict[str | None, int] = {level: code for code, level in enumerate(levels)}
+    new_code = np.array([code_of.get(level, -1) for level in present], dtype=np.int32)
     numeric = column.kind == "integer"
     return Settled(column.name, levels, new_code, column.labels, missing_code, numeric)
 
@@ -140,8 +140,10 @@ def _note(text: str) -> None:
 def check_values(
     column: CodedColumn, observed: Sequence[str], counts: NDArray[np.int64], book: VariableBook
 ) -> None:
-    """Refuse values that are no categories."""
+    """Refuse values that are not categories."""
     name = quoted(column.name)
+    where = f"bins={{{name}: ...}} in Python, [data.bins] in a plan"
+    bin_them = f"bin them first, by quartiles or cut points ({where})"
     if column.kind == "real":
         infinite = sum(
             int(number)
@@ -152,27 +154,24 @@ def check_values(
         raise ColumnError(
             expected=f"categories in column {name}",
             came=f"numbers with a decimal point ({len(observed):,} different ones{also})",
-            do=f"bin them first, by quartiles or cut points (bins={{{name}: ...}} in Python, "
-            "[data.bins] in a plan); if they are codes, store them as text or whole numbers",
+            do=f"{bin_them}; if they are codes, store them as text or whole numbers",
         ).about(column.name)
     if book.levels is None and column.kind == "text" and looks_continuous(observed):
         raise ColumnError(
             expected=f"categories in column {name}",
             came=f"{len(observed):,} different numbers, some with a decimal point",
-            do=f"bin them first, by quartiles or cut points (bins={{{name}: ...}} in Python, "
-            "[data.bins] in a plan); ignore the column; or, if they are codes, declare them in a "
-            "codebook",
+            do=f"{bin_them}; ignore the column; or, if they are codes, declare them in a codebook",
         ).about(column.name)
     if any(len(level.encode("utf-8", "surrogatepass")) > LONGEST_LEVEL for level in observed):
         raise LevelError(
             expected=f"levels of at most {LONGEST_LEVEL:,} bytes in column {name}",
             came="a longer one",
-            do="leave columns of free text out (they are no categories), or shorten the text",
+            do="ignore columns of free text, or shorten the text",
         )
     if MISSING in observed:
         raise LevelError(
             expected=f"levels other than the word that stands for missing values ({MISSING})",
-            came=f"that very text in column {name}",
+            came=f"this text in column {name}",
             do="declare it as a missing code (na), or write it differently",
         )
 
@@ -188,12 +187,12 @@ def check_codebook(name: str, levels: Iterable[str], book: VariableBook) -> None
     """Refuse levels that the codebook does not declare, if it declares any."""
     if book.levels is None:
         return
-    beyond = sum(level not in set(book.levels) for level in levels)
+    beyond = len(set(levels) - set(book.levels))
     if beyond:
         raise LevelError(
             expected=f"only levels of {quoted(name)} that the codebook declares",
             came=f"{beyond:,} other level{'s' * (beyond != 1)} in the data",
-            do="add them to the codebook, declare them as missing codes, or mend the data",
+            do="add them to the codebook, declare them as missing codes, or correct the data",
         )
 
 
@@ -205,18 +204,17 @@ def _ordered_levels(
         return book.levels
     if column.declared is None:
         return tuple(sorted(observed))
-    seen = set(observed)
-    idle = sum(level not in seen for level in column.declared)
-    if idle and unused == "error":
+    n_unused = len(set(column.declared) - set(observed))
+    if n_unused and unused == "error":
         raise LevelError(
             expected=f"every level that column {quoted(column.name)} declares in some record",
-            came=f"{idle:,} declared level{'s' * (idle != 1)} that no record has",
+            came=f"{n_unused:,} declared level{'s' * (n_unused != 1)} that no record has",
             do='choose with the option unused_levels: "keep" (they can then appear in synthetic '
             'data) or "drop"; or declare the levels in a codebook',
         )
     if unused == "keep":
         return column.declared
-    return tuple(level for level in column.declared if level in seen)
+    return tuple(level for level in column.declared if level in set(observed))
 
 
 def near_duplicates(levels: Sequence[str]) -> int:

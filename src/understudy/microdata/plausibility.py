@@ -1,4 +1,4 @@
-"""A look at the data as a whole: what makes no sense is refused, what is odd is said.
+"""Checks of the data as a whole: what makes no sense is refused, what is odd gives a warning.
 
 These are the things that a careful colleague would point out before any model is run.
 """
@@ -13,23 +13,24 @@ from understudy.errors import ColumnError, DataWarning, InputError, LevelError, 
 from understudy.microdata.levels import near_duplicates
 from understudy.microdata.table import Microdata
 
-__all__ = ["LARGEST_TABLE", "decides", "id_like", "look_at_whole", "table_bytes"]
+__all__ = ["LARGEST_TABLE", "check_plausibility", "decides", "id_like", "table_bytes"]
 
 # With fewer records than this, a column in which all values differ says nothing.
 FEWEST_FOR_IDS = 10
 
-# A column decides another if so many records have the other's most frequent level among the records
-# that share theirs, counted where at least so many records share a level, and guessing without the
-# column would be right so much less often. With few records that happens by chance.
-DECIDED, FEWEST_TO_DECIDE, MOST_BY_GUESSING = 0.99, 5, 0.9
-FEWEST_RECORDS = 100
+# A column decides another if, among records that share a level of the first, this share has the
+# most frequent level of the second.
+DECIDED = 0.99
+FEWEST_TO_DECIDE = 5  # levels with fewer records are not counted: they agree by chance
+FEWEST_RECORDS = 100  # and so do small data
+MOST_BY_GUESSING = 0.9  # nothing is decided where guessing is right this often without the column
 
 # Most bytes that one table of label probabilities, patterns by labels, may take.
 LARGEST_TABLE = 2 * 1024**3
 
 
-def look_at_whole(data: Microdata) -> None:
-    """Refuse or point out what is wrong or odd about data that could be read."""
+def check_plausibility(data: Microdata) -> None:
+    """Refuse data that make no sense, and warn of what is odd."""
     _check_labels(data)
     _check_ids(data)
     _check_size(data)
@@ -76,7 +77,7 @@ def _check_ids(data: Microdata) -> None:
             )
     for name in data.synthesized:
         if id_like(data, name):
-            _warn(f"every record has its own level of {quoted(name)}: no model can learn from that")
+            _warn(f"every record has its own level of {quoted(name)}: no model can learn from it")
 
 
 def _check_size(data: Microdata) -> None:
@@ -120,18 +121,19 @@ def _warn_of_small_patterns(data: Microdata) -> None:
 
 
 def _warn_of_derived(data: Microdata) -> None:
-    """Point at kept columns that tell the synthesized one, or are told by it."""
+    """Warn of kept columns that determine the synthesized one, or are determined by it."""
     for secret in data.synthesized:
         for name in data.predictors:
+            kept = f"the kept column {quoted(name)}"
+            to_be = f"{quoted(secret)}, which is to be synthesized"
             if decides(data, name, secret):
                 _warn(
-                    f"the kept column {quoted(name)} all but decides {quoted(secret)}, which is to "
-                    "be synthesized: published as it is, it gives the secret away; ignore it"
+                    f"{kept} all but decides {to_be}: published as it is, it gives the secret "
+                    "away; ignore it"
                 )
             elif decides(data, secret, name):
                 _warn(
-                    f"the kept column {quoted(name)} looks like a coarser version of "
-                    f"{quoted(secret)}, which is to be synthesized: it narrows the secret down, "
+                    f"{kept} looks like a coarser version of {to_be}: it narrows the secret down, "
                     "and synthetic values will contradict it; ignore it, or synthesize it too"
                 )
 
@@ -139,7 +141,7 @@ def _warn_of_derived(data: Microdata) -> None:
 def decides(data: Microdata, cause: str, effect: str) -> bool:
     """Tell whether one column's level all but fixes the other's."""
     pairs = data.cells([cause, effect])
-    shared = np.bincount(pairs.codes[:, 0], weights=pairs.sizes)  # (level of the cause,)
+    shared = np.bincount(pairs.codes[:, 0], weights=pairs.sizes)  # (level of the cause,) records
     largest = np.zeros_like(shared)
     np.maximum.at(largest, pairs.codes[:, 0], pairs.sizes)
     counted = shared >= FEWEST_TO_DECIDE

@@ -1,8 +1,8 @@
-"""Reading: from a file or a frame of any kind to `Microdata`, or to a sentence that says why not.
+"""Reading: from a file or a frame of any kind to `Microdata`, or to a message that says why not.
 
-The order of things is the order of the functions below: open the source, give every column its
-part, read and code the used columns, then settle each column's levels (missing codes, bins,
-codebook) and look at the whole.
+The steps are in the order of the functions below: open the source, assign a role to every column,
+read and code the used columns, then settle each column's levels (missing codes, bins, codebook) and
+check the data as a whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from understudy.microdata.coding import CodedTable, regroup
 from understudy.microdata.csv_reader import Progress, check_encoding, read_delimited, read_header
 from understudy.microdata.frames import Backend, frame_source, parquet_source
 from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, settle_levels
-from understudy.microdata.plausibility import look_at_whole
+from understudy.microdata.plausibility import check_plausibility
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.source_file import open_source
 from understudy.microdata.statistical_formats import statistical_source
@@ -67,8 +67,8 @@ def read_microdata(
 ) -> Microdata:
     """Read confidential records from a file or a data frame.
 
-    A category is the text that stands in the source: ``01001`` keeps its zero, and ``NA`` is a
-    category unless `na` or the codebook says that it means missing.
+    A category is the text in the source: ``01001`` keeps its zero, and ``NA`` is a category unless
+    `na` or the codebook says that it means missing.
 
     Parameters
     ----------
@@ -83,22 +83,21 @@ def read_microdata(
         How columns of numbers become groups: ``{"income": "quartiles", "age": [20, 40, 60, 80]}``;
         see `Bins`.
     codebook : path or mapping, optional
-        Levels, their order, labels, missing codes and impossible combinations, declared outside of
-        the data; see `Codebook`.
+        Levels, their order, labels, missing codes and impossible combinations; see `Codebook`.
     missing : {"error", "level", "drop"}
         What to do with missing values: refuse the data, make missing a level of its own, or leave
-        out records that have any (their number is reported in a warning).
+        out records that have any (a warning says how many).
     ignore : sequence of str, optional
-        Columns to leave out of everything.
+        Columns to leave out.
     na : sequence of str
         Texts that mean missing, in any column.
     unused_levels : {"error", "keep", "drop"}
-        What to do with levels that a categorical column declares and no record has: ask, keep them
-        (they can then appear in synthetic data), or drop them.
+        What to do with levels that a categorical column declares and no record has: refuse the
+        data, keep them (they can then appear in synthetic data), or drop them.
     encoding : str, optional
         Of a text file; UTF-8 when left out.
     delimiter : str, optional
-        Of a text file; found from the file when left out.
+        Of a text file; detected when left out.
     catalog : path, optional
         A ``.sas7bcat`` file with the labels of a SAS file's values.
     progress : callable, optional
@@ -141,17 +140,10 @@ def read_microdata(
             do="check how the data were exported",
         )
     data = build_microdata(
-        coded,
-        roles,
-        table,
-        bins=groups,
-        codebook=book,
-        na=na,
-        unused=unused_levels,
-        missing=missing,
+        coded, roles, table, groups, book, na=na, unused=unused_levels, missing=missing
     )
     check_impossible(data)
-    look_at_whole(data)
+    check_plausibility(data)
     return data
 
 
@@ -210,7 +202,7 @@ def _check_bins(bins: Mapping[str, Bins], roles: Roles) -> None:
             raise SettingError(
                 expected="bins for columns that are kept or synthesized",
                 came=f"bins for {quoted(name)}",
-                do="correct the name, or take the bins out",
+                do="correct the name, or remove the bins",
             )
 
 
@@ -218,27 +210,27 @@ def build_microdata(
     coded: CodedTable,
     roles: Roles,
     table: OpenTable,
-    *,
     bins: Mapping[str, Bins],
     codebook: Codebook,
+    *,
     na: Sequence[str],
     unused: UnusedLevels,
     missing: Missing,
 ) -> Microdata:
-    """Settle the levels of every column and put the combinations together again.
+    """Settle the levels of every column and regroup the combinations.
 
     Parameters
     ----------
     coded : CodedTable
-        The used columns, as the reader found them.
+        The used columns, as the reader returned them.
     roles, table, bins, codebook, na, unused, missing
-        What `read_microdata` was told, checked.
+        Arguments of `read_microdata`, checked.
 
     Returns
     -------
     Microdata
     """
-    absent = _absent(coded, codebook, na)  # (combination, column)
+    absent = _find_missing(coded, codebook, na)  # (combination, column)
     n_dropped = 0
     if absent.any() and missing != "level":
         complete = np.logical_not(absent.any(axis=1))  # (combination,)
@@ -259,12 +251,12 @@ def build_microdata(
     ]
     codes = np.empty_like(coded.codes)  # (combination, column)
     variables = []
-    for place, column in enumerate(settled):
-        codes[:, place] = column.new_code[coded.codes[:, place]]
+    for index, column in enumerate(settled):
+        codes[:, index] = column.new_code[coded.codes[:, index]]
         levels = column.levels
-        if absent[:, place].any():
+        if absent[:, index].any():
             levels = (*levels, MISSING)
-            codes[absent[:, place], place] = len(levels) - 1
+            codes[absent[:, index], index] = len(levels) - 1
         variables.append(_variable(column, levels, roles, codebook, table))
     codes, counts, of_record = regroup(
         codes, coded.counts, coded.of_record, [variable.n_levels for variable in variables]
@@ -274,59 +266,55 @@ def build_microdata(
     )
 
 
-def _absent(coded: CodedTable, codebook: Codebook, na: Sequence[str]) -> NDArray[np.bool_]:
-    """Find which value of which combination is missing."""
-    absent = np.zeros(coded.codes.shape, dtype=bool)  # (combination, column)
-    for place, column in enumerate(coded.columns):
-        gone = missing_levels(column, codebook.of(column.name), na)
-        absent[:, place] = gone[coded.codes[:, place]]
+def _find_missing(coded: CodedTable, codebook: Codebook, na: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell which values of which combinations are missing: bool (combination, column)."""
+    absent = np.zeros(coded.codes.shape, dtype=bool)
+    for index, column in enumerate(coded.columns):
+        is_missing = missing_levels(column, codebook.of(column.name), na)  # (level,)
+        absent[:, index] = is_missing[coded.codes[:, index]]
     return absent
 
 
 def _variable(
     column: Settled, levels: tuple[str, ...], roles: Roles, book: Codebook, table: OpenTable
 ) -> Variable:
-    said = book.of(column.name)
+    entry = book.of(column.name)
     return Variable(
         name=column.name,
         role="synthesized" if column.name in roles.synthesized else "kept",
         levels=levels,
-        labels={**column.labels, **said.labels},
-        description=said.description or (table.descriptions or {}).get(column.name, ""),
-        declared=said.levels is not None,
+        labels={**column.labels, **entry.labels},
+        description=entry.description or (table.descriptions or {}).get(column.name, ""),
+        declared=entry.levels is not None,
         missing_code=column.missing_code,
         numeric=column.numeric,
     )
 
 
-def _shares(by_column: Mapping[str, int]) -> str:
-    return ", ".join(f"{quoted(name)} ({number:,})" for name, number in by_column.items())
-
-
 def _check_missing(coded: CodedTable, absent: NDArray[np.bool_], missing: Missing) -> None:
-    """Refuse data with missing values, or say how many records go without."""
-    by_column = {
-        name: int(coded.counts[absent[:, place]].sum())
-        for place, name in enumerate(coded.names)
-        if absent[:, place].any()
-    }
+    """Refuse data with missing values, or warn how many records are left out."""
+    by_column = ", ".join(
+        f"{quoted(name)} ({int(coded.counts[rows].sum()):,})"
+        for name, rows in zip(coded.names, absent.T, strict=True)
+        if rows.any()
+    )
     n_records, n_dropped = coded.of_record.size, int(coded.counts[absent.any(axis=1)].sum())
     if missing == "error":
         raise MissingValuesError(
-            expected="a value in every cell",
-            came=f"missing values among {n_records:,} records in {_shares(by_column)}",
+            expected="a value in every field",
+            came=f"missing values among {n_records:,} records in {by_column}",
             do='choose with the option missing: "level" makes missing a level of its own, "drop" '
             "leaves such records out",
         )
     if n_dropped == n_records:
         raise MissingValuesError(
             expected="records without missing values",
-            came=f"missing values in every one of {n_records:,} records ({_shares(by_column)})",
+            came=f"missing values in every one of {n_records:,} records ({by_column})",
             do='ignore the columns with most missing values, or choose missing="level"',
         )
     warnings.warn(
         f"{n_dropped:,} of {n_records:,} records were left out because of missing values in "
-        f"{_shares(by_column)}",
+        f"{by_column}",
         DataWarning,
         stacklevel=4,
     )

@@ -1,7 +1,8 @@
-"""Which column plays which part: synthesized, kept, or ignored."""
+"""The role of every column: synthesized, kept, or ignored."""
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 import warnings
 from collections import Counter
@@ -26,7 +27,7 @@ RESERVED = ("_row", "_set")
 
 @dataclass(frozen=True)
 class Roles:
-    """Names of the columns by the part they play, each in the order of the file."""
+    """Names of the columns by role, each in the order of the file."""
 
     synthesized: tuple[str, ...]
     kept: tuple[str, ...]
@@ -35,13 +36,13 @@ class Roles:
 
 
 def folded(text: str) -> str:
-    """Fold what people do not see: case, spaces around and inside, composed characters."""
+    """Fold differences that people overlook: case, spaces, composed characters."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse columns without a name or with the same name, and point at names nearly the same."""
-    blank = [str(place) for place, name in enumerate(names, start=1) if not name.strip()]
+    """Refuse columns without a name, and columns with the same name."""
+    blank = [str(number) for number, name in enumerate(names, start=1) if not name.strip()]
     if blank:
         raise ColumnError(
             expected="a name for every column",
@@ -80,7 +81,7 @@ def assign_roles(
     *,
     may_be_none: bool = False,
 ) -> Roles:
-    """Give every column its part.
+    """Assign a role to every column.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def assign_roles(
     keep : sequence of str, optional
         Columns to keep as they are; all others that are not ignored when left out.
     ignore : sequence of str, optional
-        Columns to leave out of everything.
+        Columns to leave out.
     may_be_none : bool
         Whether there may be nothing to synthesize, for a look at the columns.
 
@@ -111,14 +112,12 @@ def assign_roles(
     _check_known(names, [*wanted, *(kept or []), *left_out])
     _check_apart(wanted, kept or [], left_out)
     _check_reserved([name for name in names if name not in left_out])
-    chosen = set(wanted)
-    if kept is None:
-        kept = [name for name in names if name not in chosen and name not in set(left_out)]
-    order = {name: place for place, name in enumerate(names)}
-    used = chosen | set(kept)
+    synthesized = set(wanted)
+    stay = set(names) - synthesized - set(left_out) if kept is None else set(kept)
+    used = synthesized | stay
     return Roles(
-        synthesized=tuple(sorted(chosen, key=order.__getitem__)),
-        kept=tuple(sorted(set(kept), key=order.__getitem__)),
+        synthesized=tuple(name for name in names if name in synthesized),
+        kept=tuple(name for name in names if name in stay),
         ignored=tuple(name for name in names if name not in used),
         used=tuple(name for name in names if name in used),
     )
@@ -132,20 +131,20 @@ def _listed(given: Sequence[str] | str, option: str) -> list[str]:
         raise SettingError(
             expected=f"names of columns as text for {option}",
             came=f"a value of type {type(wrong[0]).__name__}",
-            do="give the names as they stand in the header",
+            do="give the names as in the header",
         )
     return list(listed)
 
 
 def listed_columns(names: Sequence[str]) -> str:
-    """List the columns of a source, unless the names look like a record that slipped into them."""
+    """List the columns of a source, unless the names may hold a record's values."""
     if len(names) == 1 or any(len(name) > 200 or not name.isprintable() for name in names):
         return f"the {len(names)} column{'s' * (len(names) != 1)} found"
     return f"the columns {quoted_list(names)}"
 
 
-def _check_known(names: Sequence[str], asked: Sequence[str]) -> None:
-    unknown = [name for name in asked if name not in set(names)]
+def _check_known(names: Sequence[str], given: Sequence[str]) -> None:
+    unknown = [name for name in given if name not in set(names)]
     if not unknown:
         return
     hint = "; is the delimiter right? Only one column was found" if len(names) == 1 else ""
@@ -157,12 +156,12 @@ def _check_known(names: Sequence[str], asked: Sequence[str]) -> None:
 
 
 def _check_apart(synthesized: Sequence[str], kept: Sequence[str], ignored: Sequence[str]) -> None:
-    parts = {"synthesized": set(synthesized), "kept": set(kept), "ignored": set(ignored)}
-    for first, second in (("synthesized", "kept"), ("synthesized", "ignored"), ("kept", "ignored")):
-        both = sorted(parts[first] & parts[second])
+    roles = {"synthesized": set(synthesized), "kept": set(kept), "ignored": set(ignored)}
+    for first, second in itertools.combinations(roles, 2):
+        both = sorted(roles[first] & roles[second])
         if both:
             raise SettingError(
-                expected="one part for every column",
+                expected="one role for every column",
                 came=f"{quoted_list(both)} both {first} and {second}",
                 do="name each column in one of the lists only",
             )
@@ -174,5 +173,5 @@ def _check_reserved(names: Iterable[str]) -> None:
         raise ColumnError(
             expected=f"names other than {quoted_list(RESERVED)}, which result files use themselves",
             came=f"a column called {quoted_list(taken)}",
-            do="rename the column, or name it under ignore",
+            do="rename the column, or ignore it",
         )

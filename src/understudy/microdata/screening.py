@@ -1,7 +1,7 @@
-"""A first look at a file: what is in it, what stands in the way, and what to do about it.
+"""A first look at a file: what is in it, what prevents its use, and what to do about it.
 
 `understudy check` shows this. Where `read_microdata` stops at the first column that cannot be used,
-an inspection sets such columns aside, says why, and goes on with the others.
+an inspection sets such columns aside, says why, and continues with the others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from understudy.errors import ColumnError, DataWarning, InputError, LevelError, 
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
 from understudy.microdata.coding import CodedColumn, CodedTable
-from understudy.microdata.csv_reader import Progress
 from understudy.microdata.levels import (
     UnusedLevels,
     check_codebook,
@@ -28,7 +27,7 @@ from understudy.microdata.levels import (
     missing_levels,
     near_duplicates,
 )
-from understudy.microdata.plausibility import FEWEST_FOR_IDS, look_at_whole
+from understudy.microdata.plausibility import FEWEST_FOR_IDS, check_plausibility
 from understudy.microdata.reading import Missing, OpenTable, build_microdata, open_table
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.structural_zeros import check_impossible
@@ -45,12 +44,12 @@ _WEIGHT_NAME = re.compile(
 
 @dataclass(frozen=True, repr=False)
 class ColumnFinding:
-    """What was found out about one column.
+    """What is known about one column.
 
     Attributes
     ----------
     name, part, stored : str
-        Its name, the part it plays, and how the source stores it.
+        Its name, its role, and how the source stores it.
     n_levels, n_missing, n_near_duplicates : int
         Levels; records without a value; levels that differ from another only in case, spaces or
         composed characters.
@@ -104,42 +103,40 @@ def inspect_source(
     source: Any,
     synthesize: Sequence[str] | str = (),
     keep: Sequence[str] | str | None = None,
+    *,
+    ignore: Sequence[str] | str | None = None,
     bins: Mapping[str, Any] | None = None,
     codebook: Codebook | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     missing: Missing = "error",
-    *,
-    ignore: Sequence[str] | str | None = None,
     na: Sequence[str] = (),
     unused_levels: UnusedLevels = "error",
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    catalog: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    **opening: Any,
 ) -> Inspection:
     """Look at a file or a frame before anything is done with it.
 
     Parameters
     ----------
-    source, synthesize, keep, bins, codebook, missing, ignore, na, unused_levels, encoding, \
-    delimiter, catalog, progress
+    source, synthesize, keep, ignore, bins, codebook, missing, na, unused_levels
         As for `understudy.read_microdata`; `synthesize` may be left out for a look at the columns.
+    **opening
+        ``encoding``, ``delimiter``, ``catalog``, ``progress``, as for `understudy.read_microdata`.
 
     Returns
     -------
     Inspection
     """
     groups, book = bins_from(bins), codebook_from(codebook)
-    table = open_table(source, encoding, delimiter, catalog, progress)
+    table = open_table(source, **opening)
     check_names(table.names)
     check_columns(book, table.names)
     roles = assign_roles(table.names, synthesize, keep, ignore, may_be_none=True)
-    coded, refused = _read_what_can_be(table, roles)
+    coded, refused = _read_usable(table, roles)
     if not coded.columns:
         raise InputError(
             expected="a column of categories",
             came="; ".join(f"{quoted(name)}: {why}" for name, why in refused.items())
             or "no column",
-            do="mend at least the column that is to be synthesized",
+            do="correct at least the column that is to be synthesized",
         )
     if coded.of_record.size == 0:
         raise InputError(
@@ -151,9 +148,10 @@ def inspect_source(
     ]
     findings += [_refused(name, reason, roles) for name, reason in refused.items()]
     findings.sort(key=lambda finding: table.names.index(finding.name))
-    data, refusals, noted = _data(coded, findings, roles, table, groups, book, na, missing)
+    usable = [finding.name for finding in findings if not finding.problem]
+    data, refusals, noted = _build(coded.select(usable), roles, table, groups, book, na, missing)
     problems = [
-        *(f"{quoted(one.name)}: {one.problem}" for one in findings if one.problem),
+        *(f"{quoted(finding.name)}: {finding.problem}" for finding in findings if finding.problem),
         *_missing_problem(findings, missing),
         *_unused_problem(coded, book, unused_levels),
         *refusals,
@@ -164,7 +162,7 @@ def inspect_source(
     )
 
 
-def _read_what_can_be(table: OpenTable, roles: Roles) -> tuple[CodedTable, dict[str, str]]:
+def _read_usable(table: OpenTable, roles: Roles) -> tuple[CodedTable, dict[str, str]]:
     """Read the used columns, setting aside those that hold no categories at all."""
     refused: dict[str, str] = {}
     while True:
@@ -193,12 +191,11 @@ def _finding(
     na: Sequence[str],
     n_records: int,
 ) -> ColumnFinding:
-    gone = missing_levels(column, book.of(column.name), na)
-    n_missing = int(counts[gone].sum())
+    absent = missing_levels(column, book.of(column.name), na)  # (level,)
     observed = [
         level
-        for level, absent, number in zip(column.levels, gone, counts, strict=True)
-        if level is not None and number and not absent
+        for level, out, number in zip(column.levels, absent, counts, strict=True)
+        if level is not None and number and not out
     ]
     part = _part(column.name, roles)
     problem = "" if bins else _problem(column, observed, counts, book, part, n_records)
@@ -208,7 +205,7 @@ def _finding(
         part,
         column.kind,
         bins.n_groups if bins else len(observed),
-        n_missing,
+        int(counts[absent].sum()),
         0 if bins else near_duplicates(observed),
         problem,
         tuple(remarks),
@@ -255,11 +252,14 @@ def _remarks(
 
 
 def _missing_problem(findings: Sequence[ColumnFinding], missing: Missing) -> list[str]:
-    absent = [one for one in findings if one.n_missing]
-    if not absent or missing != "error":
+    by_column = ", ".join(
+        f"{quoted(finding.name)} ({finding.n_missing:,})"
+        for finding in findings
+        if finding.n_missing
+    )
+    if not by_column or missing != "error":
         return []
-    shares = ", ".join(f"{quoted(one.name)} ({one.n_missing:,})" for one in absent)
-    return [f'missing values in {shares}: choose missing = "level" or "drop"']
+    return [f'missing values in {by_column}: choose missing = "level" or "drop"']
 
 
 def _unused_problem(coded: CodedTable, book: Codebook, unused: UnusedLevels) -> list[str]:
@@ -267,19 +267,18 @@ def _unused_problem(coded: CodedTable, book: Codebook, unused: UnusedLevels) -> 
     for column, counts in zip(coded.columns, coded.level_counts(), strict=True):
         if column.declared is None or book.of(column.name).levels is not None or unused != "error":
             continue
-        seen = {level for level, n in zip(column.levels, counts.tolist(), strict=True) if n}
-        idle = sum(level not in seen for level in column.declared)
-        if idle:
+        observed = {level for level, n in zip(column.levels, counts.tolist(), strict=True) if n}
+        n_unused = len(set(column.declared) - observed)
+        if n_unused:
             problems.append(
-                f"{quoted(column.name)}: {idle:,} declared levels that no record has: choose "
+                f"{quoted(column.name)}: {n_unused:,} declared levels that no record has: choose "
                 'unused_levels = "keep" or "drop", or declare the levels in a codebook'
             )
     return problems
 
 
-def _data(
+def _build(
     coded: CodedTable,
-    findings: Sequence[ColumnFinding],
     roles: Roles,
     table: OpenTable,
     bins: Mapping[str, Bins],
@@ -287,34 +286,27 @@ def _data(
     na: Sequence[str],
     missing: Missing,
 ) -> tuple[Microdata | None, list[str], list[str]]:
-    """Put the usable columns together; also what reading them would refuse or warn of."""
-    usable = [finding.name for finding in findings if not finding.problem]
-    if not usable:
+    """Build the data of the usable columns; also what reading them would refuse or warn of."""
+    if not coded.columns:
         return None, [], []
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         warn_of_similar_names(table.names)
         refusals = []
         try:
+            as_level: Missing = "drop" if missing == "drop" else "level"
             data = build_microdata(
-                coded.select(usable),
-                roles,
-                table,
-                bins=bins,
-                codebook=book,
-                na=na,
-                unused="keep",
-                missing="drop" if missing == "drop" else "level",
+                coded, roles, table, bins, book, na=na, unused="keep", missing=as_level
             )
         except InputError as problem:
             return None, [problem.advice], []
-        if data.synthesized and set(roles.synthesized) <= set(usable):
+        if data.synthesized and set(roles.synthesized) <= set(data.names):
             try:
                 check_impossible(data)
-                look_at_whole(data)
+                check_plausibility(data)
             except InputError as problem:
                 refusals.append(problem.advice)
-    noted = [str(one.message) for one in said if issubclass(one.category, DataWarning)]
+    noted = [str(note.message) for note in caught if issubclass(note.category, DataWarning)]
     return data, refusals, noted
 
 
@@ -329,8 +321,8 @@ def _advice(
         advice += _pattern_advice(data.patterns)
     if not has_book:
         advice.append(
-            "No codebook was given: the levels are those found in the data, and a list of levels "
-            "taken from the data must be reviewed before a release. understudy init writes a draft."
+            "No codebook was given: the levels are taken from the data, and such a list must be "
+            "reviewed before a release. understudy init writes a draft."
         )
     return advice
 

@@ -1,7 +1,7 @@
-"""What kind of file a source is, whether it may be read, and whether it stayed the same.
+"""The kind of a source file, whether it can be read, and whether it changes meanwhile.
 
-A file's kind is found from its first bytes, and its name has to agree: an Excel workbook renamed
-to ``.csv`` is refused here with a plain sentence instead of failing later in a parser.
+The first bytes of a file tell its kind, and its name has to agree: an Excel workbook renamed to
+``.csv`` is refused here with a plain message instead of failing later in a parser.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ READABLE = "CSV (also .gz), Parquet, SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS
 _SAS_MAGIC = bytes(12) + bytes.fromhex("c2ea8160")
 _STATA_OLD = {104, 105, 108, 110, 111, 112, 113, 114, 115}
 
-# What else people have at hand, and what it is called.
+# Other formats that people have at hand.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or an Excel or OpenDocument workbook",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
@@ -81,12 +81,12 @@ class SourceFile:
 
 
 def open_source(source: str | os.PathLike[str]) -> SourceFile:
-    """Find out whether a path leads to a file that can be read, and of which kind it is.
+    """Check that a path leads to a file that can be read, and find its kind.
 
     Parameters
     ----------
     source : str or path
-        Where the file lies on this machine.
+        Path on this machine.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def _unreadable(path: Path, problem: OSError) -> FileError:
     return FileError(
         expected=f"a readable file at {quoted(path)}",
         came=f"that the system refuses to open it ({reason})",
-        do="ask for permission to read it, or copy it to a place where you may",
+        do="ask for permission to read it, or copy it to a folder where you may",
     )
 
 
@@ -186,8 +186,9 @@ def _kind(path: Path, head: bytes, gzipped: bool) -> FileKind:
     if named is not None and content != named:
         raise FormatError(
             expected=f"{_article(named)} file, as the name {quoted(path.name)} says",
-            came=f"that its content is {_article(content)} file" + _compressed(gzipped),
-            do="give the file the ending that fits its content" + _unpack(gzipped),
+            came=f"that its content is {_article(content)} file" + " packed with gzip" * gzipped,
+            do="give the file the ending that fits its content"
+            + ", or unpack it first (only CSV may be packed)" * gzipped,
         )
     return content
 
@@ -208,18 +209,11 @@ def _kind_by_content(head: bytes) -> FileKind:
 
 
 def _article(kind: FileKind) -> str:
-    names = {
+    return {
         "csv": "a CSV or text",
         "parquet": "a Parquet",
         "sas": "a SAS",
         "xport": "a SAS transport",
-    }
-    return names.get(kind, {"stata": "a Stata", "spss": "an SPSS"}.get(kind, kind))
-
-
-def _compressed(gzipped: bool) -> str:
-    return " packed with gzip" if gzipped else ""
-
-
-def _unpack(gzipped: bool) -> str:
-    return ", or unpack it first (only CSV may be packed)" if gzipped else ""
+        "stata": "a Stata",
+        "spss": "an SPSS",
+    }[kind]

@@ -3,7 +3,7 @@
 These programs store nearly every number as a floating-point number; a column whose numbers are all
 whole is a column of codes, and its levels are written without a decimal point. Values that the
 file itself marks as missing are missing here too, and so is empty text in Stata and SAS files,
-which have no other way to say that text is missing.
+which cannot mark text as missing otherwise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHUNK = 1 << 19
 
 @dataclass(frozen=True, repr=False)
 class StatisticalSource:
-    """A SAS, Stata or SPSS file whose description has been read, its records not yet."""
+    """A SAS, Stata or SPSS file whose metadata have been read, its records not yet."""
 
     source: SourceFile
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ class StatisticalSource:
                 return
 
     def _with_missing(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Stata and SAS have no other missing text than the empty one."""
+        """Make empty text missing: Stata and SAS have no other missing text."""
         if self.source.kind == "spss":
             return frame
         return frame.with_columns(pl.col(pl.String).replace("", None))
@@ -74,14 +74,14 @@ class StatisticalSource:
 def statistical_source(
     source: SourceFile, encoding: str | None, catalog: str | os.PathLike[str] | None
 ) -> StatisticalSource:
-    """Read the description of a SAS, Stata or SPSS file.
+    """Read the metadata of a SAS, Stata or SPSS file.
 
     Parameters
     ----------
     source : SourceFile
         Of kind ``"sas"``, ``"xport"``, ``"stata"`` or ``"spss"``.
     encoding : str, optional
-        In place of the one that the file names.
+        Overrides the one that the file names.
     catalog : path, optional
         A ``.sas7bcat`` file with the labels of a SAS file's values.
 
@@ -161,7 +161,7 @@ def _catalog_labels(
 
 
 def _settled(kind: Any) -> Any:
-    """Kind that all chunks can share: an empty or whole first chunk decides nothing."""
+    """Type that all chunks can share: numbers that are whole in the first may not be later."""
     return pl.Float64 if kind.is_numeric() else kind
 
 

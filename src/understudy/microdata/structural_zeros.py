@@ -36,9 +36,8 @@ def breaks_rules(
     for number, rule in reversed(list(enumerate(rules))):
         hit = np.ones(codes.shape[0], dtype=bool)
         for name, levels in rule.items():
-            place = data.names.index(name)
-            forbidden = [data.variables[place].levels.index(level) for level in levels]
-            hit &= np.isin(codes[:, place], forbidden)
+            forbidden = [data.variable(name).levels.index(level) for level in levels]
+            hit &= np.isin(codes[:, data.names.index(name)], forbidden)
         broken[hit] = number
     return broken
 
@@ -62,7 +61,7 @@ def check_impossible(data: Microdata) -> None:
             expected="no record with a combination that the codebook calls impossible",
             came=f"{int(data.counts[hit].sum()):,} records that break rule number "
             f"{', '.join(map(str, numbers[:12]))} of the codebook",
-            do="mend the records, or the rule",
+            do="correct the records, or the rule",
         )
 
 
@@ -73,7 +72,7 @@ def _check_rules(data: Microdata) -> None:
                 raise SettingError(
                     expected="rules about columns that are kept or synthesized",
                     came=f"rule number {number} about {quoted(name)}",
-                    do="keep that column, or take the rule out",
+                    do="keep that column, or remove the rule",
                 )
             unknown = sum(level not in data.variable(name).levels for level in levels)
             if unknown:

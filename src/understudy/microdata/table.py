@@ -1,13 +1,13 @@
-"""The data as every other room sees them: codes, combinations, patterns, and the way back.
+"""The data as the rest of the package uses them: codes, combinations, patterns, and the way back.
 
-`Microdata` holds no column that is ignored and no value that was binned away. Its records are in
-the order of the source, always; `Microdata.frame` and `SyntheticSets` put everything back into
-that order.
+`Microdata` holds no ignored column and no value that was binned away. Its records keep the order of
+the source, and so do the frames of `Microdata` and `SyntheticSets`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -107,33 +107,27 @@ class Microdata:
     @property
     def synthesized(self) -> tuple[str, ...]:
         """Names of the variables that are drawn anew."""
-        return tuple(one.name for one in self.variables if one.role == "synthesized")
+        return tuple(variable.name for variable in self.variables if variable.role == "synthesized")
 
     @property
     def kept(self) -> tuple[str, ...]:
         """Names of the variables that stay as they are."""
-        return tuple(one.name for one in self.variables if one.role == "kept")
+        return tuple(variable.name for variable in self.variables if variable.role == "kept")
 
     @property
     def predictors(self) -> tuple[str, ...]:
-        """Names of the kept variables that have more than one level and so can tell anything."""
-        return tuple(one.name for one in self.variables if one.role == "kept" and one.n_levels > 1)
+        """Names of the kept variables with more than one level, which models can use."""
+        return tuple(name for name in self.kept if self.variable(name).n_levels > 1)
 
     @property
     def n_cells(self) -> int:
         """Number of conceivable combinations: the product of all numbers of levels, exactly."""
-        product = 1
-        for variable in self.variables:
-            product *= variable.n_levels
-        return product
+        return math.prod(variable.n_levels for variable in self.variables)
 
     @property
     def n_labels(self) -> int:
         """Number of combined labels: the product of the synthesized variables' levels, exactly."""
-        product = 1
-        for name in self.synthesized:
-            product *= self.variable(name).n_levels
-        return product
+        return math.prod(self.variable(name).n_levels for name in self.synthesized)
 
     @cached_property
     def patterns(self) -> Cells:
@@ -153,7 +147,7 @@ class Microdata:
         name : str
             Name of its column.
         """
-        return self.variables[self._place(name)]
+        return self.variables[self._index(name)]
 
     def codes(self, name: str) -> NDArray[np.int32]:
         """Return the codes of one variable, in the order of the source.
@@ -167,7 +161,7 @@ class Microdata:
         -------
         int32 (record,)
         """
-        return self.combinations[:, self._place(name)][self.of_record]
+        return self.combinations[:, self._index(name)][self.of_record]
 
     def cells(self, names: Sequence[str]) -> Cells:
         """Group the data by some of the variables.
@@ -181,17 +175,17 @@ class Microdata:
         -------
         Cells
         """
-        places = [self._place(name) for name in names]
+        columns = [self._index(name) for name in names]
         codes, sizes, of_combination = regroup(
-            self.combinations[:, places],
+            self.combinations[:, columns],
             self.counts,
             np.arange(self.n_combinations, dtype=np.int32),
-            [self.variables[place].n_levels for place in places],
+            [self.variables[column].n_levels for column in columns],
         )
         return Cells(tuple(names), codes, sizes, of_combination)
 
     def known(self, names: Sequence[str] | str) -> tuple[str, ...]:
-        """Check what an intruder is supposed to know: some of the kept variables.
+        """Check what an intruder is assumed to know: some of the kept variables.
 
         Parameters
         ----------
@@ -203,26 +197,19 @@ class Microdata:
         tuple of str
             The same names, each once, in the order of the data.
         """
-        listed = [names] if isinstance(names, str) else names
-        if not isinstance(listed, Iterable):
-            raise SettingError(
-                expected="what an intruder knows as a list of names",
-                came=f"a value of type {type(names).__name__}",
-                do=f"name some of {quoted_list(self.kept)}",
-            )
-        listed = list(listed)
+        do = f"name some of {quoted_list(self.kept)}"
+        if not isinstance(names, Iterable):
+            came = f"a value of type {type(names).__name__}"
+            raise SettingError("what an intruder knows as a list of names", came, do)
+        listed = [names] if isinstance(names, str) else list(names)
         if not listed:
-            raise SettingError(
-                expected="at least one kept variable that an intruder knows",
-                came="none",
-                do=f"name some of {quoted_list(self.kept)}",
-            )
+            raise SettingError("at least one kept variable that an intruder knows", "none", do)
         for name in listed:
             if name in self.synthesized:
                 raise SettingError(
                     expected="kept variables as what an intruder knows",
                     came=f"{quoted(name)}, which is synthesized and is known in every attack",
-                    do=f"name some of {quoted_list(self.kept)} only",
+                    do=do,
                 )
             if name not in self.kept:
                 raise SettingError(
@@ -230,7 +217,7 @@ class Microdata:
                     came=f"{quoted(name)}{nearest(str(name), self.kept)}",
                     do="use names of kept variables",
                 )
-        return tuple(name for name in self.kept if name in set(listed))
+        return tuple(name for name in self.kept if name in listed)
 
     def frame(self, backend: Backend | None = None) -> Any:
         """Give the records back as a data frame of categories, in the order of the source.
@@ -258,7 +245,7 @@ class Microdata:
         return write_table(_columns(self), path, **options)
 
     def fingerprint(self) -> str:
-        """Digest of everything in the data, to notice that a run goes on with other data.
+        """Digest of everything in the data, to notice when a run resumes with other data.
 
         It is confidential: whoever can guess the data can check the guess against it.
         """
@@ -272,7 +259,7 @@ class Microdata:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def _place(self, name: str) -> int:
+    def _index(self, name: str) -> int:
         try:
             return self.names.index(name)
         except ValueError:
@@ -286,7 +273,8 @@ class Microdata:
         """Show shapes only: nothing confidential."""
         lines = [f"Microdata: {self.n_records:,} records"]
         lines += [
-            f"  {quoted(one.name)}: {one.role}, {one.n_levels:,} levels" for one in self.variables
+            f"  {quoted(variable.name)}: {variable.role}, {variable.n_levels:,} levels"
+            for variable in self.variables
         ]
         lines.append(f"  {len(self.patterns):,} patterns, {self.n_combinations:,} combinations")
         return "\n".join(lines)
@@ -315,12 +303,12 @@ class SyntheticSets:
     fully_synthetic: bool = False
 
     def __post_init__(self) -> None:
-        """Check the shape and that every code is one of a level."""
+        """Check the shape, and that every code is that of a level."""
         if not isinstance(self.codes, np.ndarray) or self.codes.dtype.kind not in "iu":
             raise InputError(
                 expected="synthetic codes as an array of whole numbers",
                 came=f"a value of type {type(self.codes).__name__}",
-                do="give the places of the levels in their variable's list",
+                do="number the levels of each variable from 0",
             )
         shape = (self.data.n_records, len(self.data.synthesized))
         if self.codes.ndim != 3 or self.codes.shape[1:] != shape:
@@ -330,14 +318,14 @@ class SyntheticSets:
                 came=f"an array of shape {self.codes.shape}",
                 do="give one row for every record of the confidential data",
             )
-        for place, name in enumerate(self.data.synthesized):
-            codes = self.codes[:, :, place]
+        for axis, name in enumerate(self.data.synthesized):
+            codes = self.codes[:, :, axis]
             n_levels = self.data.variable(name).n_levels
             if codes.size and not (codes.min() >= 0 and codes.max() < n_levels):
                 raise InputError(
                     expected=f"codes from 0 to {n_levels - 1} for {quoted(name)}",
                     came="codes outside of that range",
-                    do="use the places of the levels in the variable's list",
+                    do="number the levels of the variable from 0",
                 )
 
     def __len__(self) -> int:
@@ -369,8 +357,8 @@ class SyntheticSets:
     ) -> list[Path]:
         """Write every set to a file of its own: ``synthetic-01.csv`` and so on.
 
-        These files are row-aligned with the confidential data and confidential themselves; what
-        may be published is made by a release.
+        These files are row-aligned with the confidential data and are confidential themselves;
+        `understudy.release` makes the files that may be published.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What is known of each variable: its levels, their order and labels, and the part it plays."""
+"""A variable: its levels, their order and labels, and its role."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Role = Literal["synthesized", "kept"]
 # The level that stands for a missing value where missing is a level. In frames it is null.
 MISSING = "(missing)"
 
-# Most bytes that a level may have; longer text is no category.
+# Most bytes that a level may have; longer text is not a category.
 LONGEST_LEVEL = 4096
 
 
@@ -28,9 +28,9 @@ class Variable:
     name : str
         Name of its column.
     role : {"synthesized", "kept"}
-        The part it plays.
+        Whether it is drawn anew or stays as it is.
     levels : tuple of str
-        Its levels; a code is a place in this tuple.
+        Its levels; a code is an index into this tuple.
     labels : mapping of str to str
         What a level means, by level, where the source or the codebook says it.
     description : str

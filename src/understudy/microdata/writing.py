@@ -75,13 +75,7 @@ def write_table(
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
-    """Refuse a place where nothing may or can be written.
-
-    Returns
-    -------
-    pathlib.Path
-        The checked path.
-    """
+    """Refuse a path at which no file may or can be written; return it checked."""
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise OutputError(
             expected="the path of a file to write",
@@ -93,7 +87,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     check_name(name)
     if target.is_symlink():
         raise OutputError(
-            expected=f"a place of its own for the file {quoted(name)}",
+            expected=f"a path for the file {quoted(name)} that is not taken",
             came="a symbolic link, which may lead anywhere",
             do="name the file that the link points to, or remove the link",
         )
@@ -105,7 +99,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
         raise OutputError(
             expected=f"no file at {quoted(name)} yet",
             came="one that is already there",
-            do="choose another name, or say that it may be overwritten",
+            do="choose another name, or allow overwriting",
         )
     if not target.parent.is_dir():
         raise OutputError(
@@ -136,7 +130,10 @@ def _write_records(
     _warn_of_lost_labels(columns)
     alone = len(columns) == 1
     header = delimiter.join(_quoted_field(name, delimiter, alone=alone) for name in columns) + "\n"
-    fields = {name: _text_levels(one, delimiter, alone=alone) for name, (one, _) in columns.items()}
+    fields = {
+        name: _text_levels(variable, delimiter, alone=alone)
+        for name, (variable, _) in columns.items()
+    }
     n_records = len(next(iter(columns.values()))[1])
     try:
         out.write(encoder.encode(header))
@@ -158,7 +155,7 @@ def _write_records(
 
 
 def _warn_of_lost_labels(columns: Columns) -> None:
-    labelled = [name for name, (one, _) in columns.items() if one.labels]
+    labelled = [name for name, (variable, _) in columns.items() if variable.labels]
     if labelled:
         warnings.warn(
             f"a text file holds no labels: those of {quoted_list(labelled)} are left out; keep the "
@@ -169,7 +166,7 @@ def _warn_of_lost_labels(columns: Columns) -> None:
 
 
 def _text_levels(variable: Variable, delimiter: str, *, alone: bool) -> pl.Series:
-    """Write every level once as it has to stand in the file; the records only point at it."""
+    """Format every level once as a field of the file; records are looked up in the result."""
     fields = [_quoted_field(level, delimiter, alone=True) for level in variable.present_levels]
     if variable.has_missing:
         _check_missing_code(variable)
@@ -181,7 +178,7 @@ def _text_levels(variable: Variable, delimiter: str, *, alone: bool) -> pl.Serie
 def _check_missing_code(variable: Variable) -> None:
     if variable.missing_code in variable.present_levels:
         raise OutputError(
-            expected=f"a code for missing values of {quoted(variable.name)} that is no level",
+            expected=f"a code for missing values of {quoted(variable.name)} that is not a level",
             came="the code of a level (the empty text is the code where none is declared)",
             do="declare another missing code in the codebook, or write a Parquet file",
         )
@@ -208,14 +205,20 @@ def _quoted_field(text: str, delimiter: str, *, alone: bool) -> str:
 
 def _write_parquet(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
     frame = pl.DataFrame({name: enum_column(*column) for name, column in columns.items()})
-    labels = {name: dict(one.labels) for name, (one, _) in columns.items() if one.labels}
+    labels = {
+        name: dict(variable.labels) for name, (variable, _) in columns.items() if variable.labels
+    }
     frame.write_parquet(path, metadata={LABELS_KEY: json.dumps(labels)} if labels else None)
 
 
 def _write_stata(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
     import pyreadstat
 
-    unlabelled = [name for name, (one, _) in columns.items() if one.labels and not _numbers(one)]
+    unlabelled = [
+        name
+        for name, (variable, _) in columns.items()
+        if variable.labels and not _numbers(variable)
+    ]
     if unlabelled:
         warnings.warn(
             f"Stata attaches labels to numbers only: the labels of {quoted(unlabelled[0])} and "
@@ -223,9 +226,9 @@ def _write_stata(columns: Columns, path: Path, _encoding: str | None, _delimiter
             DataWarning,
             stacklevel=5,
         )
-    for one, _ in columns.values():
+    for variable, _ in columns.values():
         # In Stata, empty text is missing text.
-        _check_storable(one, "a Stata file", lambda level: bool(level) and "\x00" not in level)
+        _check_storable(variable, "a Stata file", lambda level: bool(level) and "\0" not in level)
     _write_statistical(columns, path, pyreadstat.write_dta, for_stata=True)
 
 
@@ -233,13 +236,13 @@ def _write_spss(columns: Columns, path: Path, _encoding: str | None, _delimiter:
     import pyreadstat
 
     absent: dict[str, list[Any]] = {}
-    for name, (one, _) in columns.items():
+    for name, (variable, _) in columns.items():
         _check_storable(
-            one, "an SPSS file", lambda level: level == level.rstrip(" ").replace("\0", "")
+            variable, "an SPSS file", lambda level: level == level.rstrip(" ").replace("\0", "")
         )
-        if one.has_missing and not _numbers(one):
-            _check_missing_code(one)
-            absent[name] = [one.missing_code]
+        if variable.has_missing and not _numbers(variable):
+            _check_missing_code(variable)
+            absent[name] = [variable.missing_code]
     write = partial(pyreadstat.write_sav, missing_ranges=absent) if absent else pyreadstat.write_sav
     _write_statistical(columns, path, write, for_stata=False)
 
@@ -251,16 +254,23 @@ def _write_statistical(
 
     frame = pl.DataFrame(
         {
-            name: _stored(one, codes, "" if for_stata else one.missing_code)
-            for name, (one, codes) in columns.items()
+            name: _stored(variable, codes, "" if for_stata else variable.missing_code)
+            for name, (variable, codes) in columns.items()
         }
     )
     labels = {
-        name: {(int(level) if _numbers(one) else level): text for level, text in one.labels.items()}
-        for name, (one, _) in columns.items()
-        if one.labels and (_numbers(one) or not for_stata)
+        name: {
+            int(level) if _numbers(variable) else level: text
+            for level, text in variable.labels.items()
+        }
+        for name, (variable, _) in columns.items()
+        if variable.labels and (_numbers(variable) or not for_stata)
     }
-    descriptions = {name: one.description for name, (one, _) in columns.items() if one.description}
+    descriptions = {
+        name: variable.description
+        for name, (variable, _) in columns.items()
+        if variable.description
+    }
     try:
         write(frame, str(path), column_labels=descriptions, variable_value_labels=labels)
     except (PyreadstatError, ReadstatError, ValueError):
