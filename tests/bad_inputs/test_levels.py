@@ -66,8 +66,8 @@ def test_very_many_labels(
     rows = "".join(f"{number % 7},c{number // 2}\n" for number in range(200_000))
     path = make_file("a,county\n" + rows)
     data = accepted(path)
-    assert plausibility.table_bytes(data) == 7 * 100_000 * 8
-    monkeypatch.setattr(plausibility, "LARGEST_TABLE", 4_000_000)
+    assert plausibility.table_size(data) == 7 * 100_000
+    monkeypatch.setattr(plausibility, "LARGEST_TABLE", 500_000)
     text = refused(command, InputError, "7 patterns and 100,000 labels", path)
     assert "fewer or coarser" in text
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from understudy.cli.options import Names
 from understudy.errors import quoted_list
-from understudy.microdata.label_table import empirical_labels, uniform_labels
-from understudy.microdata.plausibility import LARGEST_TABLE, table_bytes
+from understudy.microdata.label_table import LARGEST_TABLE, empirical_labels, uniform_labels
+from understudy.microdata.plausibility import table_size
 from understudy.microdata.table import Microdata
 from understudy.risk.expected import expected_risk
 
@@ -31,7 +31,7 @@ def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, fl
     dict of str to (float, float)
         By measure; empty where nothing is kept or the table of labels would be too large.
     """
-    if not data.kept or table_bytes(data) > LARGEST_TABLE:
+    if not data.kept or table_size(data) > LARGEST_TABLE:
         return {}
     names = data.known(known or data.kept)
     low, high = (

@@ -12,7 +12,8 @@ from cyclopts import Parameter
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
-from understudy.microdata.plausibility import LARGEST_TABLE, table_bytes
+from understudy.microdata.label_table import LARGEST_TABLE
+from understudy.microdata.plausibility import table_size
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
@@ -178,7 +179,7 @@ def _levels(
     data: Microdata, known: tuple[str, ...], repeats: int, seed: int | None, n_sets: int
 ) -> InherentRisk | None:
     """Draw the data's own baselines, of one file and of all; None where that is too much."""
-    if table_bytes(data) > LARGEST_TABLE:
+    if table_size(data) > LARGEST_TABLE:
         return None
     sets = n_sets if n_sets > 1 else None
     return inherent_risk(data, known=known, repeats=repeats, seed=seed, sets=sets)

@@ -33,7 +33,7 @@ __all__ = [
     "uniform_labels",
 ]
 
-LARGEST_TABLE = 2**27  # probabilities in a table: one gibibyte
+LARGEST_TABLE = 2**28  # most probabilities in a table of labels: two gibibytes
 
 
 @dataclass(frozen=True, repr=False, eq=False)

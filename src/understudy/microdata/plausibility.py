@@ -10,10 +10,11 @@ import warnings
 import numpy as np
 
 from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted, quoted_list
+from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.levels import near_duplicates
 from understudy.microdata.table import Microdata
 
-__all__ = ["LARGEST_TABLE", "check_plausibility", "decides", "id_like", "table_bytes"]
+__all__ = ["check_plausibility", "decides", "id_like", "table_size"]
 
 # With fewer records than this, a column in which all values differ says nothing.
 FEWEST_FOR_IDS = 10
@@ -24,9 +25,6 @@ DECIDED = 0.99
 FEWEST_TO_DECIDE = 5  # levels with fewer records are not counted: they agree by chance
 FEWEST_RECORDS = 100  # and so do small data
 MOST_BY_GUESSING = 0.9  # nothing is decided where guessing is right this often without the column
-
-# Most bytes that one table of label probabilities, patterns by labels, may take.
-LARGEST_TABLE = 2 * 1024**3
 
 
 def check_plausibility(data: Microdata) -> None:
@@ -47,9 +45,9 @@ def id_like(data: Microdata, name: str) -> bool:
     return data.n_records >= FEWEST_FOR_IDS and len(data.cells([name])) == data.n_records
 
 
-def table_bytes(data: Microdata) -> int:
-    """Compute the bytes of one table of label probabilities, patterns by labels, exactly."""
-    return len(data.patterns) * data.n_labels * 8
+def table_size(data: Microdata) -> int:
+    """Count the probabilities in a table of patterns by labels, exactly; see `LARGEST_TABLE`."""
+    return len(data.patterns) * data.n_labels
 
 
 def _warn(text: str) -> None:
@@ -81,13 +79,13 @@ def _check_ids(data: Microdata) -> None:
 
 
 def _check_size(data: Microdata) -> None:
-    needed = table_bytes(data)
-    if needed > LARGEST_TABLE:
+    size = table_size(data)
+    if size > LARGEST_TABLE:
         raise InputError(
-            expected=f"a table of patterns by labels of at most {LARGEST_TABLE / 1e9:.1f} GB",
+            expected=f"a table of patterns by labels of at most {8 * LARGEST_TABLE / 1e9:.1f} GB",
             came=f"{len(data.patterns):,} patterns and "
             f"{' x '.join(f'{data.variable(name).n_levels:,}' for name in data.synthesized)} "
-            f"labels, which need {needed / 1e9:,.1f} GB for one draw",
+            f"labels, which need {8 * size / 1e9:,.1f} GB for one draw",
             do="synthesize fewer or coarser variables, or keep fewer variables",
         )
 
