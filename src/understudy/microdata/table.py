@@ -198,10 +198,11 @@ class Microdata:
             The same names, each once, in the order of the data.
         """
         do = f"name some of {quoted_list(self.kept)}"
-        if not isinstance(names, Iterable):
+        given: object = [names] if isinstance(names, str) else names
+        if not isinstance(given, Iterable):
             came = f"a value of type {type(names).__name__}"
             raise SettingError("what an intruder knows as a list of names", came, do)
-        listed = [names] if isinstance(names, str) else list(names)
+        listed = list(given)
         if not listed:
             raise SettingError("at least one kept variable that an intruder knows", "none", do)
         for name in listed:
