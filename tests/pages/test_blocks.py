@@ -76,6 +76,13 @@ def test_an_empty_cell_sorts_below_every_number() -> None:
     assert [cell.get("data-sort") for cell in cells] == ["-Infinity", "-1000000000.0"]
 
 
+def test_an_outcome_among_numbers_is_aligned_like_them() -> None:
+    row = [Cell("x", tone="pass"), Cell("fail", tone="fail"), Cell("no", tone="fail")]
+    table = Table("t", ("a", "b", "c"), [row], text_columns=(0, 2))
+    cells = body_of(html_page("t", [table])).findall(".//tbody/tr/*")
+    assert [cell.get("class") for cell in cells] == ["pass", "number fail", "fail"]
+
+
 def test_tables_sort_where_that_makes_sense() -> None:
     rows = [(str(row), "1") for row in range(4)]
     assert Table("t", ("a", "b"), rows).sortable

@@ -93,20 +93,17 @@ def measure_baselines(
     exact: dict[str, dict[str, float | None]] = {"Min": {}, "Max": {}}
     for known in KNOWN:
         inherent = inherent_risk(data, known, repeats=repeats, seed=seed)
-        for baseline in (inherent.minimum, inherent.maximum):
+        for name, baseline in (("Min", inherent.minimum), ("Max", inherent.maximum)):
             for rate in RATES:
-                name = f"{rate} {', '.join(known)}"
-                samples[baseline.name][name] = baseline.samples[rate].to_list()
-                exact[baseline.name][name] = baseline.expected.measures().get(rate)
+                measure = f"{rate} {', '.join(known)}"
+                samples[name][measure] = baseline.samples[rate].to_list()
+                exact[name][measure] = baseline.expected.measures().get(rate)
+            matches = baseline.expected.attribute_matches
             _add_attribute(
-                samples[baseline.name],
-                baseline.samples["attribute_matches"].to_list(),
-                data.n_records,
+                samples[name], baseline.samples["attribute_matches"].to_list(), data.n_records
             )
-            exact[baseline.name]["attribute_matches"] = baseline.expected.attribute_matches
-            exact[baseline.name]["attribute_percent"] = (
-                100 * baseline.expected.attribute_matches / data.n_records
-            )
+            exact[name]["attribute_matches"] = matches
+            exact[name]["attribute_percent"] = 100 * matches / data.n_records
     return samples, exact
 
 
