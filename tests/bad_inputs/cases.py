@@ -1,4 +1,4 @@
-"""What the tests of bad inputs share: which row a test covers, and how a refusal is looked at."""
+"""What the tests of bad inputs share: which row a test covers, and how a refusal is checked."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def refused(
         answer = command("check", source, "--synthesize", synthesize, *options)
         assert answer.code == 2, answer
         assert SECRET not in answer.out + answer.err
-        told = " ".join((answer.out + answer.err).split())
-        assert re.search(says, told), told
-        assert "Traceback" not in told
+        shown = " ".join((answer.out + answer.err).split())
+        assert re.search(says, shown), shown
+        assert "Traceback" not in shown
     return text
 
 
@@ -81,7 +81,7 @@ def warned(says: str, source: Any, synthesize: str = "county", **reading: Any) -
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         data = read_microdata(source, synthesize=synthesize, **reading)
-    texts = [str(one.message) for one in caught if issubclass(one.category, DataWarning)]
+    texts = [str(note.message) for note in caught if issubclass(note.category, DataWarning)]
     assert any(re.search(says, text) for text in texts), texts
     assert not any(SECRET in text for text in texts)
     return data

@@ -14,7 +14,7 @@ import pytest
 from tests.bad_inputs.cases import SECRET, accepted, covers, refused
 from tests.conftest import Command, MakeFile
 from understudy.errors import FileError, FormatError, LevelError, OutputError, SettingError
-from understudy.microdata import csv_reader, source_file
+from understudy.microdata import csv_reader
 
 GOOD = f"gender,county\nf,{SECRET}\nm,south\nf,south\n"
 
@@ -255,11 +255,3 @@ def test_symbolic_links(make_file: MakeFile, tmp_path: Path) -> None:
     assert data.n_records == 3
     with pytest.raises(OutputError, match="symbolic link"):
         data.write(link, overwrite=True)
-
-
-def test_kind_is_found_without_an_ending(make_file: MakeFile, tmp_path: Path) -> None:
-    assert accepted(make_file(GOOD, "data")).n_records == 3
-    bare = tmp_path / "table"
-    pl.DataFrame({"gender": ["f", "m"], "county": ["x", "y"]}).write_parquet(bare)
-    assert accepted(bare).n_records == 2
-    assert source_file.open_source(bare).kind == "parquet"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.bad_inputs.cases import SECRET, accepted, covers, refused
+from tests.bad_inputs.cases import SECRET, covers, refused
 from tests.conftest import Command, MakeFile
 from understudy import load_ce_like
 from understudy.errors import SettingError
@@ -120,20 +120,3 @@ def test_settings_that_are_no_toml(command: Command, make_file: MakeFile) -> Non
     refused(command, SettingError, "mistake", path, "--codebook", open_end, codebook=open_end)
     binary = make_file(b"\xff\xfe\x00", "binary.toml")
     refused(command, SettingError, "as text", path, "--codebook", binary, codebook=binary)
-
-
-def test_bad_bins(make_file: MakeFile) -> None:
-    path = make_file(GOOD)
-    refused(None, SettingError, "mapping", path, bins=[1])
-    refused(None, SettingError, 'nearest: "quartiles"', path, bins={"a": "quartils"})
-    refused(None, SettingError, "type float", path, bins={"a": 2.5})
-    refused(None, SettingError, "increase", path, bins={"a": [3, 2]})
-    refused(None, SettingError, "finite", path, bins={"a": []})
-    refused(None, SettingError, "from 2 to 100", path, bins={"a": 1})
-    refused(None, SettingError, "either", path, bins={"a": {"cuts": [1], "quantiles": 3}})
-    refused(None, SettingError, "2 entries", path, bins={"a": {"cuts": [1], "names": ["x"]}})
-    refused(None, SettingError, "different", path, bins={"a": {"cuts": [1], "names": ["x", "x"]}})
-    refused(None, SettingError, 'nearest: "cuts"', path, bins={"a": {"cut": [1]}})
-    refused(None, SettingError, "type str", path, bins={"a": "zzzzz"})
-    refused(None, SettingError, "bins for", path, bins={"b": 4})
-    assert accepted(path, bins={"a": 2}).variable("a").levels == ("Q1", "Q2")

@@ -1,1 +1,1 @@
-"""Tests of the data room."""
+"""Tests of microdata: reading, coding, checking and writing."""

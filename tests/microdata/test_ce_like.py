@@ -164,11 +164,11 @@ def test_table_deviations_are_the_seven_tables_added_by_order(counts: NDArray[np
 
 
 def test_other_seeds_give_other_populations_with_the_same_patterns() -> None:
-    one, two = (maker.draw_ce_like(maker.SETTLED, seed) for seed in (1, 2))
-    assert one != two
+    first, second = (maker.draw_ce_like(maker.SETTLED, seed) for seed in (1, 2))
+    assert first != second
     for name in ("gender", "income", "age"):
-        assert sorted(one[name]) == sorted(two[name])
-    for columns in (one, two):
+        assert sorted(first[name]) == sorted(second[name])
+    for columns in (first, second):
         seen = Counter(zip(columns["gender"], columns["income"], columns["age"], strict=True))
         assert [seen[pattern] for pattern in PATTERNS] == PAPER_COUNTS
 

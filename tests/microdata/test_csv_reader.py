@@ -5,17 +5,26 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.bad_inputs.cases import accepted
+from tests.bad_inputs.cases import SECRET, accepted, refused
+from tests.conftest import Command, MakeFile
 from tests.naive.combinations import count_rows, read_table
-from understudy.errors import FormatError, OutputError
+from understudy.errors import (
+    ColumnError,
+    FormatError,
+    OutputError,
+    SettingError,
+)
 from understudy.microdata import csv_reader
 from understudy.microdata.source_file import open_source
+
+GOOD = "a,county\n1,x\n2,y\n1,y\n2,x\n"
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
 SHORT = st.sampled_from(
@@ -53,8 +62,8 @@ def read_all(path: Path, delimiter: str | None = None) -> tuple[tuple[str, ...],
     header = csv_reader.read_header(source, None, delimiter)
     table = csv_reader.read_delimited(source, header, header.names)
     columns = [
-        np.array([column.levels[code] for code in table.codes[:, place]], dtype=object)
-        for place, column in enumerate(table.columns)
+        np.array([column.levels[code] for code in table.codes[:, index]], dtype=object)
+        for index, column in enumerate(table.columns)
     ]
     return header.names, [[str(column[row]) for column in columns] for row in table.of_record]
 
@@ -93,14 +102,14 @@ def test_combinations_agree_with_their_slow_twin(tmp_path: Path, table: list[lis
     path.write_text(as_csv(table, quoting=csv.QUOTE_ALL), encoding="utf-8", newline="")
     source = open_source(path)
     header = csv_reader.read_header(source, None, ",")
-    found = csv_reader.read_delimited(source, header, header.names)
-    rows = [[column.levels[code] for column, code in zip(found.columns, row, strict=True)]
-            for row in found.codes.tolist()]  # fmt: skip
-    distinct, counts, places = count_rows(table[1:])
-    order = {row: place for place, row in enumerate(distinct)}
+    coded = csv_reader.read_delimited(source, header, header.names)
+    rows = [[column.levels[code] for column, code in zip(coded.columns, row, strict=True)]
+            for row in coded.codes.tolist()]  # fmt: skip
+    distinct, counts, of_row = count_rows(table[1:])
+    order = {row: number for number, row in enumerate(distinct)}
     assert sorted(map(tuple, rows)) == distinct
-    assert [counts[order[tuple(row)]] for row in rows] == found.counts.tolist()
-    assert [order[tuple(rows[row])] for row in found.of_record.tolist()] == places
+    assert [counts[order[tuple(row)]] for row in rows] == coded.counts.tolist()
+    assert [order[tuple(rows[row])] for row in coded.of_record.tolist()] == of_row
 
 
 ENCODINGS = [
@@ -130,17 +139,17 @@ def test_any_text_comes_back_byte_for_byte(
     plain = tmp_path / "plain.csv"
     plain.write_text(as_csv(table, quoting=csv.QUOTE_ALL), encoding=encoding, newline="")
     read = {"encoding": encoding, "delimiter": ","}
-    held = _quietly(plain, label, **read)
+    held = read_without_warnings(plain, label, **read)
     assert [list(row) for row in held.frame().rows()] == table[1:]
     assert list(held.names) == table[0]
     held.write(first, encoding=encoding, overwrite=True)
-    again = _quietly(first, label, **read)
+    again = read_without_warnings(first, label, **read)
     again.write(second, encoding=encoding, overwrite=True)
     assert first.read_bytes() == second.read_bytes()
     assert again.fingerprint() == held.fingerprint()
 
 
-def _quietly(path: Path, label: str, **read: str):  # type: ignore[no-untyped-def]
+def read_without_warnings(path: Path, label: str, **read: str):  # type: ignore[no-untyped-def]
     import warnings
 
     from understudy import read_microdata
@@ -185,3 +194,61 @@ def test_wide_characters_grow_in_utf8(tmp_path: Path, monkeypatch: pytest.Monkey
     path = tmp_path / "in.csv"
     path.write_text("county,a\n" + "漢字漢字漢字,1\nかな,2\n" * 50, encoding="utf-16")
     assert accepted(path, encoding="utf-16").n_records == 100
+
+
+@pytest.mark.parametrize(
+    "first",
+    [f"{SECRET},1971-03-04,Springfield", "1,2,3", "f,20-40,Springfield", "m,20-40,x"],
+)
+def test_a_file_without_a_header_shows_nothing(
+    command: Command, make_file: MakeFile, tmp_path: Path, first: str
+) -> None:
+    path = make_file(f"{first}\nm,20-40,Springfield\nf,20-40,Shelbyville\n")
+    says = "looks like a record"
+    refused(command, FormatError, says, path, synthesize="town")
+    assert SECRET not in command("init", path, "--out", tmp_path).err
+    assert not (tmp_path / "plan.toml").exists()
+
+
+def test_names_with_a_record_in_them_are_not_listed(command: Command, make_file: MakeFile) -> None:
+    path = make_file(f'"a,b\n{SECRET},x\n",c\n1,x\n2,y\n')
+    refused(command, ColumnError, "the 2 columns found", path, synthesize="town")
+
+
+@pytest.mark.parametrize("delimiter", ["\n", '"', "0", "ab", "", "é", 5])
+def test_delimiters_that_separate_nothing(
+    make_file: MakeFile, tmp_path: Path, delimiter: Any
+) -> None:
+    data = accepted(make_file(GOOD))
+    with pytest.raises(SettingError, match="delimiter"):
+        data.write(tmp_path / "out.csv", delimiter=delimiter)
+    with pytest.raises(SettingError, match="delimiter"):
+        accepted(make_file(GOOD), delimiter=delimiter)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"\na,county\n1,x\n", "empty first line"),
+        (b"sep=;\na;county\n1;x\n", "spreadsheet"),
+        ("a,county\n1,x\n".encode("utf-32"), "UTF-32"),
+        (b"ASCII SPSS PORT FILE" + b" " * 50, "portable file"),
+    ],
+)
+def test_odd_first_lines(command: Command, make_file: MakeFile, content: bytes, says: str) -> None:
+    refused(command, FormatError, says, make_file(content))
+
+
+def test_wide_and_long_tables(make_file: MakeFile) -> None:
+    wide = ",".join(f"v{n}" for n in range(5000)) + ",county\n"
+    row = ",".join("1" for _ in range(5000))
+    path = make_file(wide + f"{row},x\n{row},y\n")
+    with pytest.warns(UserWarning, match="single level"):
+        assert accepted(path, keep=["v1"]).n_records == 2
+    long = make_file(f"note;county\n{'words, ' * 30_000};x\nshort;y\n")
+    assert accepted(long, ignore="note").n_records == 2
+
+
+def test_surrogates_are_not_characters(make_file: MakeFile) -> None:
+    path = make_file(b"a,county\n\\ud800,x\nb,y\n")
+    refused(None, FormatError, "surrogates, not characters", path, encoding="unicode_escape")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
 from tests.bad_inputs.cases import accepted
 from understudy import Microdata, load_ce_like
+from understudy.errors import (
+    InputError,
+)
 from understudy.microdata.label_table import (
     LabelTable,
     combined_labels,
@@ -19,25 +24,25 @@ from understudy.randomness import stream
 
 
 @pytest.fixture
-def two() -> Microdata:
+def two_synthesized() -> Microdata:
     frame = pl.DataFrame({"a": list("ppqq") * 5, "b": list("xyzx") * 5, "c": list("uvuv") * 5})
     return accepted(frame, synthesize=["b", "c"])  # type: ignore[arg-type]
 
 
-def test_labels_are_combined_and_split(two: Microdata) -> None:
-    assert two.n_labels == 6
+def test_labels_are_combined_and_split(two_synthesized: Microdata) -> None:
+    assert two_synthesized.n_labels == 6
     codes = np.array([[0, 0], [0, 1], [2, 1]])
-    labels = combined_labels(two, codes)
+    labels = combined_labels(two_synthesized, codes)
     assert labels.tolist() == [0, 1, 5]
-    assert split_labels(two, labels).tolist() == codes.tolist()
+    assert split_labels(two_synthesized, labels).tolist() == codes.tolist()
 
 
-def test_tables_are_distributions(two: Microdata) -> None:
-    perfect = empirical_labels(two)
+def test_tables_are_distributions(two_synthesized: Microdata) -> None:
+    perfect = empirical_labels(two_synthesized)
     assert perfect.probabilities.shape == (2, 6)
     assert np.allclose(perfect.probabilities.sum(axis=1), 1)
     assert perfect.probabilities[0].tolist() == [0.5, 0, 0, 0.5, 0, 0]
-    assert np.allclose(uniform_labels(two).probabilities, 1 / 6)
+    assert np.allclose(uniform_labels(two_synthesized).probabilities, 1 / 6)
 
 
 def test_drawing_agrees_with_a_plain_search() -> None:
@@ -67,3 +72,21 @@ def test_draws_have_the_right_frequencies() -> None:
     assert counts[5] == 0
     expected = 100_000 * wanted[0, :5]
     assert ((counts[:5] - expected) ** 2 / expected).sum() < 33.4
+
+
+def test_labels_beyond_counting() -> None:
+    from understudy.microdata.label_table import combined_labels
+
+    frame = pl.DataFrame({f"v{n}": [str(k) for k in range(2000)] for n in range(6)})
+    with pytest.warns(UserWarning, match="its own level"):
+        data = read_many_labels(frame)
+    with pytest.raises(InputError, match="machine number"):
+        combined_labels(data, data.combinations)
+
+
+def read_many_labels(frame: pl.DataFrame) -> Any:
+    from understudy.microdata import plausibility
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plausibility, "LARGEST_TABLE", 10**40)
+        return accepted(frame, synthesize=frame.columns)  # type: ignore[arg-type]

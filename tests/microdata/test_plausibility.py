@@ -21,15 +21,15 @@ def jobs(n: int = 600) -> list[str]:
     return [f"j{code:02d}" for code in stream(3, "jobs").integers(40, size=n)]
 
 
-def test_a_coarser_version_of_the_secret_is_pointed_at() -> None:
+def test_a_coarser_version_of_the_secret_gives_a_warning() -> None:
     job = jobs()
     with pytest.warns(DataWarning, match="coarser version"):
-        people(job=job, sector=[one[:2] for one in job], sex=["m", "f"] * 300)
+        people(job=job, sector=[code[:2] for code in job], sex=["m", "f"] * 300)
 
 
-def test_a_finer_column_that_tells_the_secret_is_pointed_at() -> None:
+def test_a_finer_column_that_tells_the_secret_gives_a_warning() -> None:
     job = jobs()
-    firm = [one + str(place % 2) for place, one in enumerate(job)]
+    firm = [code + str(index % 2) for index, code in enumerate(job)]
     with pytest.warns(DataWarning, match="all but decides"):
         people(job=job, firm=firm)
 
@@ -47,6 +47,6 @@ def test_a_level_that_nearly_everybody_has_decides_nothing() -> None:
 
 
 def test_levels_of_few_records_do_not_count() -> None:
-    job = [f"j{place}" for place in range(300)] * 2
+    job = [f"j{number}" for number in range(300)] * 2
     data = people(job=job, sex=["m", "f"] * 300)  # two records a job: always the same sex
     assert not decides(data, "job", "sex")

@@ -7,14 +7,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.bad_inputs.cases import SECRET, accepted
-from tests.naive.combinations import count_rows
 from understudy import Microdata, SyntheticSets, load_ce_like
 from understudy.errors import InputError, SettingError
-from understudy.microdata.coding import regroup
 
 FRAME = pl.DataFrame(
     {
@@ -115,22 +111,6 @@ def test_several_synthesized_variables() -> None:
     assert data.kept == ("gender",)
     everything = accepted(FRAME, synthesize=["age", "county", "gender"])  # type: ignore[arg-type]
     assert everything.kept == ()
-
-
-@given(
-    rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40),
-    large=st.booleans(),
-)
-def test_regrouping_agrees_with_its_slow_twin(rows: list[tuple[int, int]], large: bool) -> None:
-    codes = np.array(rows, dtype=np.int32)
-    counts = np.ones(len(rows), dtype=np.int64)
-    levels = [2**40, 2**40] if large else [4, 3]
-    distinct, sizes, of_record = regroup(
-        codes, counts, np.arange(len(rows), dtype=np.int32), levels
-    )
-    expected = count_rows(rows)
-    assert [tuple(row) for row in distinct.tolist()] == expected[0]
-    assert (sizes.tolist(), of_record.tolist()) == (expected[1], expected[2])
 
 
 def test_bundled_levels_are_in_the_order_of_the_codebook() -> None:

@@ -21,8 +21,8 @@ def read_table(text: str, delimiter: str = ",") -> tuple[list[str], list[list[st
 def count_rows(
     rows: Sequence[Sequence[Hashable]],
 ) -> tuple[list[tuple[Hashable, ...]], list[int], list[int]]:
-    """Count distinct rows the slow way: sorted distinct rows, their counts, each row's place."""
+    """Count distinct rows the slow way: sorted distinct rows, their counts, each row's number."""
     counts = Counter(tuple(row) for row in rows)
     distinct = sorted(counts)
-    place = {row: number for number, row in enumerate(distinct)}
-    return distinct, [counts[row] for row in distinct], [place[tuple(row)] for row in rows]
+    number_of = {row: number for number, row in enumerate(distinct)}
+    return distinct, [counts[row] for row in distinct], [number_of[tuple(row)] for row in rows]
