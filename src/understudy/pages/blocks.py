@@ -210,20 +210,8 @@ def topic(
 ) -> list[Block]:
     """Set one topic of a section: how to read it, its drawings, its numbers.
 
-    Parameters
-    ----------
-    reading : str
-        How to read what follows.
-    title : str
-        Of the topic.
-    figures : sequence of Figure or SVG text
-        None is left out.
-    tables : sequence of Table
-    remarks : sequence of str
-    affected : sequence of str
-        Titles of synthesizers in it that have not converged.
-    legend : Legend, optional
-    panels : Panels, optional
+    Of the figures, None is left out. `affected` are the titles of synthesizers in it that have not
+    converged.
     """
     drawn = [Figure(svg) if isinstance(svg, str) else svg for svg in figures if svg is not None]
     blocks: list[Block] = [Heading(title, 3)] if title else []

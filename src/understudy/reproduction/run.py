@@ -127,66 +127,68 @@ def _same_run(folder: Path, scale: Scale, seed: int) -> None:
 def _baselines(
     folder: Path, number: int, data: Microdata, scale: Scale, seed: int, say: Said
 ) -> dict[str, Any]:
-    path = folder / f"population-{number:02d}-baselines.json"
-    known: dict[str, Any] | None = _read(path)
-    if known is not None:
-        return known
-    say(f"population {number}: the baselines Min and Max", None)
-    samples, exact = measure_baselines(data, scale.repeats, _seed(seed, number, "levels"))
-    found = {"samples": samples, "exact": exact}
-    if number == 0:
-        own = _seed(seed, number, "levels for the report")
-        intruders = intruders_findings(data, scale.repeats, scale.sets, own)
-        _write(folder / INTRUDERS, [each.model_dump(mode="json") for each in intruders])
-    _write(path, found)
-    return found
+    def measure() -> dict[str, Any]:
+        say(f"population {number}: the baselines Min and Max", None)
+        samples, exact = measure_baselines(data, scale.repeats, _seed(seed, number, "levels"))
+        if number == 0:
+            own = _seed(seed, number, "levels for the report")
+            intruders = intruders_findings(data, scale.repeats, scale.sets, own)
+            _write(folder / INTRUDERS, [each.model_dump(mode="json") for each in intruders])
+        return {"samples": samples, "exact": exact}
+
+    return _part(folder / f"population-{number:02d}-baselines.json", measure)
 
 
 def _without_swaps(folder: Path, data: Microdata, seed: int, say: Said) -> dict[str, Any]:
-    path = folder / "population-00-without-swaps.json"
-    known: dict[str, Any] | None = _read(path)
-    if known is not None:
-        return known
-    say("population 0: a sampler without swaps", None)
-    found = classes_without_swaps(data, _seed(seed, 0, "without swaps"))
-    _write(path, found)
-    return found
+    def measure() -> dict[str, Any]:
+        say("population 0: a sampler without swaps", None)
+        return classes_without_swaps(data, _seed(seed, 0, "without swaps"))
+
+    return _part(folder / "population-00-without-swaps.json", measure)
 
 
 def _fitted(
     folder: Path, number: int, data: Microdata, key: str, scale: Scale, seed: int, say: Said
 ) -> dict[str, Any]:
     """Fit one model to one population and measure the sets of all configurations from it."""
-    path = folder / f"population-{number:02d}-{key}.json"
-    known: dict[str, Any] | None = _read(path)
-    if known is not None:
-        return known
     words = f"population {number} of {scale.populations}: {FITS[key].title}"
     checkpoint = folder / f"fit-{number:02d}-{key}"
-    fit = FITS[key].run(
-        data, _seed(seed, number, key), scale.length(key, number), checkpoint,
-        lambda progress: say(words, progress),
-    )  # fmt: skip
-    say(f"{words}: measuring", None)
-    found = {"lengths": _lengths(fit), **_convergence(fit)}
-    found["configurations"] = {}
-    for configuration in CONFIGURATIONS.values():
-        if configuration.fit != key:
-            continue
-        own = _seed(seed, number, configuration.key)
-        sets = configuration.draw(fit, scale.sets, own)
-        found["configurations"][configuration.key] = {
-            "chains": list(sets.chain),
-            "values": measure_sets(data, sets, own),
-            "shuffled": measure_shuffled(data, sets, own),
-            "regression": measure_regression(data, sets, own),
-        }
-        if number == 0 and configuration.key in SHOWN:
-            shown = synthesizer_findings(data, configuration.key, fit, sets, own)
-            _write(folder / f"report-{key}.json", shown.model_dump(mode="json"))
-    _write(path, found)
+
+    def measure() -> dict[str, Any]:
+        fit = FITS[key].run(
+            data, _seed(seed, number, key), scale.length(key, number), checkpoint,
+            lambda progress: say(words, progress),
+        )  # fmt: skip
+        say(f"{words}: measuring", None)
+        configurations = {}
+        for configuration in CONFIGURATIONS.values():
+            if configuration.fit != key:
+                continue
+            own = _seed(seed, number, configuration.key)
+            sets = configuration.draw(fit, scale.sets, own)
+            configurations[configuration.key] = {
+                "chains": list(sets.chain),
+                "values": measure_sets(data, sets, own),
+                "shuffled": measure_shuffled(data, sets, own),
+                "regression": measure_regression(data, sets, own),
+            }
+            if number == 0 and configuration.key in SHOWN:
+                shown = synthesizer_findings(data, configuration.key, fit, sets, own)
+                _write(folder / f"report-{key}.json", shown.model_dump(mode="json"))
+        return {"lengths": _lengths(fit), **_convergence(fit), "configurations": configurations}
+
+    part = _part(folder / f"population-{number:02d}-{key}.json", measure)
     shutil.rmtree(checkpoint, ignore_errors=True)
-    return found
+    return part
+
+
+def _part(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Read a finished part, or measure it and write it."""
+    part: dict[str, Any] | None = _read(path)
+    if part is None:
+        part = measure()
+        _write(path, part)
+    return part
 
 
 def _lengths(fit: Any) -> dict[str, int]:

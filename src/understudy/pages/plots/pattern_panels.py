@@ -61,9 +61,9 @@ def panel_svg(
         f'<path d="{original}V{base}H{LEFT}z" fill="var(--original)" fill-opacity=".38"/>',
     ]
     words = []
-    for style, found in shares:
+    for style, own in shares:
         by_rank = [0.0] * len(rank)
-        for label, share in zip(found.labels, found.synthetic, strict=True):
+        for label, share in zip(own.labels, own.synthetic, strict=True):
             by_rank[rank[label]] = share
         dashes = svg_dashes(style)
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
@@ -71,7 +71,7 @@ def panel_svg(
             f'<path d="{_line(by_rank, across, highest)}" fill="none" '
             f'stroke="var(--{style.variable})" stroke-width="1.1"{dashed}/>'
         )
-        words.append(f"{style.title} up to {percent(max(found.synthetic, default=0.0))}")
+        words.append(f"{style.title} up to {percent(max(own.synthetic, default=0.0))}")
     ticks = "".join(_tick(share, highest) for share in _ticks(highest))
     description = (
         f"Largest share of a label in the original {percent(max(first.original, default=0.0))}; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from understudy.findings.schema import Convergence, Trace
@@ -35,13 +36,14 @@ def trace_svg(trace: Trace, style: SeriesStyle, name: str) -> str:
         above.set_xlabel("kept draw", labelpad=1)
         above.margins(x=0.01)
         _ranks(below, trace, style)
+        (low, high), (fewest, most) = _ends(trace.values), _ends(trace.ranks)
         return svg_of(
             canvas,
             name,
             f"Trace and ranks of {words}",
-            f"{len(trace.values)} chains of {words}, from {number(_least(trace))} to "
-            f"{number(_most(trace))}. Rank counts by chain lie between {_fewest(trace):,.0f} and "
-            f"{_largest(trace):,.0f}; {_expected(trace):,.0f} are expected.",
+            f"{len(trace.values)} chains of {words}, from {number(low)} to {number(high)}. Rank "
+            f"counts by chain lie between {fewest:,.0f} and {most:,.0f}; {_expected(trace):,.0f} "
+            "are expected.",
         )
 
 
@@ -61,7 +63,7 @@ def _ranks(axes: Axes, trace: Trace, style: SeriesStyle) -> None:
             linewidth=0.9,
             baseline=None,
         )
-    axes.set_ylim(0, max(1.5 * expected, 1.08 * _largest(trace)))
+    axes.set_ylim(0, max(1.5 * expected, 1.08 * _ends(trace.ranks)[1]))
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.5, 1], ["lowest", "rank of the draw among all chains", "highest"])
     axes.get_xticklabels()[0].set_horizontalalignment("left")
@@ -73,20 +75,8 @@ def _expected(trace: Trace) -> float:
     return sum(trace.ranks[0]) / len(trace.ranks[0])
 
 
-def _least(trace: Trace) -> float:
-    return min(min(values) for values in trace.values)
-
-
-def _most(trace: Trace) -> float:
-    return max(max(values) for values in trace.values)
-
-
-def _fewest(trace: Trace) -> float:
-    return min(min(counts) for counts in trace.ranks)
-
-
-def _largest(trace: Trace) -> float:
-    return max(max(counts) for counts in trace.ranks)
+def _ends(rows: Sequence[Sequence[float]]) -> tuple[float, float]:
+    return min(map(min, rows)), max(map(max, rows))
 
 
 def rhat_svg(chains: Convergence, style: SeriesStyle, name: str) -> str | None:

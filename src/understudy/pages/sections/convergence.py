@@ -91,9 +91,9 @@ def _measured_by_chain(synthesizer: SynthesizerFindings) -> list[Table]:
     """Say whether the chains' own sets measure alike, where there are enough of them to tell."""
     chains = synthesizer.convergence.set_chains
     compared = [
-        (words, found)
+        (words, comparison)
         for words, spread in _set_measures(synthesizer)
-        if (found := by_chain(spread.values, chains)) is not None
+        if (comparison := by_chain(spread.values, chains)) is not None
     ]
     if not compared:
         return []
@@ -110,11 +110,11 @@ def _measured_by_chain(synthesizer: SynthesizerFindings) -> list[Table]:
             [
                 [
                     words,
-                    *(number_cell(mean) for mean in found.means),
-                    number_cell(found.spread),
-                    _chance_cell(found, len(compared)),
+                    *(number_cell(mean) for mean in comparison.means),
+                    number_cell(comparison.spread),
+                    _chance_cell(comparison, len(compared)),
                 ]
-                for words, found in compared
+                for words, comparison in compared
             ],
             note=READING_SETS,
         )
@@ -138,9 +138,9 @@ def _set_measures(synthesizer: SynthesizerFindings) -> list[tuple[str, Spread]]:
     return measures
 
 
-def _chance_cell(found: ByChain, n_rows: int) -> Cell:
-    text = chance_in_words(found.chance)
-    return Cell(f"{text} *" if found.chance < RARE / n_rows else text, sort=found.chance)
+def _chance_cell(comparison: ByChain, n_rows: int) -> Cell:
+    text = chance_in_words(comparison.chance)
+    return Cell(f"{text} *" if comparison.chance < RARE / n_rows else text, sort=comparison.chance)
 
 
 def _remarks(synthesizer: SynthesizerFindings, chains: Convergence) -> list[str]:

@@ -88,5 +88,5 @@ def _risk(
     if measure == "attribute_matches":
         attribute = synthesizer.risk.attribute
         return None if attribute is None else attribute.matches.mean
-    found = identified(synthesizer, intruder)
-    return None if found is None else found.measures[measure].mean
+    risk = identified(synthesizer, intruder)
+    return None if risk is None else risk.measures[measure].mean

@@ -50,30 +50,30 @@ def riskiest_section(findings: Findings) -> Section | None:
 def _riskiest(
     findings: Findings, intruder: IntruderFindings, index: int, reading: str
 ) -> list[Block]:
-    found = [
+    judged = [
         (synthesizer, style, risk)
         for synthesizer, style in styled(findings)
         if (risk := identified(synthesizer, intruder)) is not None
     ]
-    if not found:
+    if not judged:
         return []
     return topic(
         title=f"Known: {known_words(intruder.known)} and the true label",
         reading=reading,
         figures=[
             riskiest_svg(findings, style, risk, f"riskiest-{index}-{series}")
-            for series, (_, style, risk) in enumerate(found)
+            for series, (_, style, risk) in enumerate(judged)
         ],
         remarks=[
             f"{shown(synthesizer.title)}: the 1 % of records with the highest risk carry "
             f"{percent(risk.share_of_top_percent)} of the expected match risk."
-            for synthesizer, _, risk in found
+            for synthesizer, _, risk in judged
             if risk.share_of_top_percent is not None
         ],
-        affected=[shown(each.title) for each, _, _ in found if not each.convergence.converged],
+        affected=[shown(each.title) for each, _, _ in judged if not each.convergence.converged],
         tables=[
             table(findings, synthesizer, risk)
-            for synthesizer, _, risk in found
+            for synthesizer, _, risk in judged
             for table in (_pattern_table, _record_table)
         ],
     )

@@ -224,7 +224,10 @@ def _regression(findings: Findings, index: int) -> list[Block]:
                 *((style.title, style.variable, "") for style, _ in series),
             ]
         ),
-        tables=[_overlaps(fitted), *(_coefficients(each, found) for each, _, found in fitted)],
+        tables=[
+            _overlaps(fitted),
+            *(_coefficients(each, regression) for each, _, regression in fitted),
+        ],
         affected=unconverged(findings),
     )
 
@@ -254,14 +257,14 @@ def _overlaps(fitted: Fitted) -> Table:
         [
             [
                 synthesizer.title,
-                percent_cell(found.mean_overlap),
-                percent_cell(found.overlap_in_common),
-                percent_cell(found.overlap_floor),
-                number_cell(found.n_coefficients or len(found.coefficients)),
-                number_cell(found.n_in_common),
-                number_cell(found.n_failed),
+                percent_cell(regression.mean_overlap),
+                percent_cell(regression.overlap_in_common),
+                percent_cell(regression.overlap_floor),
+                number_cell(regression.n_coefficients or len(regression.coefficients)),
+                number_cell(regression.n_in_common),
+                number_cell(regression.n_failed),
             ]
-            for synthesizer, _, found in fitted
+            for synthesizer, _, regression in fitted
         ],
         note="That both have: an interval in the sets and in perfect sets; the comparison is over "
         "these. Not estimable: separated or absent in the original or in some sets; the table of "
@@ -276,19 +279,21 @@ def _distances(fitted: Fitted) -> Table:
         [
             [
                 synthesizer.title,
-                number_cell(found.distance.mean),
-                number_cell(found.distance.minimum),
-                number_cell(found.distance.maximum),
-                number_cell(found.distance_floor),
+                number_cell(regression.distance.mean),
+                number_cell(regression.distance.minimum),
+                number_cell(regression.distance.maximum),
+                number_cell(regression.distance_floor),
             ]
-            for synthesizer, _, found in fitted
-            if found.distance is not None
+            for synthesizer, _, regression in fitted
+            if regression.distance is not None
         ],
     )
 
 
-def _coefficients(synthesizer: SynthesizerFindings, found: Regression) -> Table:
-    left_out = (found.n_coefficients or len(found.coefficients)) - len(found.coefficients)
+def _coefficients(synthesizer: SynthesizerFindings, regression: Regression) -> Table:
+    left_out = (regression.n_coefficients or len(regression.coefficients)) - len(
+        regression.coefficients
+    )
     return Table(
         f"Coefficients with {shown(synthesizer.title)}",
         ["Coefficient", "Original", "interval", "Combined", "interval", "Overlap", "Note"],
@@ -302,7 +307,7 @@ def _coefficients(synthesizer: SynthesizerFindings, found: Regression) -> Table:
                 percent_cell(row.overlap),
                 row.note or "",
             ]
-            for row in found.coefficients
+            for row in regression.coefficients
         ],
         text_columns=(0, 6),
         folded=True,

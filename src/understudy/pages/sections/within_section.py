@@ -86,11 +86,11 @@ def _panels(findings: Findings, small: int) -> list[Block]:
     """A panel for each pattern, to be picked and sorted."""
     shares: dict[int, Shares] = {}  # by pattern
     for synthesizer, style in styled(findings):
-        for pattern, found in enumerate(synthesizer.utility.within.shares):
-            if found is not None:
-                shares.setdefault(pattern, []).append((style, found))
+        for pattern, own in enumerate(synthesizer.utility.within.shares):
+            if own is not None:
+                shares.setdefault(pattern, []).append((style, own))
     top = _highest(findings, shares, small)
-    reach = max((len(found.labels) for row in shares.values() for _, found in row), default=1)
+    reach = max((len(own.labels) for row in shares.values() for _, own in row), default=1)
     panels = [
         _panel(findings, pattern, row, min(reach, findings.data.n_labels), top, small)
         for pattern, row in sorted(shares.items())
@@ -120,7 +120,7 @@ def _highest(findings: Findings, shares: dict[int, Shares], small: int) -> float
     enough = ENOUGH * max(1, small)
     patterns = findings.data.patterns
     large = [row for index, row in shares.items() if patterns[index].records >= enough]
-    every = [found for row in large or shares.values() for _, found in row]
+    every = [own for row in large or shares.values() for _, own in row]
     return max((max(*each.original, *each.synthetic) for each in every if each.labels), default=1.0)
 
 
@@ -158,13 +158,13 @@ def _panel(
 def _panel_table(findings: Findings, title: str, row: Shares) -> Table:
     """The labels with the largest shares of a pattern."""
     first = row[0][1]
-    by_label = [dict(zip(found.labels, found.synthetic, strict=True)) for _, found in row]
+    by_label = [dict(zip(own.labels, own.synthetic, strict=True)) for _, own in row]
     original = dict(zip(first.labels, first.original, strict=True))
     labels = sorted(
         first.labels,
         key=lambda label: (
             -original[label],
-            -max(found.get(label, 0.0) for found in by_label),
+            -max(own.get(label, 0.0) for own in by_label),
             label,
         ),
     )[:MOST_LABELS]
@@ -175,7 +175,7 @@ def _panel_table(findings: Findings, title: str, row: Shares) -> Table:
             [
                 name_cell(label_words(findings, label), 18),
                 percent_cell(original[label]),
-                *(percent_cell(found.get(label, 0.0)) for found in by_label),
+                *(percent_cell(own.get(label, 0.0)) for own in by_label),
             ]
             for label in labels
         ],
