@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 CORES  ?= 2
 
-.PHONY: demo test lint types browser unit docs bench calibrate mutants lock clean help
+.PHONY: demo test quick lint types browser unit docs bench calibrate mutants lock clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -14,6 +14,11 @@ demo: $(VENV)/run.stamp  ## the main job on the bundled data
 	$(BIN)/understudy demo
 
 test: lint types docs browser unit  ## everything that must hold
+
+quick: $(VENV)/test.stamp  ## what to run while coding: style, types and the fast tests
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n $(CORES) --dist loadgroup -m "not slow"
 
 lint: $(VENV)/test.stamp  ## style
 	$(BIN)/ruff check .

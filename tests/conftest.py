@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,39 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.load_profile("understudy")
+
+
+# What `make quick` leaves out: whole folders, and the slowest tests elsewhere, by name.
+SLOW_FOLDERS = {"browser", "docs", "faults", "fuzz", "reproduction", "statistics"}
+SLOW_TESTS = {
+    "test_a_program_of_its_own",
+    "test_a_terminal_that_goes_away",
+    "test_agrees_with_listing_every_file",
+    "test_any_text_comes_back_byte_for_byte",
+    "test_disk_full_at_a_checkpoint",
+    "test_killed_at_any_instant_and_resumed_to_the_same_bytes",
+    "test_nobody_reads_the_output",
+    "test_numbers_of_sets",
+    "test_one_class_and_more_classes_than_records",
+    "test_one_cluster_is_the_poisson_lognormal_model",
+    "test_order_of_columns_and_levels_does_not_matter",
+    "test_ordered_logit_is_that_of_statsmodels",
+    "test_program_that_is_killed_goes_on",
+    "test_results_do_not_depend_on_the_surroundings",
+    "test_runs_until_targets_are_met",
+    "test_separation_is_found_per_coefficient",
+    "test_the_page_shows_every_measure_by_chain",
+    "test_the_program_runs_where_nothing_can_be_cached",
+    "test_the_same_bytes_in_another_process",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what takes long."""
+    for item in items:
+        name = getattr(item, "originalname", None) or item.name
+        if name in SLOW_TESTS or SLOW_FOLDERS & set(item.path.parts):
+            item.add_marker("slow")
 
 
 @dataclass(frozen=True)
@@ -67,7 +101,8 @@ def make_file(tmp_path: Path) -> MakeFile:
 @pytest.fixture(scope="session")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """Findings of a small study on the bundled data, computed once for all workers."""
-    shared = tmp_path_factory.getbasetemp().parent
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own  # of one session only
     kept = shared / "findings-of-the-test-study.json"
     with (shared / "findings-of-the-test-study.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

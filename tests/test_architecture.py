@@ -373,3 +373,11 @@ def test_the_texts_that_planted_bugs_change_exist() -> None:
         if mutant.old not in (SOURCE / mutant.file).read_text("utf-8")
     ]
     assert gone == []
+
+
+def test_names_of_slow_tests_exist() -> None:
+    from tests.conftest import SLOW_TESTS
+
+    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    gone = [name for name in SLOW_TESTS if not any(f"def {name}(" in text for text in texts)]
+    assert gone == []

@@ -101,7 +101,7 @@ def test_exit_codes_come_from_the_verdict(
     outcome: str,
     code: int,
 ) -> None:
-    import understudy.study.run
+    import understudy.study.stages
     from understudy.verdict.verdict import judge
 
     def changed(findings: Any, thresholds: Any) -> Any:
@@ -123,7 +123,7 @@ def test_exit_codes_come_from_the_verdict(
         }
         return verdict.model_copy(update=update)
 
-    monkeypatch.setattr(understudy.study.run, "judge", changed)
+    monkeypatch.setattr(understudy.study.stages, "judge", changed)
     answer = command("run", plan, "--out", tmp_path / "out")
     assert answer.code == code
     assert ("Recommended: dpmpm" in answer.out) == (outcome != "fail")

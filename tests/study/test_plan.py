@@ -163,7 +163,7 @@ match_risk_pass = -1
         '"synthesizers[4]" needs a key model',
         '"intruders[1].known" should list at least one entry',
         '"analyses[1].train" should be a number of records',
-        '"levels.repeat" is not a key here (nearest: "repeats")',
+        '"baselines.repeat" is not a key here (nearest: "repeats")',
         '"thresholds.match_risk_pass" should be greater',
     ):
         assert part in said, part

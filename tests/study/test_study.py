@@ -261,11 +261,19 @@ def test_other_data_codebooks_and_versions_are_refused_and_named(
         run(plan, tmp_path / "out")
 
 
-def test_data_may_move(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -> None:
+def test_data_may_move(
+    plan: Path, tmp_path: Path, run: Callable[..., us.Study], counted: Counted
+) -> None:
+    """The study goes on, nothing is computed again, and only the plan that is kept changes."""
     run(plan, tmp_path / "out")
+    before = files_of(tmp_path / "out")
     plan.with_name("data.csv").rename(plan.with_name("moved.csv"))
     plan.write_text(plan.read_text().replace("data.csv", "moved.csv"))
     run(plan, tmp_path / "out")
+    assert counted == ONCE
+    after = files_of(tmp_path / "out")
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    assert changed == {"internal/plan.toml", "internal/study.json"}  # which has the plan's digest
 
 
 SETS = "sets/dpmpm/02.parquet"
