@@ -54,11 +54,11 @@ OURS = {LOCK, STUDY, FITS, "plan.toml", "codebook.json", "sets", "stages", "find
     "approvals.json",
 }
 
-Found = TypeVar("Found", bound=BaseModel)
+Record = TypeVar("Record", bound=BaseModel)
 
 
 def check_study_folder(directory: str | os.PathLike[str], *, resume: bool) -> Path:
-    """Refuse a place where no study may lie, before anything is read or written.
+    """Refuse a path where no study may lie, before anything is read or written.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def check_study_folder(directory: str | os.PathLike[str], *, resume: bool) -> Pa
     except OSError as problem:
         raise OutputError(
             expected=f"a folder for the study at {_called(folder)}",
-            came=f"a place that cannot be used ({problem.strerror})",
-            do="choose another folder, or mend its permissions",
+            came=f"a path that cannot be used ({problem.strerror})",
+            do="choose another folder, or change its permissions",
         ) from None
     return folder / INTERNAL
 
@@ -97,14 +97,14 @@ def _called(folder: Path) -> str:
 
 
 def _check_folder(folder: Path, *, resume: bool) -> None:
-    for place in (folder, folder / INTERNAL):
-        if place.is_symlink():
+    for path in (folder, folder / INTERNAL):
+        if path.is_symlink():
             raise OutputError(
                 expected=f"a folder of its own for the study at {_called(folder)}",
                 came="a symbolic link, which may lead anywhere",
                 do="name the folder that the link points to",
             )
-        if place.exists() and not place.is_dir():
+        if path.exists() and not path.is_dir():
             raise OutputError(
                 expected=f"a folder for the study at {_called(folder)}",
                 came="a file",
@@ -157,7 +157,7 @@ class StudyFolder:
         make_folder(internal)
         self._lock = Lock(internal)
         try:
-            with suppress(OSError):  # not ours: then it cannot be written either, which is said
+            with suppress(OSError):  # not ours: then writing fails too, with a message
                 internal.chmod(0o700)
             self._content = self._opened(json.loads(json.dumps(identity)), seed, fresh)
             self._tidy()
@@ -189,8 +189,9 @@ class StudyFolder:
 
     def _tidy(self) -> None:
         """Remove files that a process which died had begun; fits clear away their own."""
-        for place in (self.internal, self.internal / "stages", *_entries(self.internal / "sets")):
-            for path in _entries(place):
+        folders = (self.internal, self.internal / "stages", *_entries(self.internal / "sets"))
+        for folder in folders:
+            for path in _entries(folder):
                 if path.name.startswith(".") and path.name.endswith(".part"):
                     path.unlink(missing_ok=True)
 
@@ -200,7 +201,7 @@ class StudyFolder:
         return int(self._content["seed"])
 
     def close(self) -> None:
-        """Give the folder free for other processes."""
+        """Release the folder for other processes."""
         self._lock.close()
 
     def __enter__(self) -> Self:
@@ -213,11 +214,11 @@ class StudyFolder:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Give the folder free."""
+        """Release the folder."""
         self.close()
 
     def finished(self, stage: str, of: str = "") -> bool:
-        """Tell whether a stage is finished and whole; say so where it is damaged.
+        """Tell whether a stage is finished and whole; warn where it is damaged.
 
         Parameters
         ----------
@@ -281,17 +282,17 @@ class StudyFolder:
         self,
         stage: str,
         of: str,
-        found: BaseModel,
+        findings: BaseModel,
         notes: Notes,
         more: Iterable[tuple[str, bytes]] = (),
     ) -> None:
-        """Save what a stage found, with the warnings that came up in it."""
-        content = {"findings": json.loads(found.model_dump_json()), "notes": notes.texts}
+        """Save what a stage measured, with the warnings that came up in it."""
+        content = {"findings": json.loads(findings.model_dump_json()), "notes": notes.texts}
         text = json.dumps(content, indent=1).encode("utf-8")
         self.save(stage, [(f"stages/{stage}.json", text), *more], of)
 
-    def load_findings(self, stage: str, kind: type[Found]) -> tuple[Found, list[str]]:
-        """Read what a stage found, and the warnings that came up in it."""
+    def load_findings(self, stage: str, kind: type[Record]) -> tuple[Record, list[str]]:
+        """Read what a stage measured, and the warnings that came up in it."""
         content = json.loads(self.read(stage, f"stages/{stage}.json"))
         return kind.model_validate_json(json.dumps(content["findings"])), content["notes"]
 
@@ -308,9 +309,9 @@ class StudyFolder:
 
 
 class Notes:
-    """Warnings that come up in a stage: kept for the findings, and said to the caller.
+    """Warnings that come up in a stage: kept for the findings, and passed on to the caller.
 
-    Said are they with the name of the synthesizer that they are about, where there is one.
+    Those passed on name the synthesizer that they are about, where there is one.
     """
 
     def __init__(self, about: str | None = None) -> None:
@@ -318,14 +319,15 @@ class Notes:
         self.texts: list[str] = []
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
-        """Listen; what a damaged folder caused is said, and is no finding."""
+    def caught(self) -> Iterator[None]:
+        """Catch warnings; what a damaged folder caused is passed on, and is no finding."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-        for one in caught:
-            ours = issubclass(one.category, UnderstudyWarning)
-            if ours and not issubclass(one.category, CheckpointWarning):
-                self.texts += [str(one.message)] if str(one.message) not in self.texts else []
-            said = f"{self.about}: {one.message}" if ours and self.about else one.message
-            warnings.warn(said, one.category, stacklevel=4)
+        for warning in caught:
+            text = str(warning.message)
+            ours = issubclass(warning.category, UnderstudyWarning)
+            if ours and not issubclass(warning.category, CheckpointWarning):
+                self.texts += [text] if text not in self.texts else []
+            named = f"{self.about}: {text}" if ours and self.about else warning.message
+            warnings.warn(named, warning.category, stacklevel=4)

@@ -221,7 +221,7 @@ class Stages:
             self.pace.start()
         else:
             planned, notes = self.synthesizers[name], Notes(name)
-            with notes.heard():
+            with notes.caught():
                 fit = planned.model.fit(
                     self.data,
                     seed=self._seed("fit", name),
@@ -231,7 +231,7 @@ class Stages:
                 )
             self.pace.end(computed=True)
             self.pace.start()
-            with notes.heard():
+            with notes.caught():
                 drawn = fit.synthesize(self.plan.sets, seed=self._seed("sets", name))
             self.folder.save_findings(f"{name}-fit", "", chain_findings(fit, drawn), notes)
             self.folder.save(f"{name}-sets", _set_files(name, drawn))
@@ -348,7 +348,7 @@ class Stages:
         computed = not self.folder.finished(stage, of)
         if computed:
             notes = Notes(about)
-            with notes.heard():
+            with notes.caught():
                 findings = compute()
             self.folder.save_findings(stage, of, findings, notes, more)
         self.pace.end(computed=computed)
