@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.publishing.fake_study import APPROVAL
+from tests.publishing.test_real_study import PLAN as LIMITS
+from tests.studies import write_study
 from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 from tests.synthesis.test_contract import test_promises as check_promises
 
 import understudy as us
 from understudy.errors import SettingError
 from understudy.microdata.label_table import empirical_labels
+from understudy.publishing.manifest import is_whole_release
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "adding-a-synthesizer.md"
 PROGRAMS = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
@@ -24,7 +30,7 @@ PROGRAMS = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 @pytest.fixture
 def smoothed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Give the page's program as a module."""
-    (program,) = PROGRAMS.findall(PAGE.read_text(encoding="utf-8"))
+    program, _ = PROGRAMS.findall(PAGE.read_text(encoding="utf-8"))
     path = tmp_path / "smoothed.py"
     path.write_text(program, encoding="utf-8")
     spec = importlib.util.spec_from_file_location("smoothed", path)
@@ -34,6 +40,64 @@ def smoothed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setitem(sys.modules, "smoothed", module)  # dataclasses look themselves up there
     spec.loader.exec_module(module)
     return module
+
+
+PLAN = """\
+seed = 98765432109876543210987
+sets = 10
+[data]
+file = "{file}"
+synthesize = ["county"]
+ignore = ["id"]
+codebook = "book.toml"
+[[synthesizers]]
+model = "smoothed"
+draws = 500
+prior_count = 20.0
+[[synthesizers]]
+model = "smoothed"
+name = "second"
+prior_count = 40.0
+[[intruders]]
+known = ["gender", "age"]
+[levels]
+repeats = 20
+"""
+RUN = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import entry
+import understudy as us
+plan, study, public, approval = sys.argv[1:]
+us.Study(plan).run(study)
+us.release(study, public, approval, reason="a test whose limits are wide")
+"""
+
+
+def test_its_entry_takes_it_from_plan_to_release(tmp_path: Path) -> None:
+    """A model that nothing but its entry names: plan, progress guess, report, public pages."""
+    program, entry = PROGRAMS.findall(PAGE.read_text(encoding="utf-8"))
+    (tmp_path / "smoothed.py").write_text(program, encoding="utf-8")
+    (tmp_path / "entry.py").write_text(entry, encoding="utf-8")
+    limits = LIMITS[LIMITS.index("[thresholds]") :]
+    plan = write_study(tmp_path / "home", PLAN + limits, n_records=240)
+    study, public = tmp_path / "study", tmp_path / "public"
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, plan, study, public, APPROVAL],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not ended.returncode, ended.stderr
+    report = (study / "internal" / "report.html").read_text(encoding="utf-8")
+    assert "Smoothed (second)" in report
+    assert "--smoothed: #6b6b00" in report
+    assert "var(--smoothed)" in report
+    methods = (public / "methods.html").read_text(encoding="utf-8")
+    assert "with a Dirichlet prior" in methods
+    assert "prior count of a label" in methods
+    assert is_whole_release(public)
 
 
 @pytest.mark.parametrize("names", [("county",), ("county", "age")])
