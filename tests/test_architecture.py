@@ -253,6 +253,7 @@ PUBLIC = [
     "identification_risk",
     "inherent_risk",
     "load_ce_like",
+    "own_record_effect",
     "posterior_risk",
     "propensity_utility",
     "read_microdata",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from understudy.risk.by_knowledge import risk_lattice
     from understudy.risk.expected import expected_risk, posterior_risk
     from understudy.risk.identification import identification_risk
+    from understudy.risk.own_record import own_record_effect
     from understudy.study.run import Study
     from understudy.synthesis.areal import DPAreal
     from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
@@ -71,6 +72,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "identification_risk",
     "inherent_risk",
     "load_ce_like",
+    "own_record_effect",
     "posterior_risk",
     "propensity_utility",
     "read_microdata",
@@ -105,6 +107,7 @@ _HOME = {
     "identification_risk": "understudy.risk.identification",
     "inherent_risk": "understudy.risk.baselines",
     "load_ce_like": "understudy.microdata.bundled",
+    "own_record_effect": "understudy.risk.own_record",
     "posterior_risk": "understudy.risk.expected",
     "propensity_utility": "understudy.utility.propensity",
     "read_microdata": "understudy.microdata.reading",

@@ -103,31 +103,42 @@ def pool_counts(
 
 
 def row_chance(
-    patterns: Targets, keys: NDArray[np.int64], counts: NDArray[np.int64]
+    patterns: Targets,
+    keys: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    wanted: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Chance that a random row of the person's pattern has the true label, (target,)."""
+    """Chance that a random row of the person's pattern has the true label, (target,).
+
+    `wanted` has keys of other people, where they are not those of `patterns`.
+    """
     rows = np.bincount(keys // patterns.n_labels, counts, patterns.cell_sizes.size)  # (pattern,)
-    return _looked_up(patterns, keys, counts / rows[keys // patterns.n_labels])
+    chance = counts / rows[keys // patterns.n_labels]
+    return _looked_up(keys, chance, patterns.keys if wanted is None else wanted)
 
 
 def modal_chance(
-    patterns: Targets, keys: NDArray[np.int64], counts: NDArray[np.int64]
+    patterns: Targets,
+    keys: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    wanted: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
     """Chance that the most frequent label of the pattern is the true one, (target,).
 
-    Ties are broken at random: k tied labels have a chance of 1/k each.
+    Ties are broken at random: k tied labels have a chance of 1/k each. `wanted` as in `row_chance`.
     """
     cells = keys // patterns.n_labels
     most = np.zeros(patterns.cell_sizes.size, dtype=np.int64)  # (pattern,)
     np.maximum.at(most, cells, counts)
     modal = counts == most[cells]
     n_tied = np.bincount(cells[modal], minlength=most.size)  # (pattern,)
-    return _looked_up(patterns, keys, modal / np.maximum(n_tied[cells], 1))
+    chance = modal / np.maximum(n_tied[cells], 1)
+    return _looked_up(keys, chance, patterns.keys if wanted is None else wanted)
 
 
 def _looked_up(
-    patterns: Targets, keys: NDArray[np.int64], chance: NDArray[np.float64]
+    keys: NDArray[np.int64], chance: NDArray[np.float64], wanted: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Find each target's chance among those of the pairs of a set; 0 where it is not one."""
-    nearest = np.minimum(np.searchsorted(keys, patterns.keys), keys.size - 1)  # (target,)
-    return np.where(keys[nearest] == patterns.keys, chance[nearest], 0.0)
+    """Find the chance of wanted pairs among those of the pairs of a set; 0 where it is not one."""
+    nearest = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return np.where(keys[nearest] == wanted, chance[nearest], 0.0)

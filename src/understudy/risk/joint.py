@@ -132,10 +132,26 @@ def match_jointly(
     targets: Targets, matched: NDArray[np.int32], counts: NDArray[np.int64]
 ) -> MatchCounts:
     """Form c and T from averaged match probabilities and add them up."""
+    candidates, hit = _best_rows(targets, matched, counts)
+    return count_matches(targets, candidates, hit, PerRecord.zeros(hit.size))
+
+
+def match_each_jointly(
+    targets: Targets, matched: NDArray[np.int32], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Give each record's T/c from averaged match probabilities, (record,)."""
+    candidates, hit = _best_rows(targets, matched, counts)
+    return hit / np.maximum(candidates[targets.of_record], 1)
+
+
+def _best_rows(
+    targets: Targets, matched: NDArray[np.int32], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Candidates c by target and T by record, from averaged match probabilities."""
     candidates = np.zeros(len(targets), dtype=np.int64)  # (target,)
     hit = np.zeros(targets.of_record.size, dtype=np.bool_)  # (record,)
     kernels.joint_matches(targets.of_record, matched, counts, candidates, hit)
-    return count_matches(targets, candidates, hit, PerRecord.zeros(hit.size))
+    return candidates, hit
 
 
 def vote_right(labels: Labels) -> NDArray[np.float64]:

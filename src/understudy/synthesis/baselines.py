@@ -97,6 +97,10 @@ class ReferenceFit:
         """Give the one table that every set is drawn from."""
         return [self.table]
 
+    def pattern_table(self) -> LabelTable:
+        """What the labels of a record's pattern are drawn from on average."""
+        return empirical_labels(self.data) if self.name == "Others" else self.table
+
     def left_out_table(self) -> LabelTable:
         """What a record's label would be drawn from, had its own label been left out."""
         if self.name == "Marginal":

@@ -1,0 +1,99 @@
+"""Fits without a record, for the few whose importance weights cannot be trusted.
+
+One record of each such combination is left out. The fits are few (folds): each leaves out some of
+these records at once, spread over the patterns, so that a record's pattern loses as little as
+possible besides itself. A record that is alone in its pattern cannot be left out so, because its
+pattern would be gone: it keeps its weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.microdata.table import Microdata
+from understudy.risk.left_out import Attacked, modal_of_draws
+from understudy.risk.left_out_draws import Refitted
+
+__all__ = ["leave_out", "refit_without"]
+
+
+def leave_out(data: Microdata, combinations: NDArray[np.int64]) -> Microdata:
+    """Give the data without one record of each of these combinations."""
+    kept = np.ones(data.n_records, dtype=bool)
+    records, first = np.unique(data.of_record, return_index=True)  # each combination's first record
+    kept[first[np.searchsorted(records, combinations)]] = False
+    of_record = data.of_record[kept]
+    counts = np.bincount(of_record, minlength=data.n_combinations).astype(np.int64)
+    left = np.flatnonzero(counts)
+    renumbered = np.zeros(data.n_combinations, dtype=np.int32)
+    renumbered[left] = np.arange(left.size, dtype=np.int32)
+    return replace(
+        data,
+        combinations=data.combinations[left],
+        counts=counts[left],
+        of_record=renumbered[of_record],
+    )
+
+
+def refit_without(
+    generator: np.random.Generator,
+    attacked: Attacked,
+    doubtful: NDArray[np.int64],
+    refit: Callable[[Microdata], Any],
+    folds: int,
+) -> dict[int, Refitted]:
+    """Fit again without one record of each doubtful combination.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        For the simulated modal guess.
+    attacked : Attacked
+        The data.
+    doubtful : int64 (doubtful combination,)
+        Combinations whose weights cannot be trusted.
+    refit : callable
+        Takes microdata, gives a fit.
+    folds : int
+        Most fits.
+
+    Returns
+    -------
+    dict of int to Refitted
+        By combination.
+    """
+    doubtful = doubtful[attacked.sizes[attacked.pattern[doubtful]] > 1]
+    again: dict[int, Refitted] = {}
+    by_pattern = doubtful[np.argsort(attacked.pattern[doubtful], kind="stable")]
+    for fold in range(min(folds, doubtful.size)):
+        left_out = _without_last_of_a_pattern(attacked, by_pattern[fold::folds])
+        data = leave_out(attacked.data, left_out)
+        rows = {tuple(codes): row for row, codes in enumerate(data.patterns.codes.tolist())}
+        patterns = attacked.data.patterns.codes.tolist()
+        tables = np.stack(list(refit(data).predictive_tables()))  # (draw, pattern, label)
+        for combination in left_out.tolist():
+            pattern = int(attacked.pattern[combination])
+            draws = tables[:, rows[tuple(patterns[pattern])]]  # (draw, label)
+            modal = modal_of_draws(generator, draws, int(attacked.sizes[pattern]))
+            label = int(attacked.label[combination])
+            again[combination] = Refitted(draws.mean(axis=0), float(modal[:, label].mean()))
+    return again
+
+
+def _without_last_of_a_pattern(
+    attacked: Attacked, combinations: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Leave at least one record in every pattern."""
+    kept = []
+    left = attacked.sizes.copy()
+    for combination in combinations.tolist():
+        pattern = attacked.pattern[combination]
+        if left[pattern] > 1:
+            left[pattern] -= 1
+            kept.append(combination)
+    return np.array(kept, dtype=np.int64)

@@ -1,0 +1,224 @@
+"""Attacks on files of any tool, against a control group or against what other records tell.
+
+Success with the release is measured on the files. Success without a person's record cannot be, so
+it is taken from people who were not in the synthesis, pattern by pattern: whatever is guessed right
+about them is inference. Without such people the baseline Others is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError
+from understudy.microdata.label_table import combined_labels
+from understudy.microdata.reading import read_microdata
+from understudy.microdata.table import Microdata
+from understudy.risk.alignment import aligned_sets
+from understudy.risk.attacks import count_labels, modal_chance, pool_counts, row_chance
+from understudy.risk.identification import match_sets
+from understudy.risk.joint import match_each_jointly, vote_right
+from understudy.risk.left_out import Attacked, Chances, Key
+from understudy.risk.matching import Labels, find_targets, labels_of
+
+__all__ = ["Measured", "attack_sets", "compare_with_control"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Measured:
+    """Success of every attack on some files.
+
+    Attributes
+    ----------
+    success : mapping of Key to float64 (combination,)
+        Mean chance of the records of each combination.
+    n_sets : int
+        Files.
+    labels : Labels
+        True and synthetic labels.
+    """
+
+    success: Mapping[Key, Floats]
+    n_sets: int
+    labels: Labels
+
+    def against(self, exact: Mapping[Key, Chances]) -> dict[Key, Chances]:
+        """Compare with what the other records of the pattern tell; see the module's text.
+
+        The error is that of two counts of independent events.
+        """
+        counts = self.labels.sets.data.counts
+        compared = {}
+        for key, chance in self.success.items():
+            without = exact[key].without_record
+            error = float((chance + without) @ counts) ** 0.5
+            compared[key] = Chances(chance, without, error)
+        return compared
+
+
+def attack_sets(data: Microdata, synthetic: Any, knowledge: Sequence[tuple[str, ...]]) -> Measured:
+    """Attack synthetic sets in every way that they allow."""
+    sets = aligned_sets(data, synthetic)
+    labels = labels_of(sets)
+    patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
+    true, n_sets = labels.of_record, len(sets)
+    target = np.zeros(data.n_combinations, dtype=np.int64)
+    target[data.of_record] = patterns.of_record  # a combination is a pair of pattern and label
+    row = np.zeros(data.n_records)
+    modal, any_row = np.zeros((2, len(patterns)))
+    pooled = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    for index in range(n_sets):
+        made = labels.of_set(index)
+        row += made == true
+        counts = count_labels(patterns, made)
+        modal, any_row = (
+            modal + modal_chance(patterns, *counts),
+            any_row + row_chance(patterns, *counts),
+        )
+        pooled = pool_counts(pooled, counts)
+    success = {
+        Key("row"): _by_combination(data, row / n_sets),
+        Key("row", True): any_row[target] / n_sets,
+        Key("vote"): _by_combination(data, vote_right(labels)),
+        Key("modal"): modal[target] / n_sets,
+        Key("pooled_modal"): modal_chance(patterns, *pooled)[target],
+    }
+    for known in knowledge:
+        targets = find_targets(data, known, labels.of_combination, labels.size)
+        found = match_sets(targets, labels)
+        one = _by_combination(data, found.sums.probability / n_sets)
+        success[Key("match_one_file", False, known)] = one
+        together = match_each_jointly(targets, found.matched, found.counts)
+        success[Key("match_all_files", False, known)] = _by_combination(data, together)
+    return Measured(success, n_sets, labels)
+
+
+def _by_combination(data: Microdata, chance: Floats) -> Floats:
+    """Average the chances of the records, (record,), by combination."""
+    return np.bincount(data.of_record, weights=chance) / data.counts
+
+
+def compare_with_control(
+    attacked: Attacked, measured: Measured, control: Any
+) -> tuple[dict[Key, Chances], int]:
+    """Compare with people who were not in the synthesis, pattern by pattern.
+
+    Parameters
+    ----------
+    attacked : Attacked
+        The data.
+    measured : Measured
+        Attacks on the files.
+    control : Microdata, frame or path
+        Other people, with the same variables.
+
+    Returns
+    -------
+    chances : dict of Key to Chances
+        Attacks on the label; patterns that the control group lacks have the mean of the others.
+        The error is that of both groups' means, pattern by pattern.
+    covered : int
+        Records whose pattern the control group has.
+    """
+    data, labels = attacked.data, measured.labels
+    pattern, wanted = _control_keys(data, labels, control)
+    patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
+    pooled = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    modal, any_row = np.zeros((2, wanted.size))
+    for index in range(measured.n_sets):
+        counts = count_labels(patterns, labels.of_set(index))
+        modal += modal_chance(patterns, *counts, wanted=wanted)
+        any_row += row_chance(patterns, *counts, wanted=wanted)
+        pooled = pool_counts(pooled, counts)
+    of_control = {
+        Key("row"): any_row / measured.n_sets,
+        Key("row", True): any_row / measured.n_sets,
+        Key("modal"): modal / measured.n_sets,
+        Key("pooled_modal"): modal_chance(patterns, *pooled, wanted=wanted),
+    }
+    n_control = np.bincount(pattern, minlength=len(attacked.sizes))  # (pattern,)
+    covered = n_control > 0
+    n_covered = int(attacked.sizes[covered].sum())
+    chances = {}
+    for key, chance in of_control.items():
+        chances[key] = _compared(
+            attacked, measured.success[key], chance, pattern, n_control, n_covered
+        )
+    return chances, n_covered
+
+
+def _compared(
+    attacked: Attacked,
+    members: Floats,
+    others: Floats,
+    pattern: NDArray[np.int64],
+    n_control: NDArray[np.int64],
+    n_covered: int,
+) -> Chances:
+    """Compare the mean of members, (combination,), with that of others, (person,), by pattern."""
+    counts, covered = attacked.data.counts, n_control > 0
+    mean = np.bincount(pattern, others, len(n_control)) / np.maximum(n_control, 1)  # (pattern,)
+    overall = float(mean[covered] @ attacked.sizes[covered]) / n_covered
+    mean[~covered] = overall
+    own = np.bincount(attacked.pattern, members * counts) / attacked.sizes  # (pattern,)
+    scale = attacked.data.n_records / n_covered
+    spread = mean * (1.0 - mean)  # (pattern,), of a success that is right or wrong
+    variance = float((attacked.sizes**2 * spread / np.maximum(n_control, 1))[covered].sum())
+    variance += float((attacked.sizes * own * (1.0 - own))[covered].sum())
+    in_control = covered[attacked.pattern]
+    own_covered = float((members * counts)[in_control].sum()) / n_covered
+    with_record = np.where(in_control, members, own_covered)
+    return Chances(with_record, mean[attacked.pattern], scale * variance**0.5)
+
+
+def _control_keys(
+    data: Microdata, labels: Labels, control: Any
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the pattern and the key of pattern and label of each person of a control group.
+
+    People of patterns that the data do not have are left out. A label that the data do not have
+    is a key that no row has.
+    """
+    if not isinstance(control, Microdata):
+        control = read_microdata(control, synthesize=data.synthesized, keep=data.kept)
+    if set(control.names) != set(data.names):
+        raise InputError(
+            expected="a control group with the variables of the data",
+            came="other variables",
+            do="name the same synthesized and kept variables",
+        )
+    if labels.coded is not None:
+        raise InputError(
+            expected="fewer labels than pairs of record and label can be numbered",
+            came="too many combined labels",
+            do="synthesize fewer variables together",
+        )
+    codes = {name: _recoded(data, control, name) for name in data.names}  # (person,) each
+    rows = {tuple(row): index for index, row in enumerate(data.patterns.codes.tolist())}
+    kept = np.stack([codes[name] for name in data.patterns.names], axis=1)  # (person, variable)
+    pattern = np.array([rows.get(tuple(row), -1) for row in kept.tolist()], dtype=np.int64)
+    made = np.stack([codes[name] for name in data.synthesized], axis=1)  # (person, variable)
+    label = combined_labels(data, np.maximum(made, 0))
+    known = pattern >= 0
+    key = np.where((made >= 0).all(axis=1), pattern * labels.size + label, -1)
+    if not known.any():
+        raise InputError(
+            expected="a control group that shares patterns with the data",
+            came="none of its people's kept variables occur in the data",
+            do="check that levels are written alike in both",
+        )
+    return pattern[known], key[known]
+
+
+def _recoded(data: Microdata, control: Microdata, name: str) -> NDArray[np.int64]:
+    """Code a control group's variable by the levels of the data, -1 for others, (person,)."""
+    positions = {level: code for code, level in enumerate(data.variable(name).levels)}
+    table = np.array([positions.get(level, -1) for level in control.variable(name).levels])
+    coded: NDArray[np.int64] = table[control.codes(name)]
+    return coded

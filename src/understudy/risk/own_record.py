@@ -1,0 +1,424 @@
+"""The own-record effect: what taking part costs a person.
+
+The story. An intruder attacks a person with the released files. She would also have been right
+about some people who had not taken part, because other people's records tell about them: that is
+inference, which a useful file always allows. What the person's *own* record adds is the cost of
+taking part, and that is what a board must judge:
+
+    effect = success with the release - success had the same model been fitted without that
+    person's label, summed over all records.
+
+Its scale is the effect of publishing the exact table (the baseline Perfect). *Position* = effect /
+effect of the exact table: 0 if nobody's own record matters, 1 if it matters as much as in the
+exact table.
+
+Where it comes from, the best evidence first: a fit's posterior draws, with the record left out by
+importance weights, or by a fit without it where these cannot be trusted; the closed form, for the
+baselines; for files of other tools a *control group* of people who were not in the synthesis;
+without one, what the other records of the pattern tell (the baseline Others), which is weaker: a
+model that learns from all patterns can be right more often without anybody's own record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.checks import check_whole, kind_of
+from understudy.errors import InputError, SettingError, quoted_list
+from understudy.microdata.argument_checks import check_data
+from understudy.microdata.label_table import empirical_labels, others_labels
+from understudy.microdata.table import Microdata
+from understudy.randomness import check_seed, stream
+from understudy.risk.attacks import ATTACKS
+from understudy.risk.identification import pattern_frame
+from understudy.risk.left_out import Attacked, Chances, Key, attack_reference
+from understudy.risk.left_out_draws import attack_draws, k_hats, read_draws
+from understudy.risk.left_out_refits import refit_without
+from understudy.risk.left_out_sets import attack_sets, compare_with_control
+from understudy.risk.pareto_smoothing import RELIABLE
+from understudy.summaries import number, text_table
+
+__all__ = ["AttackEffect", "OwnRecordEffect", "own_record_effect"]
+
+Evidence = Literal["draws", "closed form", "control group", "others"]
+LEAST = 1.0  # records: the least effect of the exact table that effects are compared with
+WORDS: dict[Evidence, str] = {
+    "draws": "the record left out of the fit's posterior draws by importance weights",
+    "closed form": "the table without the record, exactly",
+    "control group": "people of the same patterns who were not in the synthesis",
+    "others": "weaker evidence: without a fit or a control group, what the other records of the "
+    "pattern tell stands in for a release without the person",
+}
+
+
+@dataclass(frozen=True)
+class AttackEffect:
+    """The own-record effect of one attack.
+
+    Attributes
+    ----------
+    attack : str
+        One of `understudy.risk.attacks.ATTACKS`.
+    setting : {"worst case", "as released"}
+        Rows aligned with the records, or every file in an order of its own.
+    known : tuple of str
+        Kept variables that the intruder knows; all of them for attacks on the label.
+    with_record, without_record : float
+        Expected number of records attacked rightly, and had each of them been left out.
+    effect, standard_error : float
+        Their difference and its Monte-Carlo or sampling error.
+    exact_table : float
+        The effect of publishing the exact table.
+    position, position_error : float
+        Effect as a share of that of the exact table, or of one record where that is less.
+    """
+
+    attack: str
+    setting: str
+    known: tuple[str, ...]
+    with_record: float
+    without_record: float
+    effect: float
+    standard_error: float
+    exact_table: float
+    position: float
+    position_error: float
+
+    def sentence(self, n_records: int) -> str:
+        """Say the effect in natural frequencies."""
+        what = "people found" if self.attack.startswith("match") else "labels right"
+        return (
+            f"{self.with_record:,.0f} of {n_records:,} {what}; {self.without_record:,.0f} had the "
+            "person not taken part"
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OwnRecordEffect:
+    """What people's own records give away, attack by attack.
+
+    Attributes
+    ----------
+    attacks : tuple of AttackEffect
+        Every attack in every setting in which it is possible.
+    evidence : {"draws", "closed form", "control group", "others"}
+        Where the success without a person's record comes from.
+    n_records, n_sets : int
+        Sizes.
+    covered : int
+        Records that the evidence is about: with a control group, those whose pattern is in it.
+    unreliable : int
+        Records whose weights cannot be trusted (k-hat above 0.7).
+    refitted : int
+        Of these, those whose combination was fitted again without a record.
+    """
+
+    attacks: tuple[AttackEffect, ...]
+    evidence: Evidence
+    n_records: int
+    n_sets: int
+    covered: int
+    unreliable: int
+    refitted: int
+    _data: Microdata
+    _chances: Mapping[Key, Chances]
+
+    @property
+    def effects(self) -> pl.DataFrame:
+        """One row per attack and setting, a column per attribute of `AttackEffect`."""
+        rows = [{**asdict(attack), "known": ", ".join(attack.known)} for attack in self.attacks]
+        numbers = ("with_record", "without_record", "effect", "standard_error", "exact_table",
+                   "position", "position_error")  # fmt: skip
+        return pl.DataFrame(
+            rows, schema_overrides=dict.fromkeys(numbers, pl.Float64), infer_schema_length=None
+        )
+
+    def worst(self, setting: str = "worst case") -> AttackEffect:
+        """Find the attack with the highest position.
+
+        Parameters
+        ----------
+        setting : {"worst case", "as released"}
+            Which attacks to look at.
+        """
+        listed = [attack for attack in self.attacks if attack.setting == setting]
+        if not listed:
+            raise SettingError(
+                expected='setting as "worst case" or "as released"',
+                came="another text",
+                do="choose one",
+            )
+        return max(listed, key=lambda attack: (attack.position, attack.effect))
+
+    def per_record(
+        self, attack: str, known: Sequence[str] = (), setting: str = "worst case"
+    ) -> NDArray[np.float64]:
+        """Give each record's own effect. Confidential.
+
+        Parameters
+        ----------
+        attack : str
+            One of those in `attacks`.
+        known : sequence of str
+            What the intruder knows, for matching.
+        setting : {"worst case", "as released"}
+            Rows aligned or not.
+
+        Returns
+        -------
+        float64 (record,)
+            Success with the record less success without, in the order of the records.
+        """
+        chances = self._chances.get(Key(attack, setting == "as released", tuple(known)))
+        if chances is None:
+            listed = sorted({key.attack for key in self._chances})
+            raise SettingError(
+                expected=f"an attack that was measured: {quoted_list(listed)}, for matching with "
+                "its knowledge",
+                came="another one",
+                do="use names from the list",
+            )
+        effect: NDArray[np.float64] = chances.with_record - chances.without_record
+        return effect[self._data.of_record]
+
+    def per_pattern(self, attack: str, known: Sequence[str] = ()) -> pl.DataFrame:
+        """Add up the records' effects by pattern of the kept variables. Confidential.
+
+        Parameters
+        ----------
+        attack, known
+            As in `per_record`.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per pattern: the kept variables, ``records`` and ``effect``.
+        """
+        return pattern_frame(self._data, {"effect": self.per_record(attack, known)})
+
+    def __repr__(self) -> str:
+        """Show a readable table, and the worst attack in natural frequencies."""
+        rows = [
+            (
+                ATTACKS[attack.attack]
+                + (f", knows {quoted_list(attack.known)}" if attack.known else ""),
+                attack.setting,
+                number(attack.with_record),
+                number(attack.without_record),
+                f"{number(attack.effect)} ± {number(attack.standard_error)}",
+                number(attack.exact_table),
+                f"{attack.position:.2f} ± {attack.position_error:.2f}",
+            )
+            for attack in self.attacks
+        ]
+        header = ("attack", "setting", "with", "without", "effect", "exact table", "position")
+        worst = self.worst()
+        lines = [
+            text_table(f"Own-record effect, {self.n_records:,} records", header, rows),
+            f"  worst: {ATTACKS[worst.attack]}: {worst.sentence(self.n_records)}",
+            f"  without: {WORDS[self.evidence]}",
+        ]
+        if self.covered < self.n_records:
+            lines.append(f"  about {self.covered:,} records whose pattern the control group has")
+        if self.evidence == "draws":
+            lines.append(
+                f"  weights cannot be trusted for {self.unreliable:,} records; of these "
+                f"{self.refitted:,} by fits without such a record"
+            )
+        return "\n".join(lines)
+
+
+def own_record_effect(
+    data: Microdata,
+    source: Any,
+    known: Sequence[str] | Sequence[Sequence[str]] | str | None = None,
+    *,
+    sets: int = 20,
+    control: Any = None,
+    refit: Callable[[Microdata], Any] | None = None,
+    folds: int = 4,
+    seed: int | None = None,
+) -> OwnRecordEffect:
+    """Measure what people's own records give away, by every attack.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    source : fit, SyntheticSets, or sequence of frames or paths
+        A fit of these data (a model's or a baseline's), or synthetic sets made by any tool.
+    known : sequence of str, or several such sequences
+        Kept variables that an intruder who matches knows besides the true label, or such lists for
+        several intruders; all kept variables when left out.
+    sets : int
+        Files that are released, where `source` is a fit.
+    control : Microdata, frame or path, optional
+        People who were not in the synthesis, with the same variables: for synthetic sets without
+        their fit.
+    refit : callable, optional
+        Takes microdata and gives a fit of the same model; used where importance weights cannot be
+        trusted, on the data without such records.
+    folds : int
+        How many fits without such records; each leaves some of them out.
+    seed : int, optional
+        Makes what is simulated repeatable.
+
+    Returns
+    -------
+    OwnRecordEffect
+
+    Notes
+    -----
+    With p_s the probability of the record's label in draw s and L_s its likelihood there, the row
+    attack has success E p_s with the record and sum_s (p_s / L_s) / sum_s (1 / L_s) without; for
+    L_s = p_s that is 1 / E[1 / p_s].
+
+    Examples
+    --------
+    >>> import understudy as us
+    >>> data = us.load_ce_like()
+    >>> effect = us.own_record_effect(data, us.Perfect().fit(data), seed=1)
+    >>> row = effect.attacks[0]
+    >>> round(row.with_record, 1), round(row.without_record, 1), round(row.position, 2)
+    (172.6, 133.9, 1.0)
+    """
+    check_data(data)
+    if not data.kept:
+        raise InputError(
+            expected="some kept variables, so that people can be attacked by their pattern",
+            came="data with every variable synthesized",
+            do="use fully_synthetic_risk, which needs none",
+        )
+    root = check_seed(seed)
+    knowledge = _knowledge(data, known)
+    check_whole("folds", folds, 1)
+    draws_given = hasattr(source, "left_out_weights_tables")
+    unreliable = refitted = 0
+    covered = data.n_records
+    evidence: Evidence
+    if draws_given or hasattr(source, "left_out_table"):
+        attacked = Attacked(data, knowledge, check_whole("sets", sets, 1))
+        generator = stream(root, "own record", "fit")
+        if draws_given:
+            evidence, draws = "draws", read_draws(source, attacked)
+            doubtful = np.flatnonzero(k_hats(draws, attacked) > RELIABLE)
+            again = (
+                {} if refit is None else refit_without(generator, attacked, doubtful, refit, folds)
+            )
+            unreliable = int(data.counts[doubtful].sum())
+            refitted = int(data.counts[list(again)].sum())
+            chances = attack_draws(generator, draws, attacked, again)
+        else:
+            evidence, table = "closed form", source.label_tables()[0]
+            chances = attack_reference(
+                generator,
+                attacked,
+                (table, source.left_out_table()),
+                (source.pattern_table(), source.left_out_pattern_table()),
+            )
+        exact = _exact_table(root, attacked)
+    else:
+        measured = attack_sets(data, source, knowledge)
+        attacked = Attacked(data, knowledge, measured.n_sets)
+        exact = _exact_table(root, attacked)
+        if control is None:
+            evidence, chances = "others", measured.against(exact)
+        else:
+            evidence = "control group"
+            chances, covered = compare_with_control(attacked, measured, control)
+    return OwnRecordEffect(
+        attacks=_attacks(attacked, chances, exact),
+        evidence=evidence,
+        n_records=data.n_records,
+        n_sets=attacked.n_sets,
+        covered=covered,
+        unreliable=unreliable,
+        refitted=refitted,
+        _data=data,
+        _chances=chances,
+    )
+
+
+def _knowledge(data: Microdata, known: Any) -> list[tuple[str, ...]]:
+    """List the knowledge of each intruder who matches."""
+    if known is None:
+        return [data.kept]
+    if not isinstance(known, Iterable):
+        raise SettingError(
+            expected="what an intruder knows as a list of names, or several such lists",
+            came=kind_of(known),
+            do=f"name some of {quoted_list(data.kept)}",
+        )
+    listed = [known] if isinstance(known, str) else list(known)
+    if all(isinstance(name, str) for name in listed):
+        return [data.known(listed)]
+    return list(dict.fromkeys(data.known(names) for names in listed))
+
+
+def _exact_table(seed: int, attacked: Attacked) -> dict[Key, Chances]:
+    """Attack the exact table: the scale of positions."""
+    perfect, others = empirical_labels(attacked.data), others_labels(attacked.data)
+    generator = stream(seed, "own record", "exact table")
+    return attack_reference(generator, attacked, (perfect, others), (perfect, others))
+
+
+def _attacks(
+    attacked: Attacked, chances: Mapping[Key, Chances], exact: Mapping[Key, Chances]
+) -> tuple[AttackEffect, ...]:
+    """Sum over records, add the better of both matches, and put each beside the exact table."""
+    counts = attacked.data.counts
+
+    def sums(source: Mapping[Key, Chances], key: Key) -> tuple[float, float, float]:
+        each = source[key]
+        return float(each.with_record @ counts), float(each.without_record @ counts), each.error
+
+    def better(source: Mapping[Key, Chances], key: Key) -> tuple[float, float, float]:
+        """Take the match that finds more, with and without the record each."""
+        one = sums(source, key)
+        other = key._replace(attack="match_all_files")
+        if other not in source:
+            return one
+        both = sums(source, other)
+        return max(one[0], both[0]), max(one[1], both[1]), max(one[2], both[2])
+
+    listed = []
+    for key in sorted(chances, key=lambda key: (key.released, list(ATTACKS).index(key.attack))):
+        settings = (False, True) if key.attack.endswith("modal") else (key.released,)
+        for released in settings:
+            measured, scale = sums(chances, key), sums(exact, key)
+            listed.append(_effect(key._replace(released=released), measured, scale))
+        if key.attack == "match_one_file":
+            best = key._replace(attack="match_best")
+            listed.append(_effect(best, better(chances, key), better(exact, key)))
+    order = list(ATTACKS)
+    return tuple(
+        sorted(
+            listed, key=lambda effect: (effect.setting != "worst case", order.index(effect.attack))
+        )
+    )
+
+
+def _effect(
+    key: Key, measured: tuple[float, float, float], exact: tuple[float, float, float]
+) -> AttackEffect:
+    effect, exact_table = measured[0] - measured[1], exact[0] - exact[1]
+    scale = max(exact_table, LEAST)
+    position = effect / scale
+    return AttackEffect(
+        attack=key.attack,
+        setting="as released" if key.released else "worst case",
+        known=key.known,
+        with_record=measured[0],
+        without_record=measured[1],
+        effect=effect,
+        standard_error=measured[2],
+        exact_table=exact_table,
+        position=position,
+        position_error=(measured[2] ** 2 + (position * exact[2]) ** 2) ** 0.5 / scale,
+    )
