@@ -277,7 +277,7 @@ def simulate_votes(
         What rows are drawn from.
     """
     label, counts = attacked.label[combinations], attacked.data.counts[combinations]
-    n_repeats = int(np.clip(VOTES // attacked.data.n_combinations, 4, 400))
+    n_repeats = int(np.clip(VOTES // attacked.data.n_combinations, 4, 5000))
     uniform = generator.random((label.size, n_repeats, attacked.n_sets))
     few = max(2, n_repeats // 10)  # repeats that are enough to compare subsets of draws
 
