@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from understudy.risk.attribution import attribution_risk
     from understudy.risk.baselines import inherent_risk
     from understudy.risk.by_knowledge import risk_lattice
+    from understudy.risk.diversity import label_diversity
     from understudy.risk.expected import expected_risk, posterior_risk
+    from understudy.risk.fully_synthetic import fully_synthetic_risk
     from understudy.risk.identification import identification_risk
     from understudy.risk.own_record import own_record_effect
     from understudy.study.run import Study
@@ -69,8 +71,10 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "combine_estimates",
     "count_utility",
     "expected_risk",
+    "fully_synthetic_risk",
     "identification_risk",
     "inherent_risk",
+    "label_diversity",
     "load_ce_like",
     "own_record_effect",
     "posterior_risk",
@@ -104,8 +108,10 @@ _HOME = {
     "combine_estimates": "understudy.utility.combining",
     "count_utility": "understudy.utility.counts",
     "expected_risk": "understudy.risk.expected",
+    "fully_synthetic_risk": "understudy.risk.fully_synthetic",
     "identification_risk": "understudy.risk.identification",
     "inherent_risk": "understudy.risk.baselines",
+    "label_diversity": "understudy.risk.diversity",
     "load_ce_like": "understudy.microdata.bundled",
     "own_record_effect": "understudy.risk.own_record",
     "posterior_risk": "understudy.risk.expected",

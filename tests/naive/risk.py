@@ -201,7 +201,9 @@ def attribution(
         "dcap": _mean_share(keys, target, made_keys, made_target),
         "cap_original": _mean_share(keys, target, keys, target),
         "baseline_cap": _mean_share([0] * n, target, [0] * n, target),
-        "tcap": Fraction(sum(correct), sum(told_one)) if any(told_one) else None,
+        "cap_synthetic": _mean_share(made_keys, made_target, made_keys, made_target),
+        "tcap": Fraction(sum(correct), sum(map(bool, told))) if any(told) else None,
+        "precision": Fraction(sum(correct), sum(told_one)) if any(told_one) else None,
     }
 
 

@@ -1,5 +1,9 @@
 """Attribution without rows, against record-by-record twins and synthpop's definitions by hand."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -53,8 +57,8 @@ def test_fully_synthetic_sets_by_hand() -> None:
     """Keys 1 and 2 are unique in the original; 2 and 4 in the set; so 2 alone is replicated.
 
     The set says one thing about keys 0 (target 0: true for both), 2 (target 0: wrong) and 4
-    (nobody): DiS 3 of 6, DiSCO 2 of 6, TCAP 2 of 3. The set's share of the true target is 1, 1,
-    1/2, 0, and 0 where the key is absent: DCAP 2.5 of 6.
+    (nobody): DiS 3 of 6, DiSCO 2 of 6, precision 2 of 3, TCAP 2 of 4. The set's share of the true
+    target is 1, 1, 1/2, 0, and 0 where the key is absent: DCAP 2.5 of 6.
     """
     data, sets = fully_synthetic()
     risk = us.attribution_risk(data, sets, "key", "target")
@@ -72,8 +76,9 @@ def test_fully_synthetic_sets_by_hand() -> None:
     assert close(risk.dcap, 2.5 / 6)
     assert close(row["cap_original"], 5 / 6)
     assert close(row["baseline_cap"], 0.5)
-    assert close(risk.tcap, 2 / 3)
-    assert risk.over_sets().height == 14
+    assert close(risk.tcap, 2 / 4)
+    assert close(row["precision"], 2 / 3)
+    assert risk.over_sets().height == 16
 
 
 def test_fully_synthetic_files_may_have_any_number_of_rows() -> None:
@@ -115,9 +120,39 @@ def test_prints_without_levels_and_says_undefined() -> None:
     data = microdata({"key": [0, 0]}, {"target": [0, 1]}, {"key": 1, "target": 2})
     sets = SyntheticSets(data, np.array([[[0], [1]]]))
     risk = us.attribution_risk(data, sets, ["key"], "target")
-    assert risk.tcap is None
-    assert "undefined (no disclosive keys)" in str(risk)
+    assert risk.tcap == 0
+    assert risk.spreads["precision"].mean is None
+    assert "undefined (no such keys)" in str(risk)
     assert "secret" not in str(risk)
+
+
+REFERENCE = Path(__file__).parent / "reference"
+PRINTED = json.loads((REFERENCE / "synthpop_disclosure.json").read_text(encoding="utf-8"))[
+    "results"
+]
+NAMES = {
+    "UiO": "uniques_original", "UiS": "uniques_synthetic", "UiOiS": "uniques_in_synthetic",
+    "repU": "replicated_uniques", "Dorig": "disclosive_original", "Dsyn": "disclosive_synthetic",
+    "iS": "in_synthetic", "DiS": "disclosive", "DiSCO": "disclosive_correct",
+    "DiSDiO": "disclosive_both", "DCAP": "dcap", "CAPd": "cap_original", "CAPs": "cap_synthetic",
+    "baseCAPd": "baseline_cap", "TCAP": "tcap",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::understudy.errors.DataWarning")
+@pytest.mark.parametrize("printed", PRINTED, ids=lambda row: f"{row['file']} {len(row['keys'])}")
+def test_agrees_with_synthpop(printed: dict[str, Any]) -> None:
+    """Percentages that synthpop 1.9-2 printed for the same files."""
+    keys, full = ["key1", "key2", "key3"], "full" in printed["file"]
+    data = us.read_microdata(
+        REFERENCE / "synthpop_original.csv",
+        synthesize=[*keys, "label"] if full else ["label"],
+        keep=[] if full else keys,
+    )
+    risk = us.attribution_risk(data, [REFERENCE / printed["file"]], printed["keys"], "label")
+    row = risk.per_set.row(0, named=True)
+    for name, ours in NAMES.items():
+        assert np.isclose(100 * row[ours], printed[name]), name
 
 
 def test_names_are_checked() -> None:

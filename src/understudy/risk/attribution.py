@@ -19,8 +19,12 @@ disclosive_correct (DiSCO)  ... and it is theirs
 disclosive_both (DiSDiO)    ... and the key has only that one in the original, too
 dcap (DCAPd)                mean share, in the synthetic set, of the true target value in one's key
 cap_original (CAPd)         the same, looked up in the original
-baseline_cap (baseCAPd)     the same without any key, looked up in the original
-tcap (TCAP)                 DiSCO / DiS: how often believing is right; undefined where DiS = 0
+cap_synthetic (CAPs)        mean share of their own value in their key for the rows of the synthetic
+                            set, looked up in the set itself
+baseline_cap (baseCAPd)     CAPd without any key
+tcap (TCAP)                 DiSCO / iS: of those whose key is in the set, the share about whom it
+                            says one thing, and it is true; undefined where iS = 0
+precision                   DiSCO / DiS: how often believing is right; undefined where DiS = 0
 ==========================  ======================================================================
 
 For partially synthetic sets with kept variables as keys the first four are properties of the
@@ -50,7 +54,7 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.matching import fold_keys
 from understudy.summaries import Spread, number, spread_frame, spread_of, text_table
 
-__all__ = ["AttributionRisk", "attribution_risk"]
+__all__ = ["AttributionRisk", "attribution_risk", "check_keys", "codes_of_sets"]
 
 MEASURES = {
     "uniques_original": "UiO",
@@ -65,8 +69,10 @@ MEASURES = {
     "disclosive_both": "DiSDiO",
     "dcap": "DCAP",
     "cap_original": "CAP",
+    "cap_synthetic": "CAPs",
     "baseline_cap": "baseline CAP",
     "tcap": "TCAP",
+    "precision": "DiSCO/DiS",
 }
 
 
@@ -82,7 +88,7 @@ class AttributionRisk:
         The variable that she wants to learn.
     per_set : polars.DataFrame
         One row per set, a column per measure of the module's table, all shares from 0 to 1;
-        ``tcap`` is null where no key is disclosive.
+        ``tcap`` is null where no key is in the set, ``precision`` where none is disclosive.
     spreads : mapping of str to Spread
         Mean, minimum, maximum and standard error over sets, by measure.
     n_records, n_sets : int
@@ -113,7 +119,7 @@ class AttributionRisk:
 
     @property
     def tcap(self) -> float | None:
-        """How often believing a disclosive key is right, mean over sets; None where undefined."""
+        """Of the records whose key is in the set, the share that it discloses rightly; mean."""
         return self.spreads["tcap"].mean
 
     @property
@@ -129,7 +135,7 @@ class AttributionRisk:
         """Show a readable table, without any value of the data."""
         rows = [
             (f"{name.replace('_', ' ')} ({short})",
-             number(self.spreads[name].mean, missing="undefined (no disclosive keys)"),
+             number(self.spreads[name].mean, missing="undefined (no such keys)"),
              number(self.spreads[name].minimum, missing="-"),
              number(self.spreads[name].maximum, missing="-"),
              f"{self.spreads[name].files}")
@@ -163,8 +169,8 @@ def attribution_risk(
     -------
     AttributionRisk
     """
-    names = _checked_keys(data, keys, target)
-    sets = _codes_of_sets(data, synthetic)
+    names = check_keys(data, keys, target)
+    sets = codes_of_sets(data, synthetic)
     measured = [_measure_set(data, codes, names, target) for codes in sets]
     per_set = pl.DataFrame(measured, schema=dict.fromkeys(MEASURES, pl.Float64)).with_row_index(
         "set", offset=1
@@ -179,7 +185,7 @@ def attribution_risk(
     )
 
 
-def _codes_of_sets(
+def codes_of_sets(
     data: Microdata, synthetic: SyntheticSets | Sequence[Any]
 ) -> Sequence[NDArray[np.integer[Any]]]:
     """Give the codes of every set, (row, synthesized variable) each.
@@ -191,7 +197,8 @@ def _codes_of_sets(
     return read_new_people(data, synthetic)
 
 
-def _checked_keys(data: Microdata, keys: Sequence[str] | str, target: str) -> tuple[str, ...]:
+def check_keys(data: Microdata, keys: Sequence[str] | str, target: str) -> tuple[str, ...]:
+    """Check keys and target, and give the keys in the order of the data."""
     check_data(data)
     listed = [keys] if isinstance(keys, str) else list(keys) if isinstance(keys, Iterable) else []
     strange = [name for name in (target, *listed) if not isinstance(name, str)]
@@ -257,6 +264,7 @@ def _compare(
     discloses = np.zeros(n_keys, dtype=bool)
     discloses[key[only_synthetic]] = True
     disclosed, correct = own[discloses].sum(), original[only_synthetic].sum()
+    in_set = own[made > 0].sum()
     return {
         "uniques_original": float(alone.sum() / n),
         "uniques_synthetic": float((made == 1).sum() / n_synthetic),
@@ -264,12 +272,14 @@ def _compare(
         "replicated_uniques": float((alone & (made == 1)).sum() / n),
         "disclosive_original": float(original[only_original].sum() / n),
         "disclosive_synthetic": float(synthetic[only_synthetic].sum() / n_synthetic),
-        "in_synthetic": float(own[made > 0].sum() / n),
+        "in_synthetic": float(in_set / n),
         "disclosive": float(disclosed / n),
         "disclosive_correct": float(correct / n),
         "disclosive_both": float(original[only_synthetic & only_original].sum() / n),
         "dcap": float((share_made * original).sum() / n),
         "cap_original": float((share_own * original).sum() / n),
+        "cap_synthetic": float((share_made * synthetic).sum() / n_synthetic),
         "baseline_cap": float((np.bincount(value, weights=original) ** 2).sum() / n**2),
-        "tcap": float(correct / disclosed) if disclosed else None,
+        "tcap": float(correct / in_set) if in_set else None,
+        "precision": float(correct / disclosed) if disclosed else None,
     }

@@ -7,6 +7,7 @@ about them is inference. Without such people the baseline Others is used.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import InputError
+from understudy.errors import DataWarning, InputError
 from understudy.microdata.label_table import combined_labels
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
@@ -186,7 +187,9 @@ def _control_keys(
     is a key that no row has.
     """
     if not isinstance(control, Microdata):
-        control = read_microdata(control, synthesize=data.synthesized, keep=data.kept)
+        with warnings.catch_warnings():  # small patterns of a control group are nobody's risk
+            warnings.simplefilter("ignore", DataWarning)
+            control = read_microdata(control, synthesize=data.synthesized, keep=data.kept)
     if set(control.names) != set(data.names):
         raise InputError(
             expected="a control group with the variables of the data",
