@@ -77,7 +77,7 @@ class FullySyntheticRisk:
     @property
     def position(self) -> float:
         """Highest position of all guesses."""
-        return max(self.guesses["position"].to_list())
+        return float(max(self.guesses["position"].to_list()))
 
     @property
     def repeated_excess(self) -> float:
