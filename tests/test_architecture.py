@@ -233,6 +233,7 @@ def test_every_module_says_why_it_exists(path: Path) -> None:
 
 
 PUBLIC = [
+    "BackoffTree",
     "ConvergenceTargets",
     "DPAreal",
     "DPMPM",

@@ -5,8 +5,8 @@ A study goes one way::
     file → microdata → synthesis → m synthetic sets → risk, utility → report → release
 
 `Study` goes the whole way by a plan. Step by step: `read_microdata` takes the confidential file in,
-or `load_ce_like` the bundled sample. `DPMPM` and `DPAreal` are models of the labels; `Uniform`,
-`Marginal`, `Others` and `Perfect` are baselines; each has ``fit(data)``, and a fit has
+or `load_ce_like` the bundled sample. `DPMPM`, `DPAreal` and `BackoffTree` are models of the labels;
+`Uniform`, `Marginal`, `Others` and `Perfect` are baselines; each has ``fit(data)``, and a fit has
 ``synthesize(m)``.
 `identification_risk` and `attribute_risk` say what an intruder learns from synthetic sets,
 `inherent_risk` what the baselines give away, `risk_lattice` which knowledge is dangerous,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from understudy.risk.own_record import own_record_effect
     from understudy.study.run import Study
     from understudy.synthesis.areal import DPAreal
+    from understudy.synthesis.backoff import BackoffTree
     from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
     from understudy.synthesis.diagnostics import ConvergenceTargets
     from understudy.synthesis.dpmpm import DPMPM
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from understudy.utility.within_pattern import within_pattern_utility
 
 __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names has it)
+    "BackoffTree",
     "ConvergenceTargets",
     "DPAreal",
     "DPMPM",
@@ -91,6 +93,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
 __version__ = "0.1.0"
 
 _HOME = {
+    "BackoffTree": "understudy.synthesis.backoff",
     "ConvergenceTargets": "understudy.synthesis.diagnostics",
     "DPAreal": "understudy.synthesis.areal",
     "DPMPM": "understudy.synthesis.dpmpm",

@@ -23,6 +23,8 @@ SYNTHESIZERS: list[Any] = [
     us.DPMPM(class_draw="prior"),
     us.DPAreal(n_clusters=8),
     us.DPAreal(n_clusters=8, variant="script"),
+    us.BackoffTree(),
+    us.BackoffTree(order=[], scale=0.5),
     us.Perfect(),
     us.Uniform(),
 ]
@@ -138,8 +140,10 @@ def turned(data: us.Microdata) -> us.Microdata:
         (us.DPMPM(sampler="blocked", n_classes=10), 3, 0.03),
         (us.DPAreal(n_clusters=5), 1, 0.06),
         (us.DPAreal(n_clusters=5, variant="script"), 3, 0.06),
+        (us.BackoffTree(), 1, 0.03),
+        (us.BackoffTree(order=["gender", "region", "age"]), 3, 0.03),
     ],
-    ids=["collapsed", "blocked", "areal text", "areal script"],
+    ids=["collapsed", "blocked", "areal text", "areal script", "grown tree", "fixed order"],
 )
 def test_order_of_columns_and_levels_does_not_matter(settings: Any, thin: int, most: float) -> None:
     """Posterior means of all label probabilities; false-alarm rate below 1e-4.

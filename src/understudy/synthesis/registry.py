@@ -39,6 +39,11 @@ LevelPrior = Annotated[
     one_mistake("should be a number above zero, or by variable one or several of them"),
 ]
 
+Order = Annotated[
+    Literal["auto"] | Annotated[tuple[str, ...], Field(strict=False)],
+    one_mistake('should be "auto", or a list of names of kept variables'),
+]
+
 
 class Setting(NamedTuple):
     """A setting of a model, as a plan gives it."""
@@ -99,6 +104,11 @@ def _areal_bytes(data: Microdata) -> int:
     """Count, rate and cluster of every cell; weights of 50 clusters per distinct cell."""
     n_cells = len(data.patterns) * data.n_labels
     return 8 * 3 * n_cells + 8 * 50 * min(n_cells, data.n_combinations + len(data.patterns))
+
+
+def _backoff_bytes(data: Microdata) -> int:
+    """Records and probability of every pair of a group and a label, in about six layers."""
+    return 16 * 6 * data.n_combinations
 
 
 MODELS = {
@@ -168,6 +178,31 @@ MODELS = {
         chain_bytes=_areal_bytes,
         needs_patterns=True,
         by_default=True,
+    ),
+    "backoff": Model(
+        title="Back-off tree",
+        location="understudy.synthesis.backoff:BackoffTree",
+        words="label distributions of groups, around those of larger groups",
+        public="label distributions that back off along a tree: the distribution of the labels in "
+        "a group of records is a Dirichlet draw around that of the larger group it belongs to",
+        settings={
+            "order": Setting(
+                Order,
+                '"auto" grows the tree; or kept variables, one after another',
+                "order of the kept variables",
+            ),
+            "scale": Setting(
+                Positive,
+                "of all concentrations: large towards Marginal, small towards Perfect",
+                "scale of the concentrations",
+            ),
+            "prior_median": Setting(
+                Positive, "of every concentration", "prior median of the concentrations"
+            ),
+        },
+        colours=("#b3125f", "#ff8ab5"),
+        seconds=2e-7,
+        chain_bytes=_backoff_bytes,
     ),
 }
 

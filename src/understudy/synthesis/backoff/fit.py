@@ -1,0 +1,46 @@
+"""A fitted back-off model: label probabilities come from the groups of records of its trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.microdata.label_table import LabelTable
+from understudy.synthesis.backoff.labels import KeptDraw, draw_codes, label_table
+from understudy.synthesis.backoff.sampler import GroupCells
+from understudy.synthesis.checkpoints import Arrays
+from understudy.synthesis.sampled_fit import SampledFit
+
+__all__ = ["BackoffFit"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BackoffFit(SampledFit):
+    """Draws from the posterior of label distributions that back off along a tree.
+
+    ``draws["posterior"]`` has log_likelihood and concentration_1, concentration_2, ... from the
+    children of the root down with axes (chain, draw), and label_probability with axes (chain, draw,
+    pattern, label).
+
+    Attributes
+    ----------
+    settings : BackoffTree
+        What was fitted.
+    data : Microdata
+        To what.
+    plan : Plan
+        How long, how many, from which seed. The seed is internal: it redraws everything.
+    """
+
+    cells: GroupCells
+
+    def _sampler(self) -> str:
+        return "backoff"
+
+    def _tabulated(self, snapshot: Arrays) -> LabelTable:
+        return label_table(self.data, self.cells.problem, KeptDraw(**snapshot))
+
+    def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
+        return draw_codes(generator, self.data, self.cells.problem, KeptDraw(**snapshot))

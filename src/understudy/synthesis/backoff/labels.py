@@ -1,0 +1,223 @@
+"""From a draw of concentrations and tables to label probabilities and synthetic labels.
+
+What is kept of a draw is small: concentrations, tables, and a key. A node's whole label
+distribution, the labels that nobody in it has included, is Dirichlet(c p_parent + n) given them;
+the key names the stream that it is drawn from, so one draw always gives the same tables.
+
+Several synthesized variables are drawn one after another, each given the kept variables and the
+ones before. A pattern that occurs nowhere ends at the deepest node that has its levels so far.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.compiling import compiled
+from understudy.errors import InputError
+from understudy.microdata.label_table import LabelTable, split_labels
+from understudy.microdata.table import Microdata
+from understudy.randomness import stream
+from understudy.synthesis.backoff.forest import Forest
+from understudy.synthesis.backoff.problem import Problem
+
+__all__ = [
+    "KeptDraw",
+    "Wanted",
+    "cell_nodes",
+    "draw_codes",
+    "draw_rows",
+    "label_table",
+    "rows_of_tree",
+    "wanted",
+]
+
+MOST_CELLS = 60_000_000  # of a table of label probabilities: 480 MB
+
+
+class KeptDraw(NamedTuple):
+    """What is kept of a draw for synthesis."""
+
+    concentration: NDArray[np.float64]  # (group,) scaled
+    tables: NDArray[np.int32]  # (pair of an inner node,) records of the pair
+    key: NDArray[np.uint64]  # (2,) of the stream that distributions are drawn from
+
+
+class Wanted(NamedTuple):
+    """Nodes of one tree whose label distributions are drawn, parents before children."""
+
+    nodes: NDArray[np.int64]  # (row,) in the forest
+    parent_row: NDArray[np.int64]  # (row,) -1 for the root
+    n_labels: int
+
+
+def wanted(forest: Forest, nodes: NDArray[np.int64]) -> Wanted:
+    """List nodes of one tree together with everything above them."""
+    every = np.unique(nodes)
+    above = every
+    while above.size:
+        above = np.unique(forest.parent[above])
+        above = above[above >= 0]
+        every = np.union1d(every, above)
+    parent = forest.parent[every]  # (row,)
+    rows = np.where(parent >= 0, np.searchsorted(every, parent), -1)
+    n_labels = int(forest.n_labels[forest.tree[every[0]]])
+    _check_size(every.size, n_labels, "groups of records")
+    return Wanted(every, rows, n_labels)
+
+
+@compiled
+def draw_rows(generator, forest, wanted, concentration, records):  # type: ignore[no-untyped-def]
+    """Draw whole label distributions (row, label), every one given that of its parent."""
+    rows = np.empty((wanted.nodes.size, wanted.n_labels))
+    for row in range(wanted.nodes.size):
+        node = wanted.nodes[row]
+        if wanted.parent_row[row] < 0:
+            rows[row, :] = forest.root_prior
+        else:
+            c = concentration[forest.group[node]]
+            for label in range(wanted.n_labels):
+                rows[row, label] = c * rows[wanted.parent_row[row], label]
+        for pair in range(forest.pair_start[node], forest.pair_start[node + 1]):
+            rows[row, forest.pair_label[pair]] += records[pair]
+        total = 0.0
+        for label in range(wanted.n_labels):
+            if rows[row, label] > 0.0:
+                rows[row, label] = generator.standard_gamma(rows[row, label])
+                total += rows[row, label]
+        for label in range(wanted.n_labels):
+            rows[row, label] /= total
+    return rows
+
+
+def rows_of_tree(
+    forest: Forest, tree: int, draw: KeptDraw, asked: Wanted, whole: bool
+) -> NDArray[np.float64]:
+    """Draw the label distributions (row, label) of a kept draw, again and again the same.
+
+    `whole` says that all nodes of the tree are asked for; some of them have a stream of their own.
+    """
+    seed = int(draw.key[0]) << 64 | int(draw.key[1])
+    generator = stream(seed, "all groups" if whole else "some groups", tree)
+    records = forest.counts.copy()  # (pair,)
+    records[records == 0] = draw.tables
+    rows: NDArray[np.float64] = draw_rows(generator, forest, asked, draw.concentration, records)
+    return rows
+
+
+def cell_nodes(
+    data: Microdata,
+    problem: Problem,
+    patterns: NDArray[np.int64],
+    labels: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Find what gives cells (pattern, label) their probability: a node for each factor.
+
+    Returns
+    -------
+    int64 (synthesized variable, cell), int32 (synthesized variable, cell)
+        Nodes of the forest, and the levels of the cells' labels.
+    """
+    levels = split_labels(data, labels)  # (cell, synthesized variable)
+    nodes = np.empty((len(problem.trees), labels.size), dtype=np.int64)
+    for tree, names in enumerate(problem.variables):
+        codes = np.empty((labels.size, len(names)), dtype=np.int32)  # (cell, variable)
+        for column, name in enumerate(names):
+            codes[:, column] = (
+                levels[:, data.synthesized.index(name)]
+                if name in data.synthesized
+                else data.patterns.codes[patterns, data.kept.index(name)]
+            )
+        nodes[tree] = problem.nodes(tree, codes)
+    return nodes, np.ascontiguousarray(levels.T)
+
+
+def label_table(data: Microdata, problem: Problem, draw: KeptDraw) -> LabelTable:
+    """Tabulate what `draw_codes` draws from.
+
+    Returns
+    -------
+    LabelTable
+        With a row per group of records for one synthesized variable, else a row per pattern.
+    """
+    distributions = [_all_rows(problem, tree, draw) for tree in range(len(problem.trees))]
+    if len(distributions) == 1:
+        every, rows = distributions[0]
+        codes = _record_codes(data, problem, 0, data.combinations)
+        nodes = problem.nodes(0, codes)  # (combination,)
+        used, of_combination = np.unique(nodes, return_inverse=True)
+        places = np.searchsorted(every.nodes, used)
+        return LabelTable(rows[places], of_combination.ravel().astype(np.int32))
+    _check_size(len(data.patterns), data.n_labels, "patterns")
+    patterns, labels = np.divmod(np.arange(len(data.patterns) * data.n_labels), data.n_labels)
+    nodes, levels = cell_nodes(data, problem, patterns, labels)
+    cells = np.ones(labels.size)  # (cell,)
+    for (every, rows), node, level in zip(distributions, nodes, levels, strict=True):
+        cells *= rows[np.searchsorted(every.nodes, node), level]
+    table = cells.reshape(len(data.patterns), data.n_labels)  # (pattern, label)
+    return LabelTable(table, data.patterns.of_combination)
+
+
+def draw_codes(
+    generator: np.random.Generator, data: Microdata, problem: Problem, draw: KeptDraw
+) -> NDArray[np.int32]:
+    """Draw synthetic levels for every record, one variable after another.
+
+    Returns
+    -------
+    int32 (record, synthesized variable)
+    """
+    codes = data.combinations[data.of_record]  # (record, variable)
+    drawn = np.empty((data.n_records, len(problem.trees)), dtype=np.int32)
+    for tree, name in enumerate(data.synthesized):
+        nodes = problem.nodes(tree, _record_codes(data, problem, tree, codes))  # (record,)
+        every, rows = _all_rows(problem, tree, draw)
+        cumulative = np.cumsum(rows, axis=1)  # (row, label)
+        uniform = generator.random(data.n_records)  # (record,)
+        drawn[:, tree] = _invert(cumulative, np.searchsorted(every.nodes, nodes), uniform)
+        codes[:, data.names.index(name)] = drawn[:, tree]
+    return drawn
+
+
+@compiled
+def _invert(cumulative, row_of_record, uniform):  # type: ignore[no-untyped-def]
+    """Find, by bisection, the first label whose cumulative probability exceeds the number."""
+    labels = np.empty(uniform.size, dtype=np.int32)
+    for record in range(uniform.size):
+        row = cumulative[row_of_record[record]]
+        low, high = 0, row.size - 1
+        aim = uniform[record] * row[high]
+        while low < high:
+            middle = (low + high) >> 1
+            if row[middle] > aim:
+                high = middle
+            else:
+                low = middle + 1
+        labels[record] = low
+    return labels
+
+
+def _all_rows(problem: Problem, tree: int, draw: KeptDraw) -> tuple[Wanted, NDArray[np.float64]]:
+    """Draw the label distributions of all nodes of a tree."""
+    every = wanted(problem.forest, problem.numbers[tree])
+    return every, rows_of_tree(problem.forest, tree, draw, every, whole=True)
+
+
+def _record_codes(
+    data: Microdata, problem: Problem, tree: int, codes: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Pick the variables that may split a tree: (row, variable of the tree)."""
+    places = [data.names.index(name) for name in problem.variables[tree]]
+    return np.ascontiguousarray(codes[:, places])
+
+
+def _check_size(n_rows: int, n_labels: int, what: str) -> None:
+    if n_rows * n_labels > MOST_CELLS:
+        raise InputError(
+            expected=f"a table of at most {MOST_CELLS:,} label probabilities",
+            came=f"{n_rows * n_labels:,}: {n_rows:,} {what} by {n_labels:,} labels",
+            do="group levels of the synthesized or of the kept variables, synthesize fewer "
+            "variables, or give an order of fewer kept variables",
+        )

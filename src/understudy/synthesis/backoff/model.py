@@ -1,0 +1,82 @@
+"""The back-off model as the user sees it: settings, checked once, and its sampler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from understudy.checks import check_positive
+from understudy.errors import SettingError, quoted
+from understudy.microdata.table import Microdata
+from understudy.synthesis.backoff.fit import BackoffFit
+from understudy.synthesis.backoff.problem import make_problem
+from understudy.synthesis.backoff.sampler import BackoffChain, group_cells
+from understudy.synthesis.run_fit import FitOptions, Prepared, SampledModel
+
+__all__ = ["BackoffTree"]
+
+
+@dataclass(frozen=True)
+class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=250, thin=3):
+    """Label distributions that back off along a tree of groups of records.
+
+    The label's distribution in a group of records is Dirichlet around that of the larger group it
+    belongs to. Groups are made by the kept variables, in a fixed order or grown where a split gains
+    marginal likelihood. There are no classes, and chains from concentrations of 1, 30, 1,000 and
+    30,000 meet within seconds.
+
+    Parameters
+    ----------
+    order : "auto" or sequence of str
+        "auto" grows the tree: by any kept variable, different ones in different branches, levels
+        put together where that pays, until no split gains. Otherwise names of kept variables, by
+        which records are split one after another; kept variables that it leaves out have no say.
+    scale : float
+        Multiplies all concentrations once they are drawn: a large one leads to the marginal
+        distribution of the label (`Marginal`), one near zero to that of the pattern (`Perfect`).
+    prior_median : float
+        Prior median of every concentration c: c / (c + prior_median) is uniform on (0, 1).
+
+    References
+    ----------
+    MacKay, D. J. C. and Bauman Peto, L. C. (1995), "A hierarchical Dirichlet language model",
+    Natural Language Engineering 1, doi:10.1017/S1351324900000218.
+    Teh, Y. W., Jordan, M. I., Beal, M. J. and Blei, D. M. (2006), "Hierarchical Dirichlet
+    processes", Journal of the American Statistical Association 101,
+    doi:10.1198/016214506000000302.
+
+    Examples
+    --------
+    >>> from understudy.synthesis.backoff import BackoffTree
+    >>> BackoffTree(order=["income", "age"]).order
+    ('income', 'age')
+    """
+
+    order: Literal["auto"] | Sequence[str] = "auto"
+    scale: float = 1.0
+    prior_median: float = 1000.0
+
+    def __post_init__(self) -> None:
+        """Check all settings."""
+        if self.order != "auto":
+            if isinstance(self.order, str) or not isinstance(self.order, Sequence):
+                raise SettingError(
+                    expected='order as "auto" or as a list of names of kept variables',
+                    came=quoted(self.order)
+                    if isinstance(self.order, str)
+                    else f"a value of type {type(self.order).__name__}",
+                    do='give a list such as ["income", "age"]',
+                )
+            object.__setattr__(self, "order", tuple(map(str, self.order)))
+        check_positive("scale", self.scale)
+        check_positive("prior_median", self.prior_median)
+
+    def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
+        problem = make_problem(data, None if self.order == "auto" else tuple(self.order))
+        cells = group_cells(data, problem, options.most_cells)
+        n_tables = int(np.count_nonzero(problem.forest.counts == 0))
+        chain = BackoffChain(cells, self.prior_median, self.scale)
+        return Prepared(chain, cells, 4 * n_tables + 8 * problem.forest.n_groups)

@@ -1,0 +1,112 @@
+"""From the data to trees and a forest: one tree for every synthesized variable.
+
+Synthesized variables are modelled one after another: the tree of each may split by the kept
+variables and by the synthesized ones before it, in the order of the data's columns. Kept variables
+with a single level tell nothing and are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import SettingError, nearest, quoted, quoted_list
+from understudy.microdata.coding import regroup
+from understudy.microdata.table import Microdata
+from understudy.synthesis.backoff.forest import Forest, plant
+from understudy.synthesis.backoff.tree import Rows, Tree, grow, route
+
+__all__ = ["Problem", "make_problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The trees of all synthesized variables.
+
+    Attributes
+    ----------
+    variables : tuple of tuple of str
+        By tree: the variables that may split it.
+    trees : tuple of Tree
+        In the order of the synthesized variables.
+    forest : Forest
+        All of them as the sampler sees them.
+    numbers : tuple of int64 (node of the tree,)
+        By tree: its nodes' numbers in the forest.
+    """
+
+    variables: tuple[tuple[str, ...], ...]
+    trees: tuple[Tree, ...]
+    forest: Forest
+    numbers: tuple[NDArray[np.int64], ...]
+
+    def nodes(self, tree: int, codes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Send rows of levels (row, variable of the tree) down a tree; nodes of the forest."""
+        ends: NDArray[np.int64] = self.numbers[tree][route(self.trees[tree], codes)]
+        return ends
+
+
+def make_problem(data: Microdata, order: tuple[str, ...] | None) -> Problem:
+    """Make the trees of the data.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    order : tuple of str, optional
+        Which kept variables split, one after another; when left out, trees grow where that gains.
+        Synthesized variables before a tree's own come behind them.
+
+    Returns
+    -------
+    Problem
+    """
+    if order is not None:
+        _check_order(data, order)
+    variables, rows, trees = [], [], []
+    for place, name in enumerate(data.synthesized):
+        kept = data.predictors if order is None else order
+        names = (*kept, *data.synthesized[:place])
+        own = _rows(data, names, name)
+        variables.append(names)
+        rows.append(own)
+        trees.append(grow(own, None if order is None else range(len(names))))
+    forest, numbers = plant(trees, rows)
+    return Problem(tuple(variables), tuple(trees), forest, tuple(numbers))
+
+
+def _rows(data: Microdata, names: tuple[str, ...], label: str) -> Rows:
+    """Count the distinct rows of some variables and a label."""
+    places = [data.names.index(name) for name in (*names, label)]
+    codes, counts, _ = regroup(
+        data.combinations[:, places],
+        data.counts,
+        np.arange(data.n_combinations, dtype=np.int32),
+        [data.variables[place].n_levels for place in places],
+    )
+    return Rows(
+        columns=tuple(np.ascontiguousarray(codes[:, column]) for column in range(len(names))),
+        n_levels=tuple(data.variable(name).n_levels for name in names),
+        labels=np.ascontiguousarray(codes[:, -1]),
+        counts=counts,
+        n_labels=data.variable(label).n_levels,
+    )
+
+
+def _check_order(data: Microdata, order: tuple[str, ...]) -> None:
+    """Refuse an order that names anything but kept variables, each once."""
+    for name in order:
+        if name not in data.kept:
+            raise SettingError(
+                expected=f"an order of kept variables, some of {quoted_list(data.kept)}",
+                came=f"{quoted(name)}{nearest(str(name), data.kept)}",
+                do='use names of kept variables, or order="auto"',
+            )
+    if len(set(order)) < len(order):
+        raise SettingError(
+            expected="an order that names every variable once",
+            came="one that names a variable twice",
+            do="name it at its first position only",
+        )

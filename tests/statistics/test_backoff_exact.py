@@ -1,0 +1,251 @@
+"""The back-off sampler against exact results: enumeration, closed forms and limits.
+
+Invariance is tested with independent draws: a state is drawn from the exact posterior, sweeps are
+made, and what comes out must again be a draw from the exact posterior. Every test uses a fixed
+seed; its false-alarm rate is how likely a correct program was to fail when the seed was chosen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+from functools import cache
+from math import exp
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import beta, kstest
+from tests.naive import backoff as naive
+from tests.statistics.tiny import chi_square_p
+from tests.statistics.tiny_backoff import (
+    MIDDLE,
+    TREE,
+    at_pairs,
+    forest_of,
+    records_key,
+    state_of,
+)
+
+from understudy.randomness import stream
+from understudy.synthesis.backoff import gibbs
+from understudy.synthesis.backoff.labels import draw_rows, wanted
+from understudy.synthesis.backoff.tree import ROOT_PRIOR
+
+DRAWS = 6_000
+FALSE_ALARM = 1e-4
+FOREST = forest_of(TREE)
+
+Levels = Callable[[float], float]
+
+
+@pytest.mark.parametrize("mass", [0.003, 0.7, 150.0, 40_000.0])
+@pytest.mark.parametrize("customers", [1, 24, 25, 40, 700])
+def test_number_of_tables_is_exact(customers: int, mass: float) -> None:
+    """Chi-square of 12,000 draws; false-alarm rate 1e-4 per case."""
+    generator = stream(301, "tables", customers, str(mass))
+    seen = Counter(int(gibbs.n_tables(generator, customers, mass)) for _ in range(12_000))
+    probability = naive.table_probabilities(customers, mass)
+    exact = {tables: float(p) for tables, p in enumerate(probability) if p > 0}
+    assert len(exact) == 1 or chi_square_p(seen, exact) > FALSE_ALARM
+    assert min(seen) >= 1
+    assert max(seen) <= customers
+
+
+def test_many_tables_have_the_exact_mean_and_variance() -> None:
+    """A hundred thousand customers, 2,000 draws: within five standard errors (below 1e-5)."""
+    customers = np.arange(100_000)
+    for mass in (0.4, 900.0, 2e6):
+        generator = stream(302, "many tables", str(mass))
+        drawn = np.array([gibbs.n_tables(generator, customers.size, mass) for _ in range(2_000)])
+        opens = mass / (mass + customers)
+        mean, variance = opens.sum(), (opens * (1 - opens)).sum()
+        assert abs(drawn.mean() - mean) < 5 * np.sqrt(variance / drawn.size)
+        assert abs(drawn.var() / variance - 1) < 5 * np.sqrt(2.5 / drawn.size)
+
+
+@pytest.mark.parametrize("start", [1e-9, 0.2, 3.0, 11.9, 12.1, 5e3, 1e9])
+@pytest.mark.parametrize("times", [0, 1, 2, 6, 7, 30, 2_000])
+def test_log_rising(start: float, times: int) -> None:
+    expected = naive.log_rising(start, times)
+    assert gibbs.log_rising(start, times) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+def test_density_ratios_of_a_concentration() -> None:
+    """Ratios of the marginal at two concentrations are those of Dirichlet-multinomials."""
+    distributions = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]] + [[1 / 3] * 3] * 3)
+    state = state_of(FOREST, np.ones(2), distributions)
+    for group, nodes in enumerate([(1, 2), (3, 4)]):
+        records = np.array(records_key(FOREST, state.records, 3))
+        gathered = gibbs._gathered(FOREST, group, state.records, state.probability)
+
+        def twin(c: float, nodes=nodes, records=records) -> float:  # type: ignore[no-untyped-def]
+            return sum(
+                naive.log_dirichlet_multinomial(records[node], c * distributions[TREE.parent[node]])
+                for node in nodes
+            )
+
+        for c in (0.02, 5.0, 800.0, 3e6):
+            ours = gibbs.log_marginal(c, *gathered) - gibbs.log_marginal(1.0, *gathered)
+            assert ours == pytest.approx(twin(c) - twin(1.0), rel=1e-9, abs=1e-9)
+    for log_c in (-9.0, 0.0, 4.0, 30.0):
+        difference = gibbs.log_prior(log_c, MIDDLE) - gibbs.log_prior(1.0, MIDDLE)
+        expected = naive.log_prior(log_c, MIDDLE) - naive.log_prior(1.0, MIDDLE)
+        assert difference == pytest.approx(expected, abs=1e-12)
+
+
+@cache
+def concentration_levels(
+    terms: tuple[tuple[int, int], ...],
+) -> tuple[Callable[[float], float], Levels]:
+    """Quantiles and distribution function of log c given records and tables of its nodes."""
+    grid = np.linspace(-18, 25, 4_001)
+    logs = np.array([naive.log_weight_of_concentration(x, terms, MIDDLE) for x in grid])
+    density = np.exp(logs - logs.max())
+    cumulative = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    cumulative /= cumulative[-1]
+    return (
+        lambda uniform: float(np.interp(uniform, cumulative, grid)),
+        lambda value: float(np.interp(value, grid, cumulative)),
+    )
+
+
+def drawn_distributions(
+    generator: np.random.Generator,
+    records: NDArray[np.int64],
+    concentration: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Whole distributions (node, label) of the tiny tree, by NumPy."""
+    table = np.empty(records.shape)
+    for node, parent in enumerate(TREE.parent):
+        prior = (
+            np.full(3, ROOT_PRIOR)
+            if parent < 0
+            else concentration[TREE.depth(node) - 1] * table[parent]
+        )
+        table[node] = generator.dirichlet(np.maximum(prior + records[node], 1e-290))
+    return np.maximum(table, 1e-300)
+
+
+def test_sweep_leaves_the_exact_posterior_unchanged() -> None:
+    """All table configurations of five nodes by three labels; 1e-4 for tables and each c."""
+    exact = naive.exact_records(TREE, ROOT_PRIOR, MIDDLE)
+    keys = list(exact)
+    generator = stream(303, "enumeration")
+    chosen = generator.choice(len(keys), size=DRAWS, p=[exact[key][0] for key in keys])
+    quantiles = {
+        key: [concentration_levels(tuple(terms)) for _, terms in sorted(exact[key][1].items())]
+        for key in keys
+    }
+    seen: Counter[Hashable] = Counter()
+    levels = np.empty((DRAWS, 2))  # (draw, depth)
+    for draw in range(DRAWS):
+        key = keys[chosen[draw]]
+        c = np.array([exp(quantile(generator.random())) for quantile, _ in quantiles[key]])
+        distributions = drawn_distributions(generator, np.array(key), c)
+        state = state_of(FOREST, c, distributions)
+        for _ in range(3):
+            gibbs.step(generator, FOREST, state, MIDDLE, 1.0)
+        after = records_key(FOREST, state.records, 3)
+        seen[after] += 1
+        levels[draw] = [
+            level(np.log(value))
+            for (_, level), value in zip(quantiles[after], state.concentration, strict=True)
+        ]
+    assert len(exact) > 30
+    assert chi_square_p(seen, {key: value[0] for key, value in exact.items()}) > FALSE_ALARM
+    for depth in range(2):
+        assert kstest(levels[:, depth], "uniform").pvalue > FALSE_ALARM
+
+
+def test_distributions_given_tables_are_dirichlet() -> None:
+    """Pairs' probabilities, and whole rows: marginals are beta; false-alarm rate 1e-4 each.
+
+    A child's are looked at given its parent's, by their distribution function.
+    """
+    generator = stream(304, "distributions")
+    concentration = np.array([4.0, 0.8])
+    state = gibbs.init(FOREST, 1.0)
+    asked = wanted(FOREST, np.arange(5))
+    n = np.array(records_key(FOREST, state.records, 3))  # (node, label)
+    levels: dict[str, list[float]] = {}
+    for _ in range(1_500):
+        gibbs.draw_distributions(generator, FOREST, concentration, state.records, state.probability)
+        sparse = np.array(_table(state.probability))
+        whole = draw_rows(generator, FOREST, asked, concentration, state.records)
+        assert np.allclose(whole.sum(axis=1), 1.0)
+        for name, table in (("pairs", sparse), ("rows", whole)):
+            for node, label in ((0, 0), (1, 1), (2, 1), (3, 0), (4, 2)):
+                prior = np.full(3, ROOT_PRIOR)
+                if node > 0:
+                    above = table[TREE.parent[node]]
+                    prior = concentration[TREE.depth(node) - 1] * above
+                mass = prior[label] + n[node, label]
+                total = (1.5 if node == 0 else concentration[TREE.depth(node) - 1]) + n[node].sum()
+                level = beta.cdf(table[node, label], mass, total - mass)
+                levels.setdefault(f"{name} {node}", []).append(float(level))
+    assert len(levels) == 10
+    for found in levels.values():
+        assert kstest(found, "uniform").pvalue > FALSE_ALARM
+
+
+def _table(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    table = np.zeros((5, 3))
+    node = np.repeat(np.arange(5), np.diff(FOREST.pair_start))
+    table[node, FOREST.pair_label] = probability
+    return table
+
+
+def test_infinite_concentration_is_the_parent() -> None:
+    generator = stream(305, "limit")
+    state = gibbs.init(FOREST, 1.0)
+    huge = np.full(2, 1e15)
+    gibbs.draw_tables(generator, FOREST, huge, state.records, state.probability)
+    records = np.array(records_key(FOREST, state.records, 3))
+    assert np.array_equal(records[0], [8, 3, 1])  # every record has a table of its own
+    rows = draw_rows(generator, FOREST, wanted(FOREST, np.arange(5)), huge, state.records)
+    assert np.abs(rows - rows[0]).max() < 1e-6
+
+
+def test_vanishing_concentration_opens_one_table_and_forgets_the_parent() -> None:
+    generator = stream(306, "limit")
+    state = gibbs.init(FOREST, 1.0)
+    none = np.full(2, 1e-9)
+    gibbs.draw_tables(generator, FOREST, none, state.records, state.probability)
+    assert np.array_equal(
+        np.array(records_key(FOREST, state.records, 3))[:2], [[2, 2, 1], [2, 1, 1]]
+    )
+    asked = wanted(FOREST, np.arange(5))
+    mean = np.mean(
+        [draw_rows(generator, FOREST, asked, none, state.records) for _ in range(4_000)], axis=0
+    )
+    # leaves have Dirichlet(counts): standard errors of at most 0.008, false-alarm rate below 1e-5
+    assert (
+        np.abs(mean[2:] - np.array([[2, 1, 0], [3, 2, 0], [3, 0, 1]]) / [[3], [5], [4]]).max()
+        < 0.04
+    )
+
+
+def test_a_concentration_that_no_record_speaks_of_has_its_prior() -> None:
+    """Nodes of one record each: c / (c + median) is uniform; false-alarm rate 1e-4."""
+    tree = naive.TinyTree([-1, 0, 0, 0], [None, (1, 0, 0), (0, 1, 0), (0, 1, 0)], 3)
+    forest = forest_of(tree)
+    generator = stream(307, "prior")
+    state = gibbs.init(forest, 30_000.0)
+    drawn = []
+    for sweep in range(60_200):
+        gibbs.step(generator, forest, state, MIDDLE, 1.0)
+        if sweep >= 200 and sweep % 30 == 0:
+            drawn.append(float(state.concentration[0] / (state.concentration[0] + MIDDLE)))
+    assert kstest(drawn, "uniform").pvalue > FALSE_ALARM
+
+
+def test_start_is_consistent() -> None:
+    state = gibbs.init(FOREST, 30.0)
+    records = np.array(records_key(FOREST, state.records, 3))
+    assert np.array_equal(records[0], [2, 2, 1])
+    assert np.array_equal(records[1], [2, 1, 1])
+    assert np.all(state.probability > 0)
+    assert gibbs.log_likelihood(FOREST, at_pairs(FOREST, np.full((5, 3), 0.25))) == pytest.approx(
+        12 * np.log(0.25)
+    )

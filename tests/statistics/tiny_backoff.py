@@ -1,0 +1,65 @@
+"""Tiny trees for the tests of the back-off sampler, and the way to its forest and states."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.naive.backoff import TinyTree
+
+from understudy.synthesis.backoff import gibbs
+from understudy.synthesis.backoff.forest import Forest, plant
+from understudy.synthesis.backoff.tree import Rows, Tree
+
+MIDDLE = 3.0  # prior median of concentrations
+# The root has a leaf and an inner node, which has two leaves; three labels.
+TREE = TinyTree([-1, 0, 0, 1, 1], [None, None, (2, 1, 0), (3, 2, 0), (3, 0, 1)], 3)
+
+
+def forest_of(tree: TinyTree) -> Forest:
+    """Bring a tiny tree, whose nodes are listed by depth, into the sampler's form."""
+    rows = [
+        (node, label, count)
+        for node, counts in enumerate(tree.counts)
+        for label, count in enumerate(counts or ())
+        if count
+    ]
+    nodes, labels, counts = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    parent = np.array(tree.parent)
+    shape = Tree(
+        parent=parent,
+        depth=np.array([tree.depth(node) for node in range(parent.size)]),
+        variable=np.full(parent.size, -1),
+        child_start=np.zeros(parent.size, dtype=np.int64),
+        child=np.empty(0, dtype=np.int32),
+        leaf_of_row=nodes,
+    )
+    data = Rows((), (), labels.astype(np.int32), counts, tree.n_labels)
+    forest, (numbers,) = plant([shape], [data])
+    assert np.array_equal(numbers, np.arange(parent.size))
+    return forest
+
+
+def at_pairs(forest: Forest, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Take the pairs out of a table (node, label)."""
+    node = np.repeat(np.arange(forest.parent.size), np.diff(forest.pair_start))  # (pair,)
+    return np.ascontiguousarray(table[node, forest.pair_label])
+
+
+def state_of(
+    forest: Forest, concentration: NDArray[np.float64], distributions: NDArray[np.float64]
+) -> gibbs.State:
+    """Make the state with these distributions (node, label); its tables are drawn by a sweep."""
+    state = gibbs.init(forest, 1.0)
+    return state._replace(
+        concentration=concentration.copy(), probability=at_pairs(forest, distributions)
+    )
+
+
+def records_key(
+    forest: Forest, records: NDArray[np.int64], n_labels: int
+) -> tuple[tuple[int, ...], ...]:
+    """Name a state by the records of all nodes: (node, label)."""
+    table = np.zeros((forest.parent.size, n_labels), dtype=np.int64)
+    node = np.repeat(np.arange(forest.parent.size), np.diff(forest.pair_start))
+    table[node, forest.pair_label] = records
+    return tuple(tuple(map(int, row)) for row in table)
