@@ -191,8 +191,13 @@ def tables(ratio: float = 1.2) -> Tables:
     return Tables(
         orders=(1, 2),
         deviation=(spread(10 * ratio, 10 * ratio), spread(20 * ratio, 20 * ratio)),
-        noise_floor=(10.0, 20.0),
-        tables=(TableRow(order=1, table="town", cells=3, deviation=12.0, noise_floor=10.0),),
+        noise_floor=(7.0, 14.0),
+        truth_floor=(10.0, 20.0),
+        tables=(
+            TableRow(
+                order=1, table="town", cells=3, deviation=12.0, noise_floor=7.0, truth_floor=10.0
+            ),
+        ),
         signed=(histogram, histogram),
         signed_floor=(histogram, histogram),
         propensity_ratio=None,
@@ -238,11 +243,13 @@ def synthesizer(name: str = "one", **changes: Any) -> SynthesizerFindings:
         regressions=changes.pop("regressions", (regression(),)),
         within=WithinPattern(
             distance=(0.2, 0.3),
-            noise_floor=(0.2, 0.2),
+            noise_floor=(0.14, 0.14),
+            truth_floor=(0.2, 0.2),
             spreads_above=(0.0, None),
             shares=(shares(), None),
             mean_distance=changes.pop("distance", 0.25),
-            mean_floor=0.2,
+            mean_floor=0.14,
+            mean_truth_floor=0.2,
             n_far=1,
         ),
     )

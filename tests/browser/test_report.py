@@ -110,7 +110,7 @@ def test_panels_are_sorted_and_picked(opened: Opened, study: Findings) -> None:
     page.get_by_label("Sort by").select_option("excess falling")
     excess = [
         max(
-            one.utility.within.distance[place] - one.utility.within.noise_floor[place]
+            one.utility.within.distance[place] - one.utility.within.truth_floor[place]
             for one in study.synthesizers
         )
         for place in range(len(patterns))

@@ -1,11 +1,11 @@
-"""Slow, obvious twins of the utility room: dictionaries, loops and textbook formulas."""
+"""Slow, obvious twins of utility: dictionaries, loops and textbook formulas."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,20 @@ def expected_deviation(parts: Sequence[tuple[int, int]]) -> float:
     return float(sum(mass * abs(count - centre) for count, mass in enumerate(masses)))
 
 
+def deviation_of_two(parts: Sequence[tuple[int, int]]) -> float:
+    """Mean absolute difference of two independent sums of binomials, by enumeration."""
+    masses = np.array([1.0])
+    for trials, mean in parts:
+        masses = np.convolve(masses, binomial_masses(trials, mean / trials))
+    return float(
+        sum(
+            own * other * abs(count - other_count)
+            for count, own in enumerate(masses)
+            for other_count, other in enumerate(masses)
+        )
+    )
+
+
 def binomial_deviation(trials: int, mean: int) -> float:
     """De Moivre's closed form: twice (1 - p) (k + 1) P(count = k + 1), k the mean."""
     if mean in {0, trials}:
@@ -96,7 +110,11 @@ def binomial_deviation(trials: int, mean: int) -> float:
 
 
 def table_floor(
-    rows: Rows, names: Sequence[str], kept: Sequence[str], synthesized: Sequence[str]
+    rows: Rows,
+    names: Sequence[str],
+    kept: Sequence[str],
+    synthesized: Sequence[str],
+    of_cell: Callable[[Sequence[tuple[int, int]]], float] = expected_deviation,
 ) -> float:
     """Expected deviation of a table under the perfect synthesizer, cell by cell."""
     sizes = table(rows, kept)
@@ -106,7 +124,7 @@ def table_floor(
         levels = dict(zip([*kept, *drawn], key, strict=True))
         cell = tuple(levels[name] for name in names)
         parts.setdefault(cell, []).append((sizes[key[: len(kept)]], count))
-    return sum(expected_deviation(one) for one in parts.values())
+    return sum(of_cell(cell_parts) for cell_parts in parts.values())
 
 
 def pattern_distance(

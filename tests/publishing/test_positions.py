@@ -84,7 +84,7 @@ def test_overlap_is_over_the_coefficients_of_the_floor(study: Study, public: Pat
 
     def change(content: dict[str, Any]) -> None:
         one = content["synthesizers"][0]["utility"]["regressions"][0]
-        one.update(mean_overlap=0.41, overlap_in_common=0.83, overlap_floor=0.91)
+        one.update(mean_overlap=0.41, overlap_in_common=0.83, overlap_truth_floor=0.91)
 
     found = changed(study, change)
     us.release(study.folder, public, APPROVAL)

@@ -61,6 +61,33 @@ def income_survey(seed: int = 1, n: int = 800, towns: int = 8) -> Microdata:
     )
 
 
+def drawn_from_population(
+    seed: int, n: int, n_sets: int, labels: int = 7
+) -> tuple[Microdata, SyntheticSets]:
+    """Draw a sample from a known population, and sets of a synthesizer that knows it.
+
+    Two kept variables with 2 and 3 levels; the label's probabilities differ by pattern and are the
+    same for every seed. Kept values are the same in the sample and the sets.
+    """
+    shares = stream(99, "test", "population").dirichlet(np.full(labels, 3.0), size=6)
+    generator = stream(seed, "test", "sample")
+    pattern = np.arange(n) % 6
+    drawn = np.array(
+        [
+            (generator.random(n)[:, None] > np.cumsum(shares, axis=1)[pattern]).sum(axis=1)
+            for _ in range(1 + n_sets)
+        ]
+    ).clip(max=labels - 1)  # (original and sets, record)
+    columns = {
+        "sex": [f"s{code}" for code in pattern // 3],
+        "age": [f"a{code}" for code in pattern % 3],
+        "town": [f"t{code}" for code in drawn[0]],
+    }
+    data = data_from(columns, ["town"])
+    assert data.variable("town").levels == tuple(f"t{code}" for code in range(labels))
+    return data, SyntheticSets(data, drawn[1:, :, None].astype(np.int32))
+
+
 def perfect_sets(data: Microdata, number: int, seed: int = 0) -> SyntheticSets:
     """Sets of the perfect synthesizer."""
     generator = stream(seed, "test", "perfect")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive import utility as naive
-from tests.utility.example_surveys import rows_of, some_data
+from tests.utility.example_surveys import drawn_from_population, rows_of, some_data, uniform_sets
 
 import understudy as us
 from understudy.microdata.label_table import combined_labels, empirical_labels
@@ -21,6 +21,7 @@ from understudy.utility.noise_floors import (
     perfect_codes,
     perfect_counts,
 )
+from understudy.utility.tabulation import count_sets, tabulate
 
 MEASURES = [
     *("deviation", "total_variation", "pmse", "s_pmse", "s_pmse_partial"),
@@ -37,10 +38,15 @@ def test_exact_floor_is_that_of_convolution(second: bool) -> None:
         names = row["table"].split(" by ")
         twin = naive.table_floor(original, names, data.kept, data.synthesized)
         assert row["noise_floor"] == pytest.approx(twin, rel=1e-10)
+        twin = naive.table_floor(
+            original, names, data.kept, data.synthesized, naive.deviation_of_two
+        )
+        assert row["truth_floor"] == pytest.approx(twin, rel=1e-10)
     for order in (1, 2, 3):
         assert found.deviation[order] == 0
         rows = found.tables.filter(pl.col("order") == order)
         assert found.noise_floor[order] == pytest.approx(rows["noise_floor"].sum())
+        assert found.truth_floor[order] == pytest.approx(rows["truth_floor"].sum())
 
 
 @given(
@@ -55,6 +61,9 @@ def test_expected_deviation_of_any_sum(parts: list[tuple[int, int]]) -> None:
     trials, means = np.array(parts).T
     found = expected_deviation(trials, means, np.zeros(len(parts), dtype=np.int64), 1)
     assert found[0] == pytest.approx(naive.expected_deviation(parts), rel=1e-9, abs=1e-9)
+    cell = np.zeros(len(parts), dtype=np.int64)
+    of_two = expected_deviation(trials, means, cell, 1, between_two=True)
+    assert of_two[0] == pytest.approx(naive.deviation_of_two(parts), rel=1e-9, abs=1e-9)
 
 
 def test_expected_deviation_of_large_counts() -> None:
@@ -65,6 +74,69 @@ def test_expected_deviation_of_large_counts() -> None:
     twin = [naive.binomial_deviation(int(n), int(k)) for n, k in zip(trials, means, strict=True)]
     twin[5] = math.sqrt(10**9 / 4 * 2 / math.pi)  # normal, where the closed form loses digits
     np.testing.assert_allclose(found, twin, rtol=2e-9, atol=1e-9)
+
+
+def test_two_perfect_sets_lie_the_root_of_two_apart_for_large_counts() -> None:
+    trials, means = np.array([10**6, 10**9]), np.array([3 * 10**5, 5 * 10**8])
+    each = np.arange(2)
+    found = expected_deviation(trials, means, each, 2)
+    of_two = expected_deviation(trials, means, each, 2, between_two=True)
+    np.testing.assert_allclose(of_two / found, math.sqrt(2), rtol=2e-6)
+    # Two trials with chance one half: of 16 equally likely pairs, 8 are 1 apart and 2 are 2 apart.
+    pair = expected_deviation(np.array([2]), np.array([1]), each[:1], 1, between_two=True)
+    assert pair[0] == pytest.approx((8 * 1 + 2 * 2) / 16)
+
+
+def test_truth_floors_are_those_of_simulated_pairs() -> None:
+    # Deviations of 2,000 pairs of perfect sets for three orders, at 5 standard errors: false alarm
+    # below 3e-6. pMSE and Freeman-Tukey of 400 pairs against 400 others: 6 standard errors.
+    data = some_data(6, n=500)
+    found = us.table_utility(data, [data.frame()], seed=11, repeats=400)
+    other = us.table_utility(data, [data.frame()], seed=12, repeats=400)
+    first, second = (perfect_counts(stream(seed, "test", "pair"), data, 2000) for seed in range(2))
+    counted = count_sets(uniform_sets(data, 1))
+    for row in found.tables.iter_rows(named=True):
+        table = tabulate(counted, row["table"].split(" by "))
+        apart = np.abs(table.counts_of(first) - table.counts_of(second)).sum(axis=1)
+        error = apart.std(ddof=1) / math.sqrt(2000)
+        assert abs(apart.mean() - row["truth_floor"]) < 5 * error
+    for measure in ("pmse", "s_pmse_partial", "freeman_tukey"):
+        np.testing.assert_allclose(
+            found.tables[f"{measure}_truth_floor"], other.tables[f"{measure}_truth_floor"], rtol=0.2
+        )
+        ratio = found.tables[f"{measure}_truth_floor"] / found.tables[f"{measure}_floor"]
+        assert ratio.is_between(1.6, 2.4).all()  # twice, for large counts
+
+
+def test_a_synthesizer_that_knows_the_population_has_ratio_one() -> None:
+    # Samples of 3,000 from a population (70 records a cell and more), 2 sets each, 150 times: mean
+    # ratios within 5 of their standard errors, which are below 0.02, and of the floor's own bias of
+    # less than 1 % for such counts. False alarm below 1e-5. Against the resampled floor the ratio
+    # is 1.4: 20 standard errors and more above 1.
+    ratios, old = [], []
+    for seed in range(150):
+        data, sets = drawn_from_population(seed, n=3000, n_sets=2)
+        found = us.table_utility(data, sets, repeats=1, seed=1)
+        ratios.append([found.deviation[order] / found.truth_floor[order] for order in (1, 2, 3)])
+        assert list(found.ratio.values()) == ratios[-1]
+        old.append([found.deviation[order] / found.noise_floor[order] for order in (1, 2, 3)])
+    mean, error = np.mean(ratios, axis=0), np.std(ratios, axis=0, ddof=1) / math.sqrt(150)
+    assert (error < 0.02).all()
+    assert (np.abs(mean - 1) < 5 * error + 0.01).all()
+    assert (np.mean(old, axis=0) > 1 + 15 * error).all()
+
+
+def test_the_truth_floor_is_too_low_for_sparse_tables() -> None:
+    # 120 records in 6 patterns and 7 labels, about 3 a cell: the sample's own shares are more
+    # uneven than the population's, and two sets drawn from them are closer. Mean ratio of the
+    # finest tables over 300 samples, standard error below 0.02: between 1.03 and 1.2.
+    ratios = []
+    for seed in range(300):
+        data, sets = drawn_from_population(seed, n=120, n_sets=1)
+        found = us.table_utility(data, sets, orders=(3,), repeats=1, seed=1)
+        ratios.append(found.deviation[3] / found.truth_floor[3])
+    assert np.std(ratios, ddof=1) / math.sqrt(300) < 0.02
+    assert 1.03 < np.mean(ratios) < 1.2
 
 
 def test_simulated_floor_agrees_with_exact() -> None:

@@ -7,7 +7,14 @@ import warnings
 import numpy as np
 import pytest
 from tests.naive import utility as naive
-from tests.utility.example_surveys import data_from, perfect_sets, rows_of, some_data, uniform_sets
+from tests.utility.example_surveys import (
+    data_from,
+    drawn_from_population,
+    perfect_sets,
+    rows_of,
+    some_data,
+    uniform_sets,
+)
 
 import understudy as us
 from understudy.errors import SettingError
@@ -61,11 +68,25 @@ def test_perfect_sets_have_ratios_near_one() -> None:
     assert 0.8 < found.ratio_to_perfect < 1.2
     assert 0.8 < found.ratio_to_parameters < 1.2
     assert found.null_by_perfect.files == 40
+    assert found.null_by_truth.mean is not None
+    assert found.null_by_perfect.mean is not None
+    assert 1.8 < found.null_by_truth.mean / found.null_by_perfect.mean < 2.2
     skewed = us.load_ce_like()
     poor = us.propensity_utility(
         skewed, uniform_sets(skewed, 2), names=["county", "income"], repeats=2, seed=1
     )
     assert poor.ratio_to_perfect > 2
+
+
+def test_a_synthesizer_that_knows_the_population_has_ratio_one() -> None:
+    # 60 samples of 1,500, one set each; pMSE has about 36 parameters, so that a ratio has a
+    # standard deviation of about 0.25 and the mean of 60, over means of 20 pairs, one of 0.04:
+    # a band of 0.2 is five of them. False alarm below 1e-6.
+    ratios = []
+    for seed in range(60):
+        data, sets = drawn_from_population(seed, n=1500, n_sets=1)
+        ratios.append(us.propensity_utility(data, sets, repeats=20, seed=seed).ratio_to_truth)
+    assert 0.8 < np.mean(ratios) < 1.2
 
 
 def test_names_choose_the_variables() -> None:

@@ -6,11 +6,20 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.naive import utility as naive
-from tests.utility.example_surveys import data_from, perfect_sets, rows_of, some_data, uniform_sets
+from tests.utility.example_surveys import (
+    data_from,
+    drawn_from_population,
+    perfect_sets,
+    rows_of,
+    some_data,
+    uniform_sets,
+)
 
 import understudy as us
 from understudy.errors import SettingError
 from understudy.microdata.table import SyntheticSets
+from understudy.randomness import stream
+from understudy.utility.noise_floors import perfect_counts
 
 
 @pytest.mark.parametrize("second", [False, True])
@@ -51,28 +60,47 @@ def test_spread_is_that_of_perfect_sets() -> None:
     data = some_data(22, n=200)
     found = us.within_pattern_utility(data, perfect_sets(data, 2000, seed=3), repeats=2000, seed=5)
     np.testing.assert_allclose(found.floor_spread, found.per_set.std(axis=0), rtol=0.12)
-    expected = (found.distance - found.noise_floor) / (found.floor_spread / np.sqrt(2000))
+    expected = (found.distance - found.truth_floor) / found.truth_spread
     np.testing.assert_allclose(found.spreads_above, expected)
 
 
-def test_perfect_sets_are_hardly_ever_flagged_and_bad_ones_are() -> None:
-    # 6 patterns of 3 perfect sets, 100 times: 600 figures. Half lie above the floor: between 40 and
-    # 60 % asked for, five standard errors. Far above (3 s.d.) lies less than 0.5 % of a figure that
-    # is nearly normal: 9 or more of 600 have a probability below 1e-2 at 0.5 %, 1e-6 at 0.14 %.
-    data = some_data(26, n=900)
-    above = np.concatenate(
-        [
-            us.within_pattern_utility(data, perfect_sets(data, 3, seed=seed), seed=0).spreads_above
-            for seed in range(100)
-        ]
-    )
+def test_right_sets_are_hardly_ever_flagged_and_bad_ones_are() -> None:
+    # 6 patterns of 900 records from a known population, 3 sets from the same population, 100 times:
+    # 600 values. Half lie above the truth floor: between 40 and 60 % asked for, five standard
+    # errors. Far above (3 s.d., which are themselves off by about 10 %) lies less than 0.5 % of a
+    # value that is nearly normal: 9 or more of 600 have a probability below 1e-2 at 0.5 %.
+    found = []
+    for seed in range(100):
+        data, sets = drawn_from_population(seed, n=900, n_sets=3)
+        found.append(us.within_pattern_utility(data, sets, seed=0).spreads_above)
+    above = np.concatenate(found)
     assert 0.4 < (above > 0).mean() < 0.6
     assert (above > 3).sum() < 9
     codes = np.zeros((3, data.n_records, 1), dtype=np.int32)
-    bad = us.within_pattern_utility(data, SyntheticSets(data, codes))
+    bad = us.within_pattern_utility(data, SyntheticSets(data, codes), seed=0)
     assert (bad.spreads_above > 3).all()
     assert "6 of 6 patterns more than 3 standard deviations above" in repr(bad)
     assert "about half" in repr(bad)
+
+
+def test_truth_floor_and_spread_are_those_of_pairs_of_perfect_sets() -> None:
+    # Six patterns. Each of 1,000 perfect sets plays the original for 3 others: means against the
+    # exact floor at 5 standard errors (false alarm below 4e-6), standard deviations of the mean
+    # over 3 sets within 15 %, six standard errors of the difference of two such estimates.
+    data = some_data(22, n=200)
+    generator = stream(4, "test", "pairs")
+    drawn = perfect_counts(generator, data, 4000).reshape(1000, 4, -1)
+    moved = np.abs(drawn[:, 1:] - drawn[:, :1]).mean(axis=1)  # (repeat, combination)
+    sizes, pattern = data.patterns.sizes, data.patterns.of_combination
+    distance = np.array([np.bincount(pattern, weights=row) for row in moved]) / (2 * sizes)
+    found = us.within_pattern_utility(data, perfect_sets(data, 3), repeats=2000, seed=5)
+    error = distance.std(axis=0, ddof=1) / np.sqrt(1000)
+    assert (np.abs(distance.mean(axis=0) - found.truth_floor) < 5 * error).all()
+    np.testing.assert_allclose(found.truth_spread, distance.std(axis=0), rtol=0.15)
+    for index, size in enumerate(sizes.tolist()):
+        inside = data.counts[pattern == index].tolist()
+        twin = sum(naive.deviation_of_two([(size, count)]) for count in inside) / (2 * size)
+        assert found.truth_floor[index] == pytest.approx(twin, rel=1e-9)
 
 
 def test_a_pattern_of_one_label_has_no_spread() -> None:
@@ -105,7 +133,7 @@ def test_patterns_come_worst_first() -> None:
     assert above == sorted(above, reverse=True)
     numbers = found.patterns["pattern"].to_numpy()
     excess = found.patterns["excess"].to_numpy()
-    np.testing.assert_allclose(excess, (found.distance - found.noise_floor)[numbers])
+    np.testing.assert_allclose(excess, (found.distance - found.truth_floor)[numbers])
     assert found.patterns["records"].sum() == data.n_records
     order = found.distributions["pattern"].unique(maintain_order=True).to_list()
     assert order == found.patterns["pattern"].to_list()

@@ -121,9 +121,9 @@ def test_table_deviation(ratio: float, outcome: str) -> None:
 
 
 def test_a_noise_floor_of_zero() -> None:
-    flat = making.tables(0.0).model_copy(update={"noise_floor": (0.0, 0.0)})
+    flat = making.tables(0.0).model_copy(update={"truth_floor": (0.0, 0.0)})
     assert judge(making.findings([making.synthesizer(tables=flat)])).outcome == "pass"
-    off = making.tables(1.0).model_copy(update={"noise_floor": (0.0, 20.0)})
+    off = making.tables(1.0).model_copy(update={"truth_floor": (0.0, 20.0)})
     reason = of(judge(making.findings([making.synthesizer(tables=off)])), "table deviation")
     assert reason.outcome == "fail"
 

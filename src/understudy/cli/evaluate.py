@@ -237,7 +237,7 @@ def _show_utility(
     regression: RegressionUtility | None,
 ) -> None:
     say()
-    say("What an analyst keeps: deviations of tables, beside those of a perfect synthesizer")
+    say("What an analyst keeps: deviations of tables, beside what chance alone would make")
     say(str(tables))
     if patterns is not None:
         say()
@@ -257,6 +257,7 @@ def _utility_json(
             f"{order}-way": {
                 "deviation": tables.deviation[order],
                 "noise_floor": tables.noise_floor[order],
+                "truth_floor": tables.truth_floor[order],
                 "lowest": tables.spread[order].minimum,
                 "highest": tables.spread[order].maximum,
             }
@@ -267,9 +268,11 @@ def _utility_json(
         content["within_pattern"] = {
             "patterns": len(patterns.distance),
             "above_noise_floor": int((patterns.distance > patterns.noise_floor).sum()),
-            "far_above_noise_floor": int((patterns.spreads_above > 3).sum()),
+            "above_truth_floor": int((patterns.distance > patterns.truth_floor).sum()),
+            "far_above_truth_floor": int((patterns.spreads_above > 3).sum()),
             "mean_distance": float(patterns.distance.mean()),
             "mean_noise_floor": float(patterns.noise_floor.mean()),
+            "mean_truth_floor": float(patterns.truth_floor.mean()),
         }
     if regression is not None:
         content["regression"] = {

@@ -190,6 +190,7 @@ class TableRow(_Finding):
     cells: int
     deviation: float
     noise_floor: float
+    truth_floor: float
 
 
 class Tables(_Finding):
@@ -197,11 +198,12 @@ class Tables(_Finding):
 
     orders: tuple[int, ...]
     deviation: tuple[Spread, ...]  # (order,) sum over cells, tables of one order added
-    noise_floor: tuple[float, ...]  # (order,) what a perfect synthesizer scores
+    noise_floor: tuple[float, ...]  # (order,) what sets drawn from the sample itself score
+    truth_floor: tuple[float, ...]  # (order,) what a synthesizer that knew the population scores
     tables: tuple[TableRow, ...]
     signed: tuple[Histogram, ...]  # (order,) signed deviations of all cells and sets
     signed_floor: tuple[Histogram, ...]  # (order,) the same for perfect sets
-    propensity_ratio: float | None  # 1: as hard to tell apart as a perfect synthesizer's
+    propensity_ratio: float | None  # 1: as hard to tell apart as if the population were known
     minimum: tuple[float, ...] = ()  # (order,) what labels drawn from all labels alike score
 
 
@@ -218,6 +220,7 @@ class Coefficient(_Finding):
     overlap: float | None
     overlap_floor: float | None
     note: str | None
+    overlap_truth_floor: float | None = None
 
 
 class Regression(_Finding):
@@ -228,13 +231,15 @@ class Regression(_Finding):
     train: int
     coefficients: tuple[Coefficient, ...]
     mean_overlap: float | None
-    overlap_floor: float | None  # what a perfect synthesizer reaches
+    overlap_floor: float | None  # what sets drawn from the sample itself reach
     predictions_original: Histogram | None
     predictions_synthetic: Histogram | None  # all sets together, same edges
     distance: Spread | None
     distance_floor: float | None
     overlap_in_common: float | None = None  # over the coefficients that `overlap_floor` is over
     n_in_common: int | None = None  # how many those are
+    overlap_truth_floor: float | None = None  # what a synthesizer that knew the population reaches
+    distance_truth_floor: float | None = None
     n_coefficients: int = 0  # of all, of which `coefficients` may be a part
     n_failed: int = 0  # coefficients with a note: separated, absent, ...
 
@@ -257,11 +262,13 @@ class WithinPattern(_Finding):
     """
 
     distance: tuple[float, ...]  # (pattern,) total variation distance, mean over sets
-    noise_floor: tuple[float, ...]
-    spreads_above: tuple[float | None, ...]
+    noise_floor: tuple[float, ...]  # (pattern,) of sets drawn from the sample itself
+    truth_floor: tuple[float, ...]  # (pattern,) of a synthesizer that knew the population
+    spreads_above: tuple[float | None, ...]  # (pattern,) standard deviations above `truth_floor`
     shares: tuple[PatternShares | None, ...]  # None where the pattern is not drawn
     mean_distance: float = 0.0  # over all records, in all patterns
     mean_floor: float = 0.0
+    mean_truth_floor: float = 0.0
     n_far: int = 0  # patterns, of all, more than three standard deviations above their floor
 
 

@@ -107,6 +107,7 @@ def _tables(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
             for order in orders
         ),
         noise_floor=tuple(utility.noise_floor[order] for order in orders),
+        truth_floor=tuple(utility.truth_floor[order] for order in orders),
         tables=_table_rows(utility.tables),
         signed=tuple(_signed(utility.signed, order) for order in orders),
         signed_floor=tuple(_signed(perfect.signed, order) for order in orders),
@@ -137,7 +138,7 @@ def _uniform_set(data: Microdata, seed: int) -> SyntheticSets:
 
 def _table_rows(tables: pl.DataFrame) -> tuple[TableRow, ...]:
     """The tables with the largest deviations for their floor, in the order they were made."""
-    ratio = pl.col("deviation") / pl.col("noise_floor").clip(lower_bound=1e-9)
+    ratio = pl.col("deviation") / pl.col("truth_floor").clip(lower_bound=1e-9)
     kept = (
         tables.with_row_index("row")
         .sort(ratio, "row", descending=[True, False])
@@ -151,6 +152,7 @@ def _table_rows(tables: pl.DataFrame) -> tuple[TableRow, ...]:
             cells=row["cells"],
             deviation=row["deviation"],
             noise_floor=row["noise_floor"],
+            truth_floor=row["truth_floor"],
         )
         for row in kept.iter_rows(named=True)
     )
@@ -170,7 +172,7 @@ def _signed(signed: pl.DataFrame, order: int) -> Histogram:
 
 
 def _propensity(data: Microdata, sets: SyntheticSets, seed: int) -> float | None:
-    """Ratio of the propensity score's error to a perfect set's; None where it is too large."""
+    """Ratio of the propensity score's error to a right synthesizer's; None where too large."""
     sizes = [variable.n_levels for variable in data.variables]
     pairs = [a * b for i, a in enumerate(sizes) for b in sizes[i + 1 :]]
     if sum(sizes) + sum(pairs) > MOST_PROPENSITY_CELLS:
@@ -180,7 +182,7 @@ def _propensity(data: Microdata, sets: SyntheticSets, seed: int) -> float | None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ratio = propensity_utility(data, sets, seed=seed).ratio_to_perfect
+            ratio = propensity_utility(data, sets, seed=seed).ratio_to_truth
     except InputError:
         return None
     return float(ratio) if math.isfinite(ratio) else None
@@ -206,12 +208,16 @@ def _regression(
         coefficients=tuple(_least_overlapping(coefficients)),
         mean_overlap=utility.mean_overlap,
         overlap_floor=utility.overlap_floor.mean if utility.overlap_floor else None,
+        overlap_truth_floor=utility.overlap_truth_floor.mean
+        if utility.overlap_truth_floor
+        else None,
         predictions_original=original,
         predictions_synthetic=synthetic,
         distance=None
         if distance is None or distance.mean is None or not math.isfinite(distance.mean)
         else Spread.stored(distance),
         distance_floor=utility.noise_floor.mean if utility.noise_floor else None,
+        distance_truth_floor=utility.truth_floor.mean if utility.truth_floor else None,
         overlap_in_common=utility.overlap_in_common,
         n_in_common=utility.n_in_common,
         n_coefficients=len(coefficients),
@@ -234,6 +240,7 @@ def _coefficient(row: dict[str, object]) -> Coefficient:
         combined_upper=number("combined_upper"),
         overlap=number("overlap"),
         overlap_floor=number("overlap_floor"),
+        overlap_truth_floor=number("overlap_truth_floor"),
         note=None if row["note"] is None else str(row["note"]),
     )
 
@@ -285,10 +292,12 @@ def _within(
     return WithinPattern(
         distance=tuple(utility.distance[listed].tolist()),
         noise_floor=tuple(utility.noise_floor[listed].tolist()),
+        truth_floor=tuple(utility.truth_floor[listed].tolist()),
         spreads_above=tuple(value if math.isfinite(value) else None for value in above.tolist()),
         shares=tuple(shares.get(pattern) for pattern in listed.tolist()),
         mean_distance=float(weights @ utility.distance),
         mean_floor=float(weights @ utility.noise_floor),
+        mean_truth_floor=float(weights @ utility.truth_floor),
         n_far=int((utility.spreads_above > FAR).sum()),
     )
 

@@ -119,8 +119,9 @@ def _overview(findings: Findings, verdict: Verdict) -> Table:
         "The study in one table",
         ["Measure", "Min", *titles(findings), "Max"],
         rows,
-        note="Min and Max are baselines of the confidential data, not bounds. A perfect "
-        "synthesizer reaches a ratio of 1.",
+        note="Min and Max are baselines of the confidential data, not bounds. A "
+        "synthesizer that knew the population would reach a ratio of 1; Max resamples the data "
+        "themselves and lies below.",
     )
 
 
@@ -128,10 +129,10 @@ def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell | str]
     ratios = [dict(table_ratios(synthesizer)) for synthesizer in every]
     rows: list[list[Cell | str]] = [
         [
-            f"Deviation of {order}-way tables, ratio to noise floor",
+            f"Deviation of {order}-way tables, ratio to truth floor",
             "",
             *(number_cell(own.get(order), 0.1) for own in ratios),
-            "1.00",
+            number_cell(_max_ratio(every, order), 0.1),
         ]
         for order in sorted({order for own in ratios for order in own})
     ]
@@ -141,6 +142,17 @@ def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell | str]
         floor = _first([each.overlap_floor for own in regressions for each in own])
         rows.append(["Interval overlap of the regression", "", *overlaps, floor])
     return rows
+
+
+def _max_ratio(every: Sequence[SynthesizerFindings], order: int) -> float | None:
+    """Table deviation of Max, the resampled floor, over the truth floor."""
+    for synthesizer in every:
+        tables = synthesizer.utility.tables
+        if order in tables.orders:
+            index = tables.orders.index(order)
+            floor = tables.truth_floor[index]
+            return tables.noise_floor[index] / floor if floor > 0 else None
+    return None
 
 
 def _first(shares: Sequence[float | None]) -> Cell:

@@ -165,6 +165,7 @@ def _utility(utility: UtilityFindings) -> UtilityFindings:
                 orders=tables.orders,
                 deviation=tuple(_mean(_deviation(each.mean)) for each in tables.deviation),
                 noise_floor=tuple(_deviation(floor) or 0.0 for floor in tables.noise_floor),
+                truth_floor=tuple(_deviation(floor) or 0.0 for floor in tables.truth_floor),
                 tables=(),
                 signed=(),
                 signed_floor=(),
@@ -175,10 +176,12 @@ def _utility(utility: UtilityFindings) -> UtilityFindings:
                 update={
                     "distance": (),
                     "noise_floor": (),
+                    "truth_floor": (),
                     "spreads_above": (),
                     "shares": (),
                     "mean_distance": 0.0,
                     "mean_floor": 0.0,
+                    "mean_truth_floor": 0.0,
                     "n_far": 0,
                 }
             ),
@@ -192,9 +195,9 @@ def _deviation(value: float | None) -> float | None:
 
 
 def _regression(regression: Regression) -> Regression:
-    mean, floor = (
+    mean, floor, truth_floor = (
         None if value is None else round(value, 2)
-        for value in (overlap(regression), regression.overlap_floor)
+        for value in (overlap(regression), regression.overlap_floor, regression.overlap_truth_floor)
     )
     return regression.model_copy(
         update={
@@ -202,11 +205,13 @@ def _regression(regression: Regression) -> Regression:
             "coefficients": (),
             "mean_overlap": mean,
             "overlap_floor": floor,
+            "overlap_truth_floor": truth_floor,
             "overlap_in_common": None,
             "n_in_common": None,
             "predictions_original": None,
             "predictions_synthetic": None,
             "distance": None,
             "distance_floor": None,
+            "distance_truth_floor": None,
         }
     )

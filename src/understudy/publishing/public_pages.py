@@ -162,14 +162,15 @@ def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
     blocks: list[Block] = [
         Heading("How close the files come"),
         Paragraph(
-            "Tables of the synthetic files differ from those of the confidential file. A perfect "
-            "synthesizer, which draws from the confidential file's own distributions, shows how "
-            "much of that is unavoidable. Deviation: the sum of the absolute differences of all "
-            "cells over all tables with that many variables, mean over the files."
+            "Tables of the synthetic files differ from those of the confidential file. A "
+            "synthesizer that knew the population would differ, too, because both files are drawn "
+            'by chance: what it would score is given under "population known". Deviation: the '
+            "sum of the absolute differences of all cells over all tables with that many "
+            "variables, mean over the files."
         ),
         Table(
             "Tables that hold a synthesized variable",
-            ["tables of", "deviation", "perfect synthesizer", "ratio"],
+            ["tables of", "deviation", "population known", "ratio"],
             summary.tables,
         ),
     ]
@@ -178,7 +179,7 @@ def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
             Table(
                 "Distribution of the synthesized variables within combinations of the kept ones: "
                 "total variation distance, mean over all records",
-                ["distance", "perfect synthesizer", "ratio"],
+                ["distance", "population known", "ratio"],
                 summary.within,
                 text_columns=(),
             )
@@ -187,9 +188,9 @@ def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
         blocks.append(
             Table(
                 "Regressions: overlap of the confidential file's and the combined intervals, mean "
-                "over the coefficients that a perfect synthesizer's files have as well (1: "
+                "over the coefficients that files of a perfect synthesizer have as well (1: "
                 "identical; 0 or less: apart)",
-                ["analysis", "kind", "overlap", "perfect synthesizer"],
+                ["analysis", "kind", "overlap", "population known"],
                 summary.regressions,
                 text_columns=(0, 1),
             )

@@ -255,7 +255,7 @@ def _tables(released: SynthesizerFindings) -> Rows:
             ratio(spread.mean / floor) if spread.mean is not None and floor >= LIMIT else NOT_SHOWN,
         )
         for order, spread, floor in zip(
-            tables.orders, tables.deviation, tables.noise_floor, strict=True
+            tables.orders, tables.deviation, tables.truth_floor, strict=True
         )
     )
 
@@ -267,7 +267,7 @@ def _regressions(findings: Findings, released: SynthesizerFindings) -> Rows:
             each.formula if _plain_formula(each.formula, names) else f"regression {number}",
             each.family if each.family.replace("-", "").isalpha() else "",
             ratio(overlap(each)),
-            ratio(each.overlap_floor),
+            ratio(each.overlap_truth_floor),
         )
         for number, each in enumerate(released.utility.regressions, start=1)
     )
@@ -289,7 +289,7 @@ def _plain_formula(formula: str, names: set[str]) -> bool:
 
 def _within(released: SynthesizerFindings) -> Rows:
     within = released.utility.within
-    mean, floor = within.mean_distance, within.mean_floor
+    mean, floor = within.mean_distance, within.mean_truth_floor
     if not within.distance:
         return ()
     return ((ratio(mean), ratio(floor), ratio(mean / floor) if floor > 0 else NOT_SHOWN),)

@@ -20,13 +20,15 @@ from understudy.errors import InputError
 from understudy.microdata.argument_checks import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
-from understudy.summaries import number, text_table
+from understudy.randomness import check_seed, stream
+from understudy.summaries import Spread, number, spread_of, text_table
 from understudy.utility.combining import (
     CombinedEstimates,
     combine_estimates,
     interval_overlap,
     quantile,
 )
+from understudy.utility.noise_floors import perfect_counts
 from understudy.utility.tabulation import check_synthesized, count_sets, level_columns, tabulate
 
 __all__ = ["CountUtility", "combine_counts", "count_utility"]
@@ -50,10 +52,17 @@ class CountUtility:
         and the number of records; see `combine_counts`. Null where the error is unknown.
     mean_overlap : float or None
         Over the cells that have both intervals.
+    overlap_floor : Spread
+        The same for groups of as many perfect sets, which resample the original.
+    overlap_truth_floor : Spread
+        The same with a perfect set in the original's role: what a synthesizer that knew the
+        population would reach.
     """
 
     cells: pl.DataFrame
     mean_overlap: float | None
+    overlap_floor: Spread
+    overlap_truth_floor: Spread
     _sets: int = field(repr=False)
 
     def __repr__(self) -> str:
@@ -61,6 +70,8 @@ class CountUtility:
         rows = [
             ["cells", f"{self.cells.height:,}"],
             ["mean interval overlap", number(self.mean_overlap)],
+            ["  of perfect sets", number(self.overlap_floor.mean)],
+            ["  of a synthesizer that knows the truth", number(self.overlap_truth_floor.mean)],
         ]
         return text_table(f"Counts combined over {self._sets} sets", ["measure", "value"], rows)
 
@@ -181,6 +192,8 @@ def count_utility(
     *,
     rule: str = "partial",
     level: float = 0.95,
+    repeats: int = 20,
+    seed: int | None = None,
 ) -> CountUtility:
     """Give every cell of a table a combined count with its error, beside the original's.
 
@@ -196,6 +209,10 @@ def count_utility(
         How counts are combined.
     level : float
         Of the intervals.
+    repeats : int
+        Groups of perfect sets that the floors are simulated from.
+    seed : int, optional
+        Makes the simulation repeatable.
 
     Returns
     -------
@@ -205,15 +222,22 @@ def count_utility(
     data, rule, level = check_data(data), check_rule(rule), check_confidence(level)
     listed = check_variables(data, names)
     check_synthesized(data, listed, "table")
+    repeats = check_whole("repeats", repeats, 1)
+    generator = stream(check_seed(seed), "utility", "counts")
     sets = as_sets(data, synthetic)
     table = tabulate(count_sets(sets), listed)
     total = data.n_records
     combined = combine_counts(table.synthetic, total, rule, level=level)
-    original = table.original.astype(np.float64)
-    error = np.sqrt(original * (1 - original / total))
-    low, high = _interval(original, error, total, quantile(np.inf, level))
+    low, high = _own_interval(table.original, total, level)
     overlap = interval_overlap(low, high, combined.lower, combined.upper)
-    shown = ~np.isnan(overlap)
+    resampled: list[float | None] = []
+    of_truth: list[float | None] = []
+    for _ in range(repeats):
+        role, *group = table.counts_of(perfect_counts(generator, data, 1 + len(sets)))
+        by_chance = combine_counts(group, total, rule, level=level)
+        for overlaps, counts in ((resampled, table.original), (of_truth, role)):
+            ends = _own_interval(counts, total, level)
+            overlaps.append(_mean(interval_overlap(*ends, by_chance.lower, by_chance.upper)))
     frame = pl.DataFrame(
         {
             **level_columns(data, table.names, table.codes),
@@ -230,8 +254,20 @@ def count_utility(
             "note": pl.Series(_notes(combined, total), dtype=pl.String),
         }
     )
-    mean = float(overlap[shown].mean()) if shown.any() else None
-    return CountUtility(frame, mean, len(sets))
+    floors = spread_of(resampled), spread_of(of_truth)
+    return CountUtility(frame, _mean(overlap), *floors, len(sets))
+
+
+def _own_interval(counts: NDArray[np.int64], total: int, level: float) -> tuple[Numbers, Numbers]:
+    """Interval of the counts (cell,) of one file, as of a simple random sample."""
+    count = counts.astype(np.float64)
+    error = np.sqrt(count * (1 - count / total))
+    return _interval(count, error, total, quantile(np.inf, level))
+
+
+def _mean(overlap: Numbers) -> float | None:
+    shown = ~np.isnan(overlap)
+    return float(overlap[shown].mean()) if shown.any() else None
 
 
 def _column(values: Numbers) -> pl.Series:

@@ -1,15 +1,24 @@
-"""The noise floor: what a perfect synthesizer would score, by simulation and exactly.
+"""Noise floors: what chance alone scores, by simulation and exactly.
 
 The perfect synthesizer redraws every record's label from the labels of its own pattern (METHOD's
 Perfect). Its sets differ from the original by chance alone, so a measure can be read only beside
-its value for such sets. Redrawing inside a pattern is a multinomial draw over the combinations
-of that pattern, so sets are simulated as counts, at a cost that grows with combinations.
+its value for such sets. There are two floors:
+
+- *resampled* (`noise_floor`): a perfect set against the original. The original is its own truth
+  here, so only the set varies.
+- *truth-knowing* (`truth_floor`): what a synthesizer that knew the population would score. Then
+  the original varies too, by as much as the set. Two independent perfect sets against each other
+  stand for the two: sqrt(2) times the resampled floor for large counts, 2 times for squares.
+
+Redrawing inside a pattern is a multinomial draw over the combinations of that pattern, so sets are
+simulated as counts, at a cost that grows with combinations.
 
 The expected absolute deviation of a cell needs no simulation. The cell's count is a sum of
 independent binomial counts, one per pattern, whose mean is the original count. For a whole number
 k, (1 - cos kt) / (1 - cos t) has the mean |k| over a period of t, and it is a trigonometric
 polynomial of degree below |k|; so the mean over M equally spaced points is exact for all
-|k| <= M, and taking expectations turns cos kt into the characteristic function.
+|k| <= M, and taking expectations turns cos kt into the characteristic function. That of the
+difference between two independent counts is the squared length of the one count's.
 """
 
 from __future__ import annotations
@@ -97,7 +106,12 @@ def perfect_codes(generator: np.random.Generator, data: Microdata) -> NDArray[np
 
 
 def expected_cell_deviation(
-    data: Microdata, names: tuple[str, ...], of_combination: NDArray[np.integer], n_cells: int
+    data: Microdata,
+    names: tuple[str, ...],
+    of_combination: NDArray[np.integer],
+    n_cells: int,
+    *,
+    between_two: bool = False,
 ) -> NDArray[np.float64]:
     """Expected absolute deviation of every cell of a table under the perfect synthesizer, exact.
 
@@ -111,6 +125,8 @@ def expected_cell_deviation(
         The cell of each combination.
     n_cells : int
         Number of cells.
+    between_two : bool
+        False for a perfect set against the original, True for two perfect sets.
 
     Returns
     -------
@@ -123,7 +139,7 @@ def expected_cell_deviation(
     cell_of_group = np.zeros(len(groups), dtype=np.int64)
     cell_of_group[groups.of_combination] = of_combination
     trials = data.patterns.sizes[pattern_of_group]
-    return expected_deviation(trials, groups.sizes, cell_of_group, n_cells)
+    return expected_deviation(trials, groups.sizes, cell_of_group, n_cells, between_two=between_two)
 
 
 def expected_deviation(
@@ -131,6 +147,8 @@ def expected_deviation(
     means: NDArray[np.int64],
     cell: NDArray[np.int64],
     n_cells: int,
+    *,
+    between_two: bool = False,
 ) -> NDArray[np.float64]:
     """Mean absolute deviation of sums of independent binomial counts from their means, exact.
 
@@ -144,6 +162,8 @@ def expected_deviation(
         The cell that it is added to.
     n_cells : int
         Number of cells.
+    between_two : bool
+        Whether the deviation is from an independent sum of the same kind, not from the mean.
 
     Returns
     -------
@@ -154,6 +174,8 @@ def expected_deviation(
     size = trials[varies].astype(np.float64)
     share = means[varies] / size
     cell = cell[varies]
+    if between_two:
+        size *= 2  # twice the variance, and the square of the characteristic function's length
     variance = np.bincount(cell, weights=size * share * (1 - share), minlength=n_cells)
     points = 2 * np.ceil((SPREADS * np.sqrt(variance) + REST) / 2).astype(np.int64)  # (cell,)
     total = np.where(variance > 0, points / 2.0, 0.0)
@@ -168,10 +190,11 @@ def expected_deviation(
         angle = (2 * step + 1) * np.pi / points  # (cell,)
         here = angle[cell]
         curve = -4 * share * (1 - share) * np.sin(here / 2) ** 2
-        turn = np.arctan2(share * np.sin(here), 1 - share + share * np.cos(here)) - share * here
         length = np.bincount(cell, weights=0.5 * size * np.log1p(curve), minlength=n_cells)
-        turned = np.bincount(cell, weights=size * turn, minlength=n_cells)
-        term = np.exp(length) * np.cos(turned) / np.sin(angle / 2) ** 2
+        term = np.exp(length) / np.sin(angle / 2) ** 2
+        if not between_two:  # the difference of two equal sums is symmetric: no angle
+            turn = np.arctan2(share * np.sin(here), 1 - share + share * np.cos(here)) - share * here
+            term *= np.cos(np.bincount(cell, weights=size * turn, minlength=n_cells))
         total[active] -= (term / points)[active]
         active &= length > NEGLIGIBLE
     return np.maximum(total, 0.0)

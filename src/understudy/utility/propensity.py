@@ -4,7 +4,7 @@ The files are stacked, and the chance of a record to be synthetic is fitted from
 pairs of all variables. pMSE is the mean squared distance of the fitted chance from one half. In
 partly synthetic data the kept variables are the same in both files, so only parameters that
 involve a synthesized variable can find a difference: the null is counted over these alone, and
-simulated by the perfect synthesizer.
+simulated by perfect sets, against the original and against each other.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PropensityUtility:
-    """Propensity-score mean squared error, with two nulls for partly synthetic data.
+    """Propensity-score mean squared error, with three nulls for partly synthetic data.
 
     Attributes
     ----------
@@ -57,8 +57,13 @@ class PropensityUtility:
         Mean over the sets of pMSE over that null (the standardized pMSE for incomplete synthesis
         of the R package synthpop).
     null_by_perfect : Spread
-        pMSE of simulated perfect sets, which holds for small cells too.
+        pMSE of simulated perfect sets, which resample the original: holds for small cells too.
     ratio_to_perfect : float
+        Mean pMSE over the mean of these.
+    null_by_truth : Spread
+        pMSE of pairs of simulated perfect sets, one in the original's role: what a synthesizer
+        that knew the population would score.
+    ratio_to_truth : float
         Mean pMSE over the mean of these: 1 for a synthesizer that is right.
     per_set : frame
         ``set``, ``pmse``, ``parameters`` (identified, with a synthesized variable).
@@ -69,6 +74,8 @@ class PropensityUtility:
     ratio_to_parameters: float
     null_by_perfect: Spread
     ratio_to_perfect: float
+    null_by_truth: Spread
+    ratio_to_truth: float
     per_set: pl.DataFrame
     _terms: tuple[str, ...] = field(repr=False)
 
@@ -83,6 +90,11 @@ class PropensityUtility:
             ["  ratio", number(self.ratio_to_parameters)],
             ["null, by perfect sets", estimate_number(self.null_by_perfect.mean)],
             ["  ratio", number(self.ratio_to_perfect)],
+            [
+                "null, by a synthesizer that knows the truth",
+                estimate_number(self.null_by_truth.mean),
+            ],
+            ["  ratio (1 is right)", number(self.ratio_to_truth)],
         ]
         title = f"Propensity utility of {self.pmse.files} sets, {len(self._terms)} terms"
         return text_table(title, ["measure", "value"], rows)
@@ -110,7 +122,7 @@ def propensity_utility(
     pairs : bool
         Whether pairs of variables enter beside main effects.
     repeats : int
-        Perfect sets that the null is simulated from.
+        Perfect sets, and pairs of them, that the nulls are simulated from.
     seed : int, optional
         Makes the simulation repeatable.
 
@@ -126,11 +138,14 @@ def propensity_utility(
     table = tabulate(counted, design.formula.names)
     repeats = check_whole("repeats", repeats, 1)
     generator = stream(check_seed(seed), "utility", "propensity")
-    perfect = table.counts_of(perfect_counts(generator, data, repeats))  # (repeat, cell)
+    perfect, other = (
+        table.counts_of(perfect_counts(generator, data, repeats)) for _ in range(2)
+    )  # (repeat, cell)
     rows = design.indicators(_ordered_codes(table, design))
     drawn = _columns_with(design, data.synthesized)
     fitted = [_one_set(rows, table.original, counts, drawn) for counts in table.synthetic]
     by_chance = [_one_set(rows, table.original, counts, drawn)[0] for counts in perfect]
+    of_pairs = [_one_set(rows, *pair, drawn)[0] for pair in zip(other, perfect, strict=True)]
     pmse = np.array([value for value, _ in fitted])  # (set,)
     parameters = np.array([count for _, count in fitted], dtype=np.float64)  # (set,)
     nulls = parameters / (8 * 2 * data.n_records)
@@ -140,6 +155,8 @@ def propensity_utility(
         ratio_to_parameters=_mean_ratio(pmse, nulls),
         null_by_perfect=spread_of(by_chance),
         ratio_to_perfect=_mean_ratio(pmse, np.full(pmse.size, np.mean(by_chance))),
+        null_by_truth=spread_of(of_pairs),
+        ratio_to_truth=_mean_ratio(pmse, np.full(pmse.size, np.mean(of_pairs))),
         per_set=pl.DataFrame(
             {
                 "set": np.arange(1, pmse.size + 1, dtype=np.int32),

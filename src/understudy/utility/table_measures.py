@@ -59,8 +59,8 @@ def table_measures(
 
     Parameters
     ----------
-    original : integer (cell,)
-        Counts of the original.
+    original : integer (cell,), or (set, cell)
+        Counts of the original; one row per set where each set is compared with its own.
     synthetic : integer (set, cell)
         Counts of each set; cells that are empty in both do not count.
     kept_cell : integer (cell,)
@@ -76,7 +76,7 @@ def table_measures(
     Raab, G. M., Nowok, B. and Dibben, C. (2021). Assessing, visualizing and improving the utility
     of synthetic data. arXiv:2109.12717.
     """
-    n_records = int(original.sum())
+    n_records = int(np.atleast_2d(original)[0].sum())
     difference = synthetic - original  # (set, cell)
     both = synthetic + original
     occurs = both > 0

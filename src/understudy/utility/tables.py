@@ -1,8 +1,8 @@
 """Global utility: how far the tables of the synthetic sets are from those of the original.
 
 All tables of one, two or three variables that hold a synthesized variable are compared cell by
-cell. Beside every deviation is the noise floor, the deviation of the perfect synthesizer:
-without it nobody can tell whether a number is large.
+cell. Beside every deviation are two noise floors, the deviation of the perfect synthesizer and
+that of one which knows the population: without them nobody can tell whether a number is large.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ USUAL_ORDERS = tuple(range(1, 4))  # an object of its own, to know when the user
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableUtility:
-    """Deviations of tables, with the noise floor beside each.
+    """Deviations of tables, with two noise floors beside each.
 
     Attributes
     ----------
@@ -51,28 +51,40 @@ class TableUtility:
         By order of the tables: the sum of absolute differences between original and synthetic
         counts, added over the tables of that order, averaged over the sets.
     noise_floor : mapping of int to float
-        What the perfect synthesizer scores, exactly: the expectation, free of simulation error.
+        What the perfect synthesizer scores, which resamples the original: the exact expectation.
+    truth_floor : mapping of int to float
+        What a synthesizer that knew the population would score: the exact expectation of the
+        deviation between two independent perfect sets.
     spread : mapping of int to Spread
         Mean, smallest and largest deviation over the sets.
     simulated_floor : mapping of int to Spread
         The same over simulated perfect sets: how far one set can be off by chance.
     tables : frame
-        One row per table: cells, deviation (mean, minimum, maximum over the sets), noise floor
-        (exact and simulated), and the standardized measures, averaged over the sets, each with the
-        mean over simulated perfect sets (ending in ``_floor``); see
-        `understudy.utility.table_measures.Measures` for what each is.
+        One row per table: cells, deviation (mean, minimum, maximum over the sets), both floors
+        (the resampled one also simulated), and the standardized measures, averaged over the sets,
+        each with the mean over simulated perfect sets (ending in ``_floor``) and over pairs of them
+        (``_truth_floor``); see `understudy.utility.table_measures.Measures` for what each is.
     per_set : frame
         Deviation by set and order.
     """
 
     deviation: Mapping[int, float]
     noise_floor: Mapping[int, float]
+    truth_floor: Mapping[int, float]
     spread: Mapping[int, Spread]
     simulated_floor: Mapping[int, Spread]
     tables: pl.DataFrame
     per_set: pl.DataFrame
     _counted: CountedSets = field(repr=False)
     _names: tuple[tuple[str, ...], ...] = field(repr=False)
+
+    @property
+    def ratio(self) -> dict[int, float | None]:
+        """Deviation over `truth_floor`, by order: 1 for a right synthesizer; None over 0."""
+        return {
+            order: self.deviation[order] / floor if floor > 0 else None
+            for order, floor in self.truth_floor.items()
+        }
 
     @cached_property
     def signed(self) -> pl.DataFrame:
@@ -96,13 +108,13 @@ class TableUtility:
         -------
         frame
             The levels, ``original`` count, ``mean``, ``minimum`` and ``maximum`` count over the
-            sets, and ``noise_floor``: the expected absolute deviation of a perfect set.
+            sets, and the expected absolute deviation of a perfect set from the original
+            (``noise_floor``) and from another perfect set (``truth_floor``).
         """
         listed = [names] if isinstance(names, str) else list(names)
         data = self._counted.data
         check_synthesized(data, listed, "table")
         table = tabulate(self._counted, listed)
-        floor = expected_cell_deviation(data, table.names, table.of_combination, table.n_cells)
         return (
             pl.DataFrame(
                 {
@@ -112,7 +124,8 @@ class TableUtility:
                     "minimum": table.synthetic.min(axis=0),
                     "maximum": table.synthetic.max(axis=0),
                     "deviation": np.abs(table.synthetic - table.original).mean(axis=0),
-                    "noise_floor": floor,
+                    "noise_floor": _cell_floors(data, table),
+                    "truth_floor": _cell_floors(data, table, between_two=True),
                 }
             )
             .with_row_index("cell")
@@ -140,12 +153,18 @@ class TableUtility:
                 estimate_number(self.deviation[order]),
                 f"{estimate_number(spread.minimum)} to {estimate_number(spread.maximum)}",
                 estimate_number(self.noise_floor[order]),
-                _ratio(self.deviation[order], self.noise_floor[order]),
+                estimate_number(self.truth_floor[order]),
+                number(self.ratio[order]),
             ]
             for order, spread in self.spread.items()
         ]
-        header = ["tables", "number", "deviation", "over the sets", "noise floor", "ratio"]
-        return text_table(f"Table utility of {self._counted.n_sets} sets", header, rows)
+        header = ["tables", "number", "deviation", "over the sets", "noise floor", "truth floor",
+                  "ratio"]  # fmt: skip
+        title = (
+            f"Table utility of {self._counted.n_sets} sets; the ratio is to the truth floor, what "
+            "a synthesizer that knew the population would score"
+        )
+        return text_table(title, header, rows)
 
 
 def table_utility(
@@ -168,7 +187,7 @@ def table_utility(
         Numbers of variables in a table; every table that holds a synthesized variable is made. When
         left out, those of 1, 2 and 3 that the data have variables for.
     repeats : int
-        Simulated perfect sets, for the spread of the noise floor.
+        Simulated perfect sets, for the spread of the noise floor, and pairs of them.
     seed : int, optional
         Makes the simulation repeatable.
 
@@ -197,24 +216,30 @@ def table_utility(
     counted = count_sets(as_sets(data, synthetic))
     generator = stream(check_seed(seed), "utility", "tables")
     perfect = perfect_counts(generator, data, repeats)  # (repeat, combination)
+    other = perfect_counts(generator, data, repeats)  # (repeat, combination)
     names = [table for order in listed for table in _tables_of(data, order)]
     rows = []
     reached = {order: np.zeros(counted.n_sets) for order in listed}
     simulated = {order: np.zeros(repeats) for order in listed}
-    floors = dict.fromkeys(listed, 0.0)
+    floors, truth_floors = dict.fromkeys(listed, 0.0), dict.fromkeys(listed, 0.0)
     for variables in names:
         table = tabulate(counted, variables)
         order = len(variables)
         own = table_measures(table.original, table.synthetic, table.kept_cell)
-        by_chance = table_measures(table.original, table.counts_of(perfect), table.kept_cell)
-        floor = _exact_floor(data, table)
+        drawn = table.counts_of(perfect)  # (repeat, cell)
+        by_chance = table_measures(table.original, drawn, table.kept_cell)
+        of_pairs = table_measures(table.counts_of(other), drawn, table.kept_cell)
+        floor = float(_cell_floors(data, table).sum())
+        truth_floor = float(_cell_floors(data, table, between_two=True).sum())
         reached[order] += own.deviation
         simulated[order] += by_chance.deviation
         floors[order] += floor
-        rows.append(_table_row(table, own, by_chance, floor))
+        truth_floors[order] += truth_floor
+        rows.append(_table_row(table, floor, truth_floor, own, by_chance, of_pairs))
     return TableUtility(
         deviation={order: float(values.mean()) for order, values in reached.items()},
         noise_floor=floors,
+        truth_floor=truth_floors,
         spread={order: spread_of(values) for order, values in reached.items()},
         simulated_floor={order: spread_of(values) for order, values in simulated.items()},
         tables=pl.DataFrame(rows),
@@ -247,13 +272,20 @@ def _tables_of(data: Microdata, order: int) -> list[tuple[str, ...]]:
     return [table for table in itertools.combinations(names, order) if drawn & set(table)]
 
 
-def _exact_floor(data: Microdata, table: TableCounts) -> float:
-    cells = expected_cell_deviation(data, table.names, table.of_combination, table.n_cells)
-    return float(cells.sum())
+def _cell_floors(data: Microdata, table: TableCounts, *, between_two: bool = False) -> Numbers:
+    """Expected absolute deviation of each cell: (cell,)."""
+    return expected_cell_deviation(
+        data, table.names, table.of_combination, table.n_cells, between_two=between_two
+    )
 
 
 def _table_row(
-    table: TableCounts, own: Measures, by_chance: Measures, floor: float
+    table: TableCounts,
+    floor: float,
+    truth_floor: float,
+    own: Measures,
+    by_chance: Measures,
+    of_pairs: Measures,
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
         "order": len(table.names),
@@ -263,12 +295,14 @@ def _table_row(
         "deviation_minimum": float(own.deviation.min()),
         "deviation_maximum": float(own.deviation.max()),
         "noise_floor": floor,
+        "truth_floor": truth_floor,
         "noise_floor_simulated": float(by_chance.deviation.mean()),
     }
     for measure in fields(Measures):
         if measure.name != "deviation":
             row[measure.name] = _mean(getattr(own, measure.name))
             row[f"{measure.name}_floor"] = _mean(getattr(by_chance, measure.name))
+            row[f"{measure.name}_truth_floor"] = _mean(getattr(of_pairs, measure.name))
     return row
 
 
@@ -286,7 +320,3 @@ def _per_set(reached: Mapping[int, Numbers]) -> pl.DataFrame:
             for order, values in reached.items()
         ]
     )
-
-
-def _ratio(value: float, floor: float) -> str:
-    return number(value / floor) if floor > 0 else "-"

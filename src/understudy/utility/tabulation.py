@@ -36,7 +36,8 @@ OWN_COLUMNS = frozenset((
     "cell", "count", "degrees_of_freedom", "deviation", "distance", "estimate", "excess",
     "floor_spread", "lower", "maximum", "mean", "minimum", "noise_floor", "note", "order",
     "original", "original_lower", "original_share", "original_upper", "overlap", "pattern", "rank",
-    "records", "set", "share", "source", "spreads_above", "standard_error", "table", "upper",
+    "records", "set", "share", "source", "spreads_above", "standard_error", "table", "truth_floor",
+    "truth_spread", "upper",
 ))  # fmt: skip
 
 

@@ -1,16 +1,16 @@
 """Within-pattern utility: the labels of each pattern, original against every set.
 
 No synthesizer reproduces a pattern of three records closely. So each pattern's distance is given
-beside what the perfect synthesizer would score there. Chance alone puts about half of the
-patterns of a perfect synthesizer above that, so patterns are sorted by how many standard deviations
-of a perfect distance they lie above it.
+beside what the perfect synthesizer would score there, and what one that knew the population would.
+Chance alone puts about half of a right synthesizer's patterns above the latter, so patterns are
+sorted by how many standard deviations they lie above it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,7 @@ from understudy.utility.tabulation import (
 
 __all__ = ["WithinPatternUtility", "within_pattern_utility"]
 
+Numbers = NDArray[np.float64]
 MOST_SHOWN = 10
 FAR = 3.0  # standard deviations above the floor that chance hardly reaches
 LARGEST_BLOCK = 1 << 22  # simulated counts held at once
@@ -48,26 +49,34 @@ class WithinPatternUtility:
         Total variation distance between the original and a set's distribution of labels, averaged
         over the sets; patterns in the order of ``data.patterns``.
     noise_floor : float64 (pattern,)
-        Its expectation under the perfect synthesizer, exact.
+        Its expectation under the perfect synthesizer, which resamples the original; exact.
+    truth_floor : float64 (pattern,)
+        What a synthesizer that knew the population would score: the expectation between two
+        independent perfect sets, exact.
     floor_spread : float64 (pattern,)
         Standard deviation of one perfect set's distance, by simulation.
+    truth_spread : float64 (pattern,)
+        Standard deviation of the mean distance over so many sets of a synthesizer that knew the
+        population, by simulation; the original is the same for all sets, so it does not vanish
+        with their number.
     spreads_above : float64 (pattern,)
-        How many standard deviations the distance lies above its noise floor, with the standard
-        deviation of a mean over so many perfect sets. Infinite where a perfect set cannot differ
-        from the original (all records of the pattern have one label) and a set does.
+        How many `truth_spread` the distance lies above `truth_floor`. Infinite where a perfect set
+        cannot differ from the original (all records of the pattern have one label) and a set does.
     per_set : float64 (set, pattern)
         The distance of every set.
     patterns : frame
         One row per pattern, worst first (largest `spreads_above`, then largest excess): number of
-        the pattern from 0, its levels, records, distance, minimum and maximum over the sets, noise
-        floor, its spread, excess of distance over noise floor, and `spreads_above`.
+        the pattern from 0, its levels, records, distance, minimum and maximum over the sets, both
+        floors with their spreads, excess of distance over truth floor, and `spreads_above`.
     """
 
-    distance: NDArray[np.float64]
-    noise_floor: NDArray[np.float64]
-    floor_spread: NDArray[np.float64]
-    spreads_above: NDArray[np.float64]
-    per_set: NDArray[np.float64]
+    distance: Numbers
+    noise_floor: Numbers
+    truth_floor: Numbers
+    floor_spread: Numbers
+    truth_spread: Numbers
+    spreads_above: Numbers
+    per_set: Numbers
     patterns: pl.DataFrame
     _counted: CountedSets = field(repr=False)
 
@@ -96,20 +105,21 @@ class WithinPatternUtility:
     def __repr__(self) -> str:
         """Show how many patterns lie above their floor, and the worst by number and size."""
         n_sets, n_patterns = self.per_set.shape
-        above = int((self.distance > self.noise_floor).sum())
+        above = int((self.distance > self.truth_floor).sum())
         far = int((self.spreads_above > FAR).sum())
         rows = [
             [str(row["pattern"]), f"{row['records']:,}", number(row["distance"]),
-             number(row["noise_floor"]), number(row["excess"]),
+             number(row["noise_floor"]), number(row["truth_floor"]), number(row["excess"]),
              number(row["spreads_above"], digits=2)]
             for row in self.patterns.head(MOST_SHOWN).iter_rows(named=True)
         ]  # fmt: skip
-        header = ["pattern", "records", "distance", "noise floor", "excess", "s.d. above"]
+        header = ["pattern", "records", "distance", "noise floor", "truth floor", "excess",
+                  "s.d. above"]  # fmt: skip
         title = (
             f"Within-pattern utility of {n_sets} sets, {n_patterns:,} patterns\n"
             f"{far:,} of {n_patterns:,} patterns more than {FAR:.0f} standard deviations above "
-            "their noise floor (a perfect synthesizer: hardly any)\n"
-            f"{above:,} of {n_patterns:,} patterns above their noise floor at all (a perfect "
+            "their truth floor (a right synthesizer: hardly any)\n"
+            f"{above:,} of {n_patterns:,} patterns above their truth floor at all (a right "
             "synthesizer: about half)"
         )
         return text_table(title, header, rows)
@@ -127,8 +137,8 @@ def within_pattern_utility(
     synthetic : SyntheticSets, or a list of frames or paths
         The sets, row by row beside the data.
     repeats : int
-        Perfect sets that the standard deviations are simulated from, at least 2; 100 give them
-        within about 7 %.
+        Perfect sets that the standard deviations are simulated from, at least 2; 100 give
+        `floor_spread` within about 7 %, `truth_spread` within about 10 %.
     seed : int, optional
         Makes the simulation repeatable.
 
@@ -159,42 +169,74 @@ def within_pattern_utility(
             for row in table.synthetic - table.original
         ]
     ) / (2 * sizes)  # (set, pattern)
-    of_combination = data.patterns.of_combination
-    every = np.arange(data.n_combinations)
-    deviation = expected_deviation(sizes[of_combination], data.counts, every, every.size)
-    floor = np.bincount(of_combination, weights=deviation, minlength=n_patterns) / (2 * sizes)
-    distance = per_set.mean(axis=0)
-    spread = _spread(generator, data, floor, repeats)
-    above = _spreads_above(distance - floor, spread / np.sqrt(len(per_set)))
+    floors = _Floors.of(generator, data, repeats, len(per_set))
+    excess = per_set.mean(axis=0) - floors.truth_floor
+    above = _spreads_above(excess, floors.truth_spread)
     return WithinPatternUtility(
-        distance=distance,
-        noise_floor=floor,
-        floor_spread=spread,
+        distance=per_set.mean(axis=0),
+        noise_floor=floors.noise_floor,
+        truth_floor=floors.truth_floor,
+        floor_spread=floors.floor_spread,
+        truth_spread=floors.truth_spread,
         spreads_above=above,
         per_set=per_set,
-        patterns=_pattern_frame(data, per_set, floor, spread, above),
+        patterns=_pattern_frame(data, per_set, floors, above),
         _counted=counted,
     )
 
 
-def _spread(
-    generator: np.random.Generator, data: Microdata, floor: NDArray[np.float64], repeats: int
-) -> NDArray[np.float64]:
-    """Standard deviation of a perfect set's distance around its exact mean: (pattern,)."""
-    pattern, sizes = data.patterns.of_combination, data.patterns.sizes
-    squares = np.zeros(sizes.size)
-    block = max(1, LARGEST_BLOCK // data.n_combinations)
-    for start in range(0, repeats, block):
-        for drawn in perfect_counts(generator, data, min(block, repeats - start)):
-            moved = np.abs(drawn - data.counts)
-            distance = np.bincount(pattern, weights=moved, minlength=sizes.size) / (2 * sizes)
-            squares += (distance - floor) ** 2
-    spread: NDArray[np.float64] = np.sqrt(squares / repeats)
-    spread[floor == 0] = 0.0
-    return spread
+class _Floors(NamedTuple):
+    """What perfect sets score, and how far that varies; all arrays are (pattern,)."""
+
+    noise_floor: Numbers
+    truth_floor: Numbers
+    floor_spread: Numbers
+    truth_spread: Numbers
+
+    @classmethod
+    def of(
+        cls, generator: np.random.Generator, data: Microdata, repeats: int, n_sets: int
+    ) -> _Floors:
+        """Find exact floors, and simulate their spreads.
+
+        A set plays the original, two others are compared with it. Their distances share the
+        original: their covariance is the part of the variance that a mean over sets keeps.
+        """
+        sizes, pattern = data.patterns.sizes, data.patterns.of_combination
+        every = np.arange(data.n_combinations)
+
+        def distance(deviation: NDArray[Any]) -> Numbers:
+            added = np.bincount(pattern, weights=deviation, minlength=sizes.size)
+            return np.asarray(added / (2 * sizes), dtype=np.float64)  # (pattern,)
+
+        floor, truth = (
+            distance(
+                expected_deviation(sizes[pattern], data.counts, every, every.size, between_two=two)
+            )
+            for two in (False, True)
+        )
+        squares, truth_squares, products = np.zeros((3, sizes.size))
+        block = max(1, LARGEST_BLOCK // data.n_combinations)
+        for start in range(0, repeats, block):
+            number_drawn = min(block, repeats - start)
+            triples = [perfect_counts(generator, data, number_drawn) for _ in range(3)]
+            for original, one, other in zip(*triples, strict=True):
+                squares += (distance(np.abs(original - data.counts)) - floor) ** 2
+                first = distance(np.abs(one - original)) - truth
+                second = distance(np.abs(other - original)) - truth
+                truth_squares += (first**2 + second**2) / 2
+                products += first * second
+        shared = np.clip(products, 0.0, truth_squares)
+        variance = (shared + (truth_squares - shared) / n_sets) / repeats
+        return cls(
+            noise_floor=floor,
+            truth_floor=truth,
+            floor_spread=np.where(floor > 0, np.sqrt(squares / repeats), 0.0),
+            truth_spread=np.where(truth > 0, np.sqrt(variance), 0.0),
+        )
 
 
-def _spreads_above(excess: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
+def _spreads_above(excess: Numbers, spread: Numbers) -> Numbers:
     """Excess in standard deviations: (pattern,); 0 or infinity where there is no spread."""
     certain = np.where(excess > 0, np.inf, 0.0)
     return np.divide(excess, spread, out=certain, where=spread > 0)
@@ -202,23 +244,21 @@ def _spreads_above(excess: NDArray[np.float64], spread: NDArray[np.float64]) -> 
 
 def _pattern_frame(
     data: Microdata,
-    per_set: NDArray[np.float64],
-    floor: NDArray[np.float64],
-    spread: NDArray[np.float64],
-    above: NDArray[np.float64],
+    per_set: Numbers,
+    floors: _Floors,
+    above: Numbers,
 ) -> pl.DataFrame:
     distance = per_set.mean(axis=0)
     return pl.DataFrame(
         {
-            "pattern": np.arange(floor.size, dtype=np.int32),
+            "pattern": np.arange(above.size, dtype=np.int32),
             **level_columns(data, data.kept, data.patterns.codes),
             "records": data.patterns.sizes,
             "distance": distance,
             "minimum": per_set.min(axis=0),
             "maximum": per_set.max(axis=0),
-            "noise_floor": floor,
-            "floor_spread": spread,
-            "excess": distance - floor,
+            **floors._asdict(),
+            "excess": distance - floors.truth_floor,
             "spreads_above": above,
         }
     ).sort("spreads_above", "excess", "pattern", descending=[True, True, False])

@@ -81,13 +81,13 @@ def standard_deviation(spread: Spread | None) -> float | None:
 
 
 def table_ratios(synthesizer: SynthesizerFindings) -> list[tuple[int, float | None]]:
-    """Order of tables, and their deviation over the noise floor.
+    """Order of tables, and their deviation over what a synthesizer that knew the population scores.
 
     None where the floor is zero, which only a deviation of zero reaches (then 1).
     """
     tables = synthesizer.utility.tables
     ratios: list[tuple[int, float | None]] = []
-    for order, own, floor in zip(tables.orders, tables.deviation, tables.noise_floor, strict=True):
+    for order, own, floor in zip(tables.orders, tables.deviation, tables.truth_floor, strict=True):
         mean = own.mean or 0.0
         ratios.append((order, mean / floor if floor > 0 else (1.0 if mean == 0 else None)))
     return ratios

@@ -24,7 +24,7 @@ def utility_reasons(synthesizer: SynthesizerFindings, limits: Thresholds) -> lis
 
 
 def _tables(synthesizer: SynthesizerFindings, limits: Thresholds) -> Reason:
-    """The worst order of tables, over its noise floor."""
+    """The worst order of tables, over its truth floor."""
     ratios = table_ratios(synthesizer)
     passing = limits.table_deviation_pass
     order, worst = max(
@@ -34,12 +34,12 @@ def _tables(synthesizer: SynthesizerFindings, limits: Thresholds) -> Reason:
     )
     if any(ratio is None for _, ratio in ratios):
         outcome: Outcome = "fail"
-        words = "Tables deviate where those of a perfect synthesizer cannot."
+        words = "Tables deviate where those of a right synthesizer cannot."
     else:
         outcome = graded(worst, limits, "table_deviation")
         words = (
-            f"Tables deviate at most {number(worst)} times as far as those of a perfect "
-            f"synthesizer ({order}-way tables); the pass limit is {number(passing)}."
+            f"Tables deviate at most {number(worst)} times as far as those of a synthesizer that "
+            f"knew the population ({order}-way tables); the pass limit is {number(passing)}."
         )
     return Reason(
         subject="table deviation", outcome=outcome, words=words, found=worst, limit=passing
@@ -48,13 +48,13 @@ def _tables(synthesizer: SynthesizerFindings, limits: Thresholds) -> Reason:
 
 def _within(within: WithinPattern, limits: Thresholds) -> Reason:
     """Distance within patterns beyond what chance explains."""
-    excess = max(0.0, within.mean_distance - within.mean_floor)
+    excess = max(0.0, within.mean_distance - within.mean_truth_floor)
     passing = limits.within_pattern_pass
     far = "1 pattern is" if within.n_far == 1 else f"{within.n_far or 'no'} patterns are"
     words = (
         f"In the average record's pattern {percent(within.mean_distance)} of the labels would "
         "have to change to restore the original's distribution; chance alone makes "
-        f"{percent(within.mean_floor)}. The excess of {percent(excess)} is "
+        f"{percent(within.mean_truth_floor)}. The excess of {percent(excess)} is "
         f"{'within' if excess <= passing else 'above'} the pass limit of {percent(passing)}; {far} "
         "farther out than chance explains."
     )
@@ -68,8 +68,9 @@ def _within(within: WithinPattern, limits: Thresholds) -> Reason:
 
 
 def _overlap(analysis: Regression, limits: Thresholds) -> Reason:
-    """Interval overlap of an analysis, as a share of what perfect sets reach."""
-    own, floor = analysis.overlap_in_common, analysis.overlap_floor
+    """Interval overlap of an analysis, as a share of what a right synthesizer reaches."""
+    own, floor = analysis.overlap_in_common, analysis.overlap_truth_floor
+    floor = analysis.overlap_floor if floor is None else floor
     own = analysis.mean_overlap if own is None else own
     share = own / floor if own is not None and floor else None
     passing = limits.overlap_pass
@@ -94,8 +95,9 @@ def _overlap(analysis: Regression, limits: Thresholds) -> Reason:
         )
         words = (
             f"Intervals of {formula} overlap the original's by {percent(own)} on average"
-            f"{over if compared < total else ''}, {percent(share)} of what perfect sets reach "
-            f"({percent(floor)}); at least {percent(passing)} passes.{TOO_FEW if few else ''}"
+            f"{over if compared < total else ''}, {percent(share)} of what a synthesizer that knew "
+            f"the population would reach ({percent(floor)}); at least {percent(passing)} "
+            f"passes.{TOO_FEW if few else ''}"
         )
     return Reason(
         subject="interval overlap", outcome=outcome, words=words, found=share, limit=passing

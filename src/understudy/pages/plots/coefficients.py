@@ -42,8 +42,8 @@ def predictions_svg(
             names.append((style.title, style.colour))
             if regression.distance is not None:
                 words.append(
-                    f"{style.title}: distance {number(regression.distance.mean)}, perfect sets "
-                    f"{number(regression.distance_floor)}"
+                    f"{style.title}: distance {number(regression.distance.mean)}, the population known "
+                    f"{number(regression.distance_truth_floor)}"
                 )
         name_series(axes, names)
         axes.set_ylim(bottom=0)

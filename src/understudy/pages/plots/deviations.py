@@ -1,4 +1,4 @@
-"""Drawings of table deviations: signed deviations of cells, and sums against the noise floor."""
+"""Drawings of table deviations: signed deviations of cells, and sums against the truth floor."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MOST_BINS = 41
 
 
 def deviation_svg(findings: Findings, styles: list[SeriesStyle], name: str) -> str:
-    """Draw the sums of deviations by order, each with the noise floor across it."""
+    """Draw the sums of deviations by order, each with the truth floor across it."""
     with drawing(width=ALONE, height=0.85 + 0.28 * _n_bars(findings)) as (canvas, (axes,)):
         words = draw_deviations(axes, findings, styles)
-        return svg_of(canvas, name, "Table deviations against the noise floor", words)
+        return svg_of(canvas, name, "Table deviations against the truth floor", words)
 
 
 def _n_bars(findings: Findings) -> int:
@@ -48,7 +48,7 @@ def draw_deviations(
                 continue
             at = tables.orders.index(order)
             mean = (tables.deviation[at].mean or 0.0) / HUNDRED
-            floor = tables.noise_floor[at] / HUNDRED
+            floor = tables.truth_floor[at] / HUNDRED
             axes.barh(bar, mean, height=0.72, color=style.colour, linewidth=0)
             axes.plot([floor, floor], [bar - 0.46, bar + 0.46], color=LIGHT["max"], linewidth=2.2)
             label = f"{style.title} {number(mean, digits=digits)}"
@@ -69,7 +69,7 @@ def draw_deviations(
     axes.set_xlim(0, most * 1.45 or 1.0)
     axes.set_xlabel("sum of absolute deviations, hundreds")
     axes.set_title("Deviation of tables")
-    name_series(axes, [("noise floor: a perfect synthesizer", LIGHT["max"])])
+    name_series(axes, [("truth floor: the population known", LIGHT["max"])])
     return "; ".join(words) + "."
 
 

@@ -161,10 +161,10 @@ def distances_svg(
     small: int,
     name: str,
 ) -> str:
-    """Draw every pattern's distance against its size, with its noise floor."""
+    """Draw every pattern's distance against its size, with its truth floor."""
     sizes = np.array([pattern.records for pattern in findings.data.patterns])
     within = synthesizer.utility.within
-    distance, floor = np.array(within.distance), np.array(within.noise_floor)  # (pattern,)
+    distance, floor = np.array(within.distance), np.array(within.truth_floor)  # (pattern,)
     order = np.argsort(sizes, kind="stable")
     with drawing() as (canvas, (axes,)):
         axes.plot(sizes[order], floor[order], color=LIGHT["max"], linestyle="none", marker="_",
@@ -185,11 +185,11 @@ def distances_svg(
         axes.set_title(style.title)
         axes.set_xlabel("records in the pattern")
         axes.set_ylabel("distance")
-        name_series(axes, [("distance", style.colour), ("noise floor", LIGHT["max"])])
+        name_series(axes, [("distance", style.colour), ("truth floor", LIGHT["max"])])
         return svg_of(
             canvas,
             name,
             f"Distance within patterns, {style.title}",
             f"{sizes.size:,} patterns; mean over records {number(within.mean_distance)}, "
-            f"noise floor {number(within.mean_floor)}.",
+            f"truth floor {number(within.mean_truth_floor)}.",
         )

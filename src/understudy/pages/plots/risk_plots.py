@@ -167,7 +167,7 @@ def map_svg(
     title: str,
     points: Sequence[tuple[SeriesStyle, float, float]],
     minimum: tuple[float | None, float | None],
-    maximum: tuple[float, float | None],
+    maximum: tuple[float | None, float | None],
     name: str,
 ) -> str:
     """Draw risk against loss of utility: every synthesizer, Min and Max."""
@@ -181,13 +181,13 @@ def map_svg(
         axes.set_xscale("log")
         losses = [mark[3] for mark in marks]
         axes.set_xlim(min(0.9, *losses) * 0.97, max(losses) * 1.35)
-        ticks = [tick for tick in (1, 1.5, 2, 3, 5, 10, 20, 50) if tick <= max(losses) * 1.35]
+        ticks = [tick for tick in (0.7, 1, 1.5, 2, 3, 5, 10, 20, 50) if tick <= max(losses) * 1.35]
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
         axes.set_ylim(0, max(mark[4] for mark in marks) * 1.15 or 1.0)
         canvas.draw_without_rendering()  # lays out the axes, for the names to keep apart
         _name_points(axes, marks)
-        axes.set_xlabel("table deviation over noise floor (1 = perfect)")
+        axes.set_xlabel("table deviation over truth floor (1 = population known)")
         axes.set_title(title, pad=6)
         description = "; ".join(
             f"{words}: deviation {number(loss)} times the floor, {number(risk)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from understudy.findings.schema import Findings, IntruderFindings, SynthesizerFindings
 from understudy.pages.blocks import Cell, Section, Table, number_cell, topic
 from understudy.pages.plots.risk_plots import map_svg
@@ -53,8 +55,8 @@ def _map(
         risk, loss = _risk(synthesizer, intruder, measure), _table_loss(synthesizer)
         if risk is not None and loss is not None:
             points.append((style, loss, risk))
-    minimum = (_loss_of_min(findings), level_figure(intruder.minimum, measure))
-    maximum = (1.0, level_figure(intruder.maximum, measure))
+    minimum = (_loss_of(findings, "minimum"), level_figure(intruder.minimum, measure))
+    maximum = (_loss_of(findings, "noise_floor"), level_figure(intruder.maximum, measure))
     marks = [(style.title, loss, risk) for style, loss, risk in points]
     rows: list[list[Cell | str]] = [
         [title, who, number_cell(loss), number_cell(risk)]
@@ -63,12 +65,13 @@ def _map(
     return map_svg(title, points, minimum, maximum, name) if points else None, rows
 
 
-def _loss_of_min(findings: Findings) -> float | None:
-    """Table deviation of Min over the noise floor, mean over orders."""
+def _loss_of(findings: Findings, baseline: Literal["minimum", "noise_floor"]) -> float | None:
+    """Table deviation of Min, or of Max, over the truth floor, mean over orders."""
     for synthesizer in findings.synthesizers:
         tables = synthesizer.utility.tables
-        if tables.minimum:
-            pairs = zip(tables.minimum, tables.noise_floor, strict=True)
+        deviations: tuple[float, ...] = getattr(tables, baseline)
+        if deviations:
+            pairs = zip(deviations, tables.truth_floor, strict=True)
             return _mean([own / floor for own, floor in pairs if floor])
     return None
 
@@ -78,7 +81,7 @@ def _mean(values: list[float]) -> float | None:
 
 
 def _table_loss(synthesizer: SynthesizerFindings) -> float | None:
-    """Table deviation over its noise floor, mean over orders."""
+    """Table deviation over its truth floor, mean over orders."""
     return _mean([ratio for _, ratio in table_ratios(synthesizer) if ratio is not None])
 
 

@@ -57,11 +57,12 @@ def tables_section(findings: Findings) -> Section:
         [
             lead,
             *topic(
-                title="Deviation against the noise floor",
+                title="Deviation against the truth floor",
                 reading="A bar is the sum of absolute differences between original and synthetic "
                 "counts, mean over the sets, in hundreds as in the paper. The line across it is "
-                "the noise floor: what a perfect synthesizer would score. A bar that ends near "
-                "the line is as good as possible.",
+                "the truth floor: what a synthesizer that knew the population would score. A bar "
+                "that ends near the line is as good as possible. The table also gives the "
+                "resampled floor, that of sets drawn from the sample itself.",
                 figures=[deviation_svg(findings, styles, "deviation")],
                 remarks=_propensity(findings),
                 tables=[_deviations(findings), _by_table(findings)],
@@ -92,7 +93,8 @@ def _propensity(findings: Findings) -> list[str]:
     if not known:
         return []
     return [
-        "Error of the propensity score over that of perfect sets (1: a regression tells synthetic "
+        "Error of the propensity score over that of a synthesizer that knew the population (1: a "
+        "regression tells synthetic "
         f"records from original ones no better than chance): {', '.join(known)}."
     ]
 
@@ -102,21 +104,21 @@ def _deviations(findings: Findings) -> Table:
     for synthesizer in findings.synthesizers:
         tables = synthesizer.utility.tables
         ratios = dict(table_ratios(synthesizer))
-        measured = zip(tables.orders, tables.deviation, tables.noise_floor, strict=True)
-        for order, own, floor in measured:
+        floors = zip(tables.noise_floor, tables.truth_floor, strict=True)
+        for order, own, both in zip(tables.orders, tables.deviation, floors, strict=True):
             error = None if own.standard_error is None else own.standard_error / HUNDRED
             ends = (own.mean, own.minimum, own.maximum)
             rows.append(
                 [
                     f"{order}-way, {shown(synthesizer.title)}",
                     *(number_cell(_hundredth(value), error) for value in ends),
-                    number_cell(floor / HUNDRED, 0.1),
+                    *(number_cell(floor / HUNDRED, 0.1) for floor in both),
                     number_cell(ratios[order], 0.1),
                 ]
             )
     return Table(
         "Sums of table deviations, in hundreds",
-        ["Tables", "Mean", "Smallest", "Largest", "Noise floor", "Ratio"],
+        ["Tables", "Mean", "Smallest", "Largest", "Resampled floor", "Truth floor", "Ratio"],
         rows,
     )
 
@@ -157,7 +159,7 @@ def _signed_table(findings: Findings, orders: list[int]) -> Table:
 def _by_table(findings: Findings) -> Table:
     return Table(
         "Deviation of every table, in hundreds",
-        ["Table", "Synthesizer", "Cells", "Deviation", "Noise floor", "Ratio"],
+        ["Table", "Synthesizer", "Cells", "Deviation", "Resampled floor", "Truth floor", "Ratio"],
         [
             [
                 row.table,
@@ -165,7 +167,8 @@ def _by_table(findings: Findings) -> Table:
                 number_cell(row.cells),
                 number_cell(row.deviation / HUNDRED, 0.1),
                 number_cell(row.noise_floor / HUNDRED, 0.1),
-                number_cell(row.deviation / row.noise_floor if row.noise_floor else None, 0.1),
+                number_cell(row.truth_floor / HUNDRED, 0.1),
+                number_cell(row.deviation / row.truth_floor if row.truth_floor else None, 0.1),
             ]
             for synthesizer in findings.synthesizers
             for row in synthesizer.utility.tables.tables
@@ -252,6 +255,7 @@ def _overlaps(fitted: Fitted) -> Table:
         "Interval overlap",
         [
             "Synthesizer", "Mean overlap", "where perfect sets have one too", "Perfect sets",
+            "Population known",
             "Coefficients", "that both have", "Not estimable",
         ],
         [
@@ -260,6 +264,7 @@ def _overlaps(fitted: Fitted) -> Table:
                 percent_cell(regression.mean_overlap),
                 percent_cell(regression.overlap_in_common),
                 percent_cell(regression.overlap_floor),
+                percent_cell(regression.overlap_truth_floor),
                 number_cell(regression.n_coefficients or len(regression.coefficients)),
                 number_cell(regression.n_in_common),
                 number_cell(regression.n_failed),
@@ -275,7 +280,14 @@ def _overlaps(fitted: Fitted) -> Table:
 def _distances(fitted: Fitted) -> Table:
     return Table(
         "Distance of predictions (Wasserstein)",
-        ["Synthesizer", "Mean over sets", "Smallest", "Largest", "Perfect sets"],
+        [
+            "Synthesizer",
+            "Mean over sets",
+            "Smallest",
+            "Largest",
+            "Perfect sets",
+            "Population known",
+        ],
         [
             [
                 synthesizer.title,
@@ -283,6 +295,7 @@ def _distances(fitted: Fitted) -> Table:
                 number_cell(regression.distance.minimum),
                 number_cell(regression.distance.maximum),
                 number_cell(regression.distance_floor),
+                number_cell(regression.distance_truth_floor),
             ]
             for synthesizer, _, regression in fitted
             if regression.distance is not None

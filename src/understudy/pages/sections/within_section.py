@@ -34,7 +34,7 @@ SORTS = (
     ("size falling", "size, largest first"),
     ("size rising", "size, smallest first"),
     ("distance falling", "distance, largest first"),
-    ("excess falling", "excess over the noise floor"),
+    ("excess falling", "excess over the truth floor"),
 )
 
 Shares = list[tuple[SeriesStyle, PatternShares]]  # of one pattern, by synthesizer
@@ -61,7 +61,8 @@ def within_section(findings: Findings, small: int) -> Section | None:
                 title="Distance of every pattern",
                 reading="The distance is the share of a pattern's records whose label would have "
                 "to change to restore the original's distribution (total variation). A green dash "
-                "is its noise floor: the distance that chance alone gives a perfect synthesizer. "
+                "is its truth floor: the distance that chance alone gives a synthesizer that knew the "
+                "population. "
                 f"The shaded area holds patterns with fewer than {small} records.",
                 figures=[
                     distances_svg(
@@ -95,7 +96,7 @@ def _panels(findings: Findings, small: int) -> list[Block]:
         _panel(findings, pattern, row, min(reach, findings.data.n_labels), top, small)
         for pattern, row in sorted(shares.items())
     ]
-    which = "the largest, and those farthest above their noise floor"
+    which = "the largest, and those farthest above their truth floor"
     left_out = _left_out(len(panels), findings.data.n_patterns, "have a panel", which)
     legend = Legend(
         [
@@ -132,7 +133,7 @@ def _panel(
     full = ", ".join(names)
     within = [synthesizer.utility.within for synthesizer in findings.synthesizers]
     distances = [each.distance[index] for each in within]
-    floors = [each.noise_floor[index] for each in within]
+    floors = [each.truth_floor[index] for each in within]
     excess = [distance - floor for distance, floor in zip(distances, floors, strict=True)]
     facts = ", ".join(
         f"{short(title, 12)} {distance:.2f}"
@@ -214,7 +215,7 @@ def _patterns(findings: Findings) -> Table:
             within = synthesizer.utility.within
             row += [
                 number_cell(within.distance[index], 0.005),
-                number_cell(within.noise_floor[index], 0.005),
+                number_cell(within.truth_floor[index], 0.005),
                 number_cell(within.spreads_above[index], 0.5, missing="never by chance"),
             ]
         rows.append(row)

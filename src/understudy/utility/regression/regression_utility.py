@@ -31,6 +31,7 @@ __all__ = ["RegressionUtility", "regression_utility", "wasserstein"]
 
 Numbers = NDArray[np.float64]
 USUAL_TRAIN = 5000  # as in the paper
+ORIGINALS = 5  # perfect sets that play the original's role, for the truth-knowing floors
 HELD_OUT = 5  # where there are fewer records, one of so many is held out
 
 
@@ -46,8 +47,9 @@ class RegressionUtility:
         One row per coefficient: estimate, standard error and interval of the original and combined
         over the sets, the overlap of the two intervals, ``overlap_floor`` (the overlap that as many
         perfect sets reach, mean over groups of them) with ``overlap_floor_standard_error`` (null
-        with fewer than two groups), whether significance is kept or lost, and why where an estimate
-        is missing.
+        with fewer than two groups), ``overlap_truth_floor`` (the same with a perfect set in the
+        original's role: what a synthesizer that knew the population would reach), whether
+        significance is kept or lost, and why where an estimate is missing.
     predictions : frame
         Hold-out predictions: ``source`` (original or synthetic), ``set`` (null for the original),
         ``record`` (row in the data, from 0) and ``prediction`` (expected category from 1 on,
@@ -57,10 +59,16 @@ class RegressionUtility:
         Wasserstein distance between the predictions' distributions, original against each set.
     noise_floor : Spread or None
         The same for simulated perfect sets.
+    truth_floor : Spread or None
+        The same with each of five perfect sets in the original's role: what a synthesizer that
+        knew the population would score.
     overlap_floor : Spread or None
         Mean interval overlap of groups of perfect sets, each group as large as the number of sets,
         over the coefficients that the sets and every group have an overlap for. None with one set,
         or without such coefficients.
+    overlap_truth_floor : Spread or None
+        The same with each of five perfect sets in the original's role, over the coefficients that
+        they have, too: what a synthesizer that knew the population would reach.
     overlap_in_common : float or None
         Mean interval overlap of the sets over the same coefficients: what is compared with
         `overlap_floor`.
@@ -79,7 +87,9 @@ class RegressionUtility:
     predictions: pl.DataFrame
     distance: Spread | None
     noise_floor: Spread | None
+    truth_floor: Spread | None
     overlap_floor: Spread | None
+    overlap_truth_floor: Spread | None
     overlap_in_common: float | None
     n_in_common: int
     per_set: pl.DataFrame
@@ -105,12 +115,14 @@ class RegressionUtility:
             ["  where perfect sets have one too", number(self.overlap_in_common)],
             ["  so many coefficients", str(self.n_in_common)],
             ["  of perfect sets there", _with_error(self.overlap_floor)],
+            ["  of a synthesizer that knows the truth", _with_error(self.overlap_truth_floor)],
             ["significance", kept or "-"],
             ["with a note (separated, absent, ...)", str(failed)],
         ]
         if self.distance is not None and self.noise_floor is not None:
             rows.append(["Wasserstein distance of predictions", number(self.distance.mean)])
             rows.append(["  of perfect sets", number(self.noise_floor.mean)])
+            rows.append(["  of a synthesizer that knows the truth", _with_error(self.truth_floor)])
         title = f"Regression utility of {self._sets} sets: {self.family}, {self.train:,} records"
         return text_table(title, ["measure", "value"], rows)
 
@@ -183,12 +195,16 @@ def regression_utility(
     chosen, held = _split(data, train, seed)
     original = model.study(None, chosen, held)
     fits = [model.study(drawn, chosen, held) for drawn in sets.codes]
-    perfect = []
-    for repeat in range(max(repeats, len(sets)) if len(sets) > 1 else repeats):
-        generator = stream(seed, "utility", "regression", "perfect", repeat)
-        perfect.append(model.study(perfect_codes(generator, data), chosen, held))
+
+    def perfect_fits(role: str, size: int) -> list[SetFit]:
+        generators = (stream(seed, "utility", "regression", role, index) for index in range(size))
+        return [model.study(perfect_codes(own, data), chosen, held) for own in generators]
+
+    perfect = perfect_fits("perfect", max(repeats, len(sets)) if len(sets) > 1 else repeats)
+    originals = perfect_fits("perfect original", ORIGINALS)
     columns = compare(original.estimates, [fit.estimates for fit in fits], rule, level)
     by_chance = _group_overlaps(original, perfect, len(sets), rule, level)
+    of_truth = [_group_overlaps(other, perfect, len(sets), rule, level) for other in originals]
     own = columns["overlap"].to_numpy()
     common = np.flatnonzero(~np.isnan(own) & ~np.isnan(by_chance).any(axis=0))
     known = common.size > 0 and len(by_chance) > 0
@@ -200,7 +216,7 @@ def regression_utility(
         }
     )
     after = coefficients.get_column_index("overlap") + 1
-    for column in reversed(_floor_columns(by_chance)):
+    for column in reversed(_floor_columns(by_chance, np.concatenate(of_truth))):
         coefficients = coefficients.insert_column(after, column)
     return RegressionUtility(
         formula=formula,
@@ -209,7 +225,9 @@ def regression_utility(
         predictions=_prediction_frame(held, original, fits),
         distance=_distances(original, fits),
         noise_floor=_distances(original, perfect[:repeats]),
+        truth_floor=_mean_distances(originals, perfect[:repeats]),
         overlap_floor=spread_of(by_chance[:, common].mean(axis=1)) if known else None,
+        overlap_truth_floor=_mean_overlaps(of_truth, common) if known else None,
         overlap_in_common=float(own[common].mean()) if known else None,
         n_in_common=common.size if known else 0,
         per_set=per_set_frame(model.design.columns, [fit.estimates for fit in fits]),
@@ -244,14 +262,23 @@ def _group_overlaps(
     return overlaps
 
 
-def _floor_columns(overlaps: Numbers) -> list[pl.Series]:
-    """Mean overlap over the groups that have one, and its standard error, by coefficient."""
+def _mean_overlaps(of_truth: Sequence[Numbers], common: NDArray[np.int64]) -> Spread | None:
+    """Mean overlap with each perfect set in the original's role, over what they have in common."""
+    overlaps = np.array([groups[:, common].mean(axis=0) for groups in of_truth])
+    known = ~np.isnan(overlaps).any(axis=0)  # (common coefficient,)
+    return spread_of(overlaps[:, known].mean(axis=1)) if known.any() else None
+
+
+def _floor_columns(overlaps: Numbers, of_truth: Numbers) -> list[pl.Series]:
+    """Mean overlaps over the groups that have one, and a standard error, by coefficient."""
+    truths = [spread_of(column[~np.isnan(column)]).mean for column in of_truth.T]
     spreads = [spread_of(column[~np.isnan(column)]) for column in overlaps.T]
     means = [spread.mean for spread in spreads]
     errors = [spread.standard_error for spread in spreads]
     return [
         pl.Series("overlap_floor", means, dtype=pl.Float64),
         pl.Series("overlap_floor_standard_error", errors, dtype=pl.Float64),
+        pl.Series("overlap_truth_floor", truths, dtype=pl.Float64),
     ]
 
 
@@ -307,6 +334,13 @@ def _distances(original: SetFit, others: list[SetFit]) -> Spread | None:
     first, *samples = [fit.predictions[~np.isnan(fit.predictions)] for fit in (original, *others)]
     distances = [wasserstein(first, sample) for sample in samples if sample.size and first.size]
     return spread_of(distances) if distances else None
+
+
+def _mean_distances(originals: list[SetFit], others: list[SetFit]) -> Spread | None:
+    """Mean distance from each perfect set in the original's role; they are independent."""
+    spreads = [_distances(fit, others) for fit in originals]
+    means = [spread.mean for spread in spreads if spread is not None]
+    return spread_of(means) if means else None
 
 
 def _prediction_frame(
