@@ -42,7 +42,7 @@ def predictions_svg(
             names.append((style.title, style.colour))
             if regression.distance is not None:
                 words.append(
-                    f"{style.title}: distance {number(regression.distance.mean)}, the population known "
+                    f"{style.title}: distance {number(regression.distance.mean)}, truth floor "
                     f"{number(regression.distance_truth_floor)}"
                 )
         name_series(axes, names)

@@ -61,8 +61,8 @@ def within_section(findings: Findings, small: int) -> Section | None:
                 title="Distance of every pattern",
                 reading="The distance is the share of a pattern's records whose label would have "
                 "to change to restore the original's distribution (total variation). A green dash "
-                "is its truth floor: the distance that chance alone gives a synthesizer that knew the "
-                "population. "
+                "is its truth floor: the distance that chance alone gives a synthesizer that knew "
+                "the population. "
                 f"The shaded area holds patterns with fewer than {small} records.",
                 figures=[
                     distances_svg(
