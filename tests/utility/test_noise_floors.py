@@ -110,9 +110,9 @@ def test_truth_floors_are_those_of_simulated_pairs() -> None:
 
 def test_a_synthesizer_that_knows_the_population_has_ratio_one() -> None:
     # Samples of 3,000 from a population (70 records a cell and more), 2 sets each, 150 times: mean
-    # ratios within 5 of their standard errors, which are below 0.025, and of the floor's own bias of
+    # ratios within 5 of their standard errors, which are below 0.025, and the floor's own bias of
     # less than 1 % for such counts. False alarm below 1e-5. Against the resampled floor the ratio
-    # is 1.4: 20 standard errors and more above 1.
+    # is 1.4, more than 15 standard errors above 1.
     ratios, old = [], []
     for seed in range(150):
         data, sets = drawn_from_population(seed, n=3000, n_sets=2)
