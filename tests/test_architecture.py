@@ -253,6 +253,7 @@ PUBLIC = [
     "expected_risk",
     "fully_synthetic_risk",
     "identification_risk",
+    "informed_intruder_risk",
     "inherent_risk",
     "label_diversity",
     "load_ce_like",

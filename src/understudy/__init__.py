@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from understudy.risk.expected import expected_risk, posterior_risk
     from understudy.risk.fully_synthetic import fully_synthetic_risk
     from understudy.risk.identification import identification_risk
+    from understudy.risk.informed_intruder import informed_intruder_risk
     from understudy.risk.own_record import own_record_effect
     from understudy.study.run import Study
     from understudy.synthesis.areal import DPAreal
@@ -75,6 +76,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "expected_risk",
     "fully_synthetic_risk",
     "identification_risk",
+    "informed_intruder_risk",
     "inherent_risk",
     "label_diversity",
     "load_ce_like",
@@ -113,6 +115,7 @@ _HOME = {
     "expected_risk": "understudy.risk.expected",
     "fully_synthetic_risk": "understudy.risk.fully_synthetic",
     "identification_risk": "understudy.risk.identification",
+    "informed_intruder_risk": "understudy.risk.informed_intruder",
     "inherent_risk": "understudy.risk.baselines",
     "label_diversity": "understudy.risk.diversity",
     "load_ce_like": "understudy.microdata.bundled",
