@@ -48,19 +48,25 @@ def compile_everything(data: us.Microdata) -> None:
 
 def report_fit(data: us.Microdata) -> None:
     """Effective draws a second of every quantity, with the default settings of `fit`."""
-    for sampler in ("collapsed", "blocked"):
+    for settings in (
+        us.DPMPM(sampler=sampler, level_prior=level_prior)
+        for level_prior in (1.0, "sampled")
+        for sampler in ("collapsed", "blocked")
+    ):
         begin, begin_wall = time.process_time(), time.monotonic()
-        fit = us.DPMPM(sampler=sampler).fit(data, seed=1)
+        fit = settings.fit(data, seed=1)
         spent, wall = time.process_time() - begin, time.monotonic() - begin_wall
-        print(f"\n{sampler}: {fit!r}; {wall:.1f} s wall, {spent:.1f} s processor (diagnostics too)")
+        print(f"\nlevel prior {settings.level_prior}: {fit!r}")
+        print(f"{wall:.1f} s wall, {spent:.1f} s processor (diagnostics too)")
         table = fit.diagnostics(most_cells=None)
+        n_scalars = len(fit.chain_draws.scalars)
         print(f"{'quantity':26}{'rhat':>8}{'bulk':>8}{'tail':>8}{'bulk per processor second':>28}")
-        for row in table.head(4).iter_rows(named=True):
+        for row in table.head(n_scalars).iter_rows(named=True):
             print(
                 f"{row['quantity']:26}{row['rhat']:8.4f}{row['ess_bulk']:8.0f}{row['ess_tail']:8.0f}"
                 f"{row['ess_bulk'] / spent:28.0f}"
             )
-        cells = table.slice(4)
+        cells = table.slice(n_scalars)
         rhat = cells["rhat"].to_numpy().max()
         bulk, tail = (cells[name].to_numpy().min() for name in ("ess_bulk", "ess_tail"))
         name = f"label_probability ({cells.height})"

@@ -12,6 +12,8 @@ CONDITIONALS = "tests/statistics/test_conditionals.py"
 COUNTS = "tests/statistics/test_class_counts.py"
 SPLIT_MERGE = "tests/statistics/test_split_merge.py"
 JOINT = "tests/statistics/test_joint.py"
+STRENGTHS = "tests/statistics/test_strengths.py"
+LEVEL_PRIOR = "tests/synthesis/test_level_prior.py"
 FIT = "tests/synthesis/test_fit.py"
 
 MUTANTS = [
@@ -270,6 +272,70 @@ MUTANTS = [
         "                shape = 1.0 + level_count[level, k]\n",
         CONDITIONALS,
         "dirichlet",
+    ),
+    Mutant(
+        "strengths: their prior is forgotten",
+        DPMPM + "strengths.py",
+        "total = -0.5 * ((log_strength - mean) / sd) ** 2",
+        "total = 0.0 * (log_strength - mean) / sd",
+        STRENGTHS,
+        "conditional and small",
+    ),
+    Mutant(
+        "strengths: prior counts sum to the strength, whatever the levels",
+        DPMPM + "strengths.py",
+        "whole = tabulated.n_levels * strength",
+        "whole = strength",
+        STRENGTHS,
+        "conditional and small",
+    ),
+    Mutant(
+        "strengths: cells tabulated with one record too many",
+        DPMPM + "strengths.py",
+        "n_above[min(count, LARGE) - 1] += 1",
+        "n_above[min(count, largest - 1)] += 1",
+        STRENGTHS,
+        "twin and small",
+    ),
+    Mutant(
+        "strengths: large cells counted twice",
+        DPMPM + "strengths.py",
+        "- lgamma(strength + LARGE)",
+        "- lgamma(strength)",
+        STRENGTHS,
+        "twin and large",
+    ),
+    Mutant(
+        "strengths: records move at the strength of the start",
+        DPMPM + "collapsed.py",
+        "    problem = with_strengths(problem, state.strengths)\n",
+        "",
+        STRENGTHS,
+        "moves_leave and whole_sweep",
+    ),
+    Mutant(
+        "strengths: split-merge at the strength of the start",
+        DPMPM + "split_merge.py",
+        "with_strengths(problem, state.strengths), state)",
+        "problem, state)",
+        STRENGTHS,
+        "moves_leave and split_merge_move",
+    ),
+    Mutant(
+        "strengths: level probabilities drawn at the strength of the start",
+        DPMPM + "blocked.py",
+        "    problem = with_strengths(problem, strengths)\n",
+        "",
+        STRENGTHS,
+        "blocked_sweeps",
+    ),
+    Mutant(
+        "strengths: weights and probabilities observed at the strength of the start",
+        DPMPM + "sampler.py",
+        "problem = with_strengths(self.problem, state.strengths)",
+        "problem = self.problem",
+        LEVEL_PRIOR,
+        "observations",
     ),
     Mutant(
         "parameters: level counts of another class",

@@ -46,6 +46,28 @@ def log_marginal(rows: Rows, priors: Priors) -> float:
     return total
 
 
+def strength_log_density(
+    rows_of_classes: Sequence[Rows],
+    variable: int,
+    n_levels: int,
+    log_strength: NDArray[np.float64] | float,
+    mean: float,
+    sd: float,
+) -> NDArray[np.float64]:
+    """Log density of log a, up to a constant: each record predicted from those before it.
+
+    The variable's level probabilities are Dirichlet(a, ..., a) in every class, log a normal.
+    """
+    a = np.exp(log_strength)
+    total = -0.5 * ((np.asarray(log_strength) - mean) / sd) ** 2
+    for rows in rows_of_classes:
+        seen: list[int] = []
+        for row in rows:
+            total = total + np.log((a + seen.count(row[variable])) / (n_levels * a + len(seen)))
+            seen.append(row[variable])
+    return np.asarray(total)
+
+
 @cache
 def log_process_weight(n_classes: int, n_records: int, shape: float, rate: float) -> float:
     """Log of E[alpha^k G(alpha) / G(alpha + n)], alpha from Gamma(shape, rate), by quadrature."""
@@ -95,6 +117,31 @@ def exact_partitions(
     return {key: weight / total for key, weight in found.items()}
 
 
+@cache
+def log_truncated_weight(sizes: tuple[int, ...], shape: float, rate: float) -> float:
+    """Log probability of numbered classes of these sizes, the concentration integrated out."""
+
+    def density(log_alpha: float) -> float:
+        alpha = np.exp(log_alpha)
+        total = shape * np.log(rate) - gammaln(shape) + shape * log_alpha - rate * alpha
+        for k in range(len(sizes) - 1):
+            behind = sum(sizes[k + 1 :])
+            total += gammaln(1 + sizes[k]) + gammaln(alpha + behind)
+            total -= gammaln(1 + alpha + sizes[k] + behind) - np.log(alpha)
+        return float(np.exp(total))
+
+    return log(quad(density, -60, 12, limit=400)[0])
+
+
+def assignments(rows: Rows, n_classes: int) -> Iterator[list[list[tuple[int, ...]]]]:
+    """Give the rows of numbered classes, for every assignment of the records to them."""
+    for assigned in itertools.product(range(n_classes), repeat=len(rows)):
+        classes: list[list[tuple[int, ...]]] = [[] for _ in range(n_classes)]
+        for row, k in zip(rows, assigned, strict=True):
+            classes[k].append(row)
+        yield classes
+
+
 def exact_truncated(
     rows: Rows, priors: Priors, shape: float, rate: float, n_classes: int
 ) -> dict[tuple[tuple[tuple[int, ...], ...], ...], float]:
@@ -103,26 +150,9 @@ def exact_truncated(
     Every assignment of the records to numbered classes is enumerated, its prior integrated over
     the concentration by quadrature.
     """
-
-    @cache
-    def log_prior(sizes: tuple[int, ...]) -> float:
-        def density(log_alpha: float) -> float:
-            alpha = np.exp(log_alpha)
-            total = shape * np.log(rate) - gammaln(shape) + shape * log_alpha - rate * alpha
-            for place in range(n_classes - 1):
-                behind = sum(sizes[place + 1 :])
-                total += gammaln(1 + sizes[place]) + gammaln(alpha + behind)
-                total -= gammaln(1 + alpha + sizes[place] + behind) - np.log(alpha)
-            return float(np.exp(total))
-
-        return log(quad(density, -60, 12, limit=400)[0])
-
     found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
-    for assigned in itertools.product(range(n_classes), repeat=len(rows)):
-        classes: list[list[tuple[int, ...]]] = [[] for _ in range(n_classes)]
-        for row, one in zip(rows, assigned, strict=True):
-            classes[one].append(row)
-        log_weight = log_prior(tuple(len(members) for members in classes))
+    for classes in assignments(rows, n_classes):
+        log_weight = log_truncated_weight(tuple(len(members) for members in classes), shape, rate)
         log_weight += sum(log_marginal(members, priors) for members in classes)
         key = key_of(classes)
         found[key] = found.get(key, 0.0) + np.exp(log_weight)

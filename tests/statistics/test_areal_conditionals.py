@@ -24,8 +24,8 @@ from understudy.randomness import stream
 from understudy.synthesis.areal import clusters, covariance, effects, hamiltonian
 from understudy.synthesis.areal import poisson_lognormal as counts
 from understudy.synthesis.areal.problem import problem_of_counts
-from understudy.synthesis.areal.slice_sampling import slice_draw
 from understudy.synthesis.areal.state import Priors, State, effect_precision
+from understudy.synthesis.slice_sampling import slice_draw
 
 FALSE_ALARM = 1e-4
 PRECISIONS = (0.05, 0.4, 1.0, 2.5, 11.0, 300.0)

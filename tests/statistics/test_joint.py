@@ -19,15 +19,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare, ks_2samp
+from tests.naive import dpmpm as naive
 from tests.statistics import tiny
 
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import blocked, collapsed, parameters, split_merge
-from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.problem import Problem, with_strengths
 
 N_RECORDS = 6
 SHAPE, RATE = 2.0, 1.5
 PRIORS = [[0.7, 1.3], [0.5, 1.0, 2.0]]
+STRENGTH_PRIOR = (-0.3, 0.9)  # mean and standard deviation of log strengths
 DRAWS = 2_500
 FALSE_ALARM = 1e-4
 SIMULATIONS = int(os.environ.get("UNDERSTUDY_CALIBRATE", "200"))
@@ -49,13 +51,15 @@ def partition_from_prior(generator: np.random.Generator, concentration: float) -
     return classes
 
 
-def rows_given_classes(generator: np.random.Generator, classes: Classes) -> Rows:
+def rows_given_classes(
+    generator: np.random.Generator, classes: Classes, priors: naive.Priors = PRIORS
+) -> Rows:
     """Level by level from each class's urn, level probabilities integrated out."""
     rows: list[list[int]] = []
     for record, one in enumerate(classes):
         mine = [rows[other] for other in range(record) if classes[other] == one]
         row = []
-        for variable, prior in enumerate(PRIORS):
+        for variable, prior in enumerate(priors):
             seen = [levels[variable] for levels in mine]
             row.append(urn(generator, [a + seen.count(level) for level, a in enumerate(prior)]))
         rows.append(row)
@@ -154,19 +158,19 @@ def test_collapsed_moves_keep_the_joint_distribution(move: Callable[..., collaps
             classes = [int(one) for one in np.unique(classes_of(state), return_inverse=True)[1]]
             rows = rows_given_classes(generator, classes)
         after[draw] = summary(classes, rows, concentration)
-    for place in range(7):
-        assert ks_2samp(before[:, place], after[:, place]).pvalue > FALSE_ALARM, place
+    for number in range(7):
+        assert ks_2samp(before[:, number], after[:, number]).pvalue > FALSE_ALARM, number
 
 
 def blocked_prior(
-    generator: np.random.Generator, n_classes: int
+    generator: np.random.Generator, n_classes: int, priors: naive.Priors = PRIORS
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Draw the concentration, log weights and probabilities (level, class) from the prior."""
     concentration = float(generator.gamma(SHAPE) / RATE)
     sticks = np.append(generator.beta(1.0, concentration, n_classes - 1), 1.0)
     with np.errstate(divide="ignore"):
         log_weights = np.log(sticks) + np.append(0.0, np.cumsum(np.log1p(-sticks[:-1])))
-    tables = [generator.dirichlet(prior, n_classes).T for prior in PRIORS]
+    tables = [generator.dirichlet(prior, n_classes).T for prior in priors]
     return concentration, log_weights, np.vstack(tables)
 
 
@@ -221,6 +225,7 @@ def test_blocked_sweep_keeps_the_joint_distribution() -> None:
                 np.ascontiguousarray(tables),
                 concentration,
                 False,
+                np.empty(0),
             )
             state = blocked.step(generator, problem, state, (SHAPE, RATE))
             concentration, log_weights, tables = (
@@ -230,8 +235,8 @@ def test_blocked_sweep_keeps_the_joint_distribution() -> None:
             )
             rows = rows_given_weights(generator, log_weights, tables, N_RECORDS)
         after[draw] = numbers(concentration, log_weights, tables, rows)
-    for place in range(5):
-        assert ks_2samp(before[:, place], after[:, place]).pvalue > FALSE_ALARM, place
+    for number in range(5):
+        assert ks_2samp(before[:, number], after[:, number]).pvalue > FALSE_ALARM, number
 
 
 def label_given_pattern(weights: NDArray[np.float64], tables: NDArray[np.float64]) -> float:
@@ -249,24 +254,51 @@ def log_likelihood(
     )
 
 
-def ranks(sampler: str, n_records: int, kept: int) -> NDArray[np.int64]:
-    """Ranks of the true concentration, label probability and log-likelihood: (simulation, 3)."""
-    found = np.empty((SIMULATIONS, 3), dtype=np.int64)
+def priors_of(strengths: NDArray[np.float64]) -> naive.Priors:
+    """Symmetric priors of both variables."""
+    return [[float(strengths[0])] * 2, [float(strengths[1])] * 3]
+
+
+def strengths_from_prior(generator: np.random.Generator) -> NDArray[np.float64]:
+    """Draw the strengths of both variables."""
+    return np.exp(STRENGTH_PRIOR[0] + STRENGTH_PRIOR[1] * generator.standard_normal(2))
+
+
+def sampled_problem(rows: Rows) -> Problem:
+    """Bring rows into the form of the kernels, the strengths of both variables sampled."""
+    return tiny.problem_of(rows, priors_of(np.ones(2)))._replace(
+        sampled=np.array([0, 1]), strength_prior=STRENGTH_PRIOR
+    )
+
+
+def ranks(sampler: str, n_records: int, kept: int, sampled: bool) -> NDArray[np.int64]:
+    """Ranks of the true values: (simulation, quantity).
+
+    Concentration, label probability, log-likelihood, and the strengths where they are sampled.
+    """
+    found = np.empty((SIMULATIONS, 5 if sampled else 3), dtype=np.int64)
     n_classes = 6 if sampler == "blocked" else 60
     for simulation in range(SIMULATIONS):
-        generator = stream(53, "calibration", sampler, simulation)
-        concentration, log_weights, tables = blocked_prior(generator, n_classes)
+        kind = f"{sampler} sampled" if sampled else sampler
+        generator = stream(53, "calibration", kind, simulation)
+        strengths = strengths_from_prior(generator) if sampled else np.empty(0)
+        priors = priors_of(strengths) if sampled else PRIORS
+        concentration, log_weights, tables = blocked_prior(generator, n_classes, priors)
         rows = rows_given_weights(generator, log_weights, tables, n_records)
-        problem = tiny.problem_of(rows, PRIORS)
-        weights = np.exp(log_weights)
-        true = np.array(
-            [
-                concentration,
-                label_given_pattern(weights, tables),
-                log_likelihood(problem, weights, tables),
-            ]
-        )
-        drawn = np.empty((kept, 3))
+        problem = sampled_problem(rows) if sampled else tiny.problem_of(rows, PRIORS)
+
+        def quantities(
+            concentration: float,
+            weights: NDArray[np.float64],
+            tables: NDArray[np.float64],
+            strengths: NDArray[np.float64],
+            problem: Problem = problem,
+        ) -> list[float]:
+            likelihood = log_likelihood(problem, weights, tables)
+            return [concentration, label_given_pattern(weights, tables), likelihood, *strengths]
+
+        true = quantities(concentration, np.exp(log_weights), tables, strengths)
+        drawn = np.empty((kept, len(true)))  # (draw, quantity)
         state: collapsed.State | blocked.State = (
             blocked.init(generator, problem, n_classes, 1)
             if sampler == "blocked"
@@ -284,23 +316,23 @@ def ranks(sampler: str, n_records: int, kept: int) -> NDArray[np.int64]:
                 weights, tables = np.exp(state.log_weights), state.probabilities
             else:
                 weights, flat = parameters.draw_parameters(
-                    generator, problem, state.class_size, state.level_count, state.concentration
+                    generator,
+                    with_strengths(problem, state.strengths),
+                    state.class_size,
+                    state.level_count,
+                    state.concentration,
                 )
                 tables = flat.T
-            drawn[draw] = (
-                state.concentration,
-                label_given_pattern(weights, tables),
-                log_likelihood(problem, weights, tables),
-            )
-        found[simulation] = (drawn < true).sum(axis=0)
+            drawn[draw] = quantities(state.concentration, weights, tables, state.strengths)
+        found[simulation] = (drawn < np.array(true)).sum(axis=0)
     return found
 
 
+@pytest.mark.parametrize("sampled", [False, True], ids=["fixed", "sampled"])
 @pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
-def test_ranks_of_true_values_are_uniform(sampler: str) -> None:
-    """Chi-square over ten bins, three quantities, false-alarm rate 1e-4 each."""
-    kept = 19
-    found = ranks(sampler, 12, kept)
-    for place in range(3):
-        counts = np.bincount(found[:, place] // 2, minlength=10)
-        assert chisquare(counts).pvalue > FALSE_ALARM, place
+def test_ranks_of_true_values_are_uniform(sampler: str, sampled: bool) -> None:
+    """Chi-square over ten bins, false-alarm rate 1e-4 per quantity."""
+    found = ranks(sampler, 12, 19, sampled)
+    for quantity in range(found.shape[1]):
+        counts = np.bincount(found[:, quantity] // 2, minlength=10)
+        assert chisquare(counts).pvalue > FALSE_ALARM, quantity

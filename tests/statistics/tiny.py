@@ -48,7 +48,12 @@ def key_of_state(state: collapsed.State, rows: naive.Rows) -> Key:
 
 
 def state_of_key(
-    key: Key, rows: naive.Rows, problem: Problem, concentration: float, spare: int = 5
+    key: Key,
+    rows: naive.Rows,
+    problem: Problem,
+    concentration: float,
+    spare: int = 5,
+    strengths: NDArray[np.float64] | None = None,
 ) -> collapsed.State:
     """Build a collapsed state with so many empty classes from the name of a partition."""
     distinct = sorted(set(rows))
@@ -56,7 +61,7 @@ def state_of_key(
     for k, rows_of_class in enumerate(key):
         for row in rows_of_class:
             members[distinct.index(row), k] += 1
-    return collapsed.with_members(problem, members, concentration)
+    return collapsed.with_members(problem, members, concentration, strengths)
 
 
 def counts_key(level_count: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:

@@ -61,7 +61,7 @@ def sweep_without_swaps(
     concentration_prior: tuple[float, float],
 ) -> blocked.State:
     """Do all that `blocked.step` does but swaps and moves; the state's arrays are written over."""
-    class_size, level_count, log_weights, probabilities, concentration, _ = state
+    class_size, level_count, log_weights, probabilities, concentration = state[:5]
     blocked.draw_classes(
         generator, problem, log_weights, probabilities, class_size, level_count, None, 1
     )

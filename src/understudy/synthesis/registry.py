@@ -34,9 +34,13 @@ RHAT_TARGET, ESS_TARGET = 1.01, 400.0
 AtLeastOne = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 ShapeAndRate = tuple[Positive, Positive]
+MeanAndDeviation = tuple[Annotated[float, Field(allow_inf_nan=False)], Positive]
+PriorCount = Positive | Literal["sampled"]
 LevelPrior = Annotated[
-    Positive | dict[str, Positive | Annotated[tuple[Positive, ...], Field(strict=False)]],
-    one_mistake("should be a number above zero, or by variable one or several of them"),
+    PriorCount | dict[str, PriorCount | Annotated[tuple[Positive, ...], Field(strict=False)]],
+    one_mistake(
+        'should be a number above zero, "sampled", or by variable these or several numbers'
+    ),
 ]
 
 Order = Annotated[
@@ -126,7 +130,14 @@ MODELS = {
                 ShapeAndRate, "shape and rate", "prior of the concentration (shape, rate)"
             ),
             "level_prior": Setting(
-                LevelPrior, "prior count of every level", "prior weight of every level"
+                LevelPrior,
+                'prior count of every level; "sampled": part of the fit',
+                "prior weight of every level",
+            ),
+            "strength_prior": Setting(
+                MeanAndDeviation,
+                "of the logarithm of sampled prior counts: mean, deviation",
+                "prior of the logarithm of sampled weights (mean, standard deviation)",
             ),
             "sampler": Setting(
                 Literal["auto", "collapsed", "blocked"],

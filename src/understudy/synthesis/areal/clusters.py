@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.synthesis.areal.slice_sampling import slice_draw
 from understudy.synthesis.dpmpm.blocked import (
     draw_sticks,
     log_prior_of_places,
     swap_neighbours,
 )
+from understudy.synthesis.slice_sampling import slice_draw
 
 __all__ = [
     "draw_concentration",

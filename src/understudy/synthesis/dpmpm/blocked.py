@@ -17,8 +17,8 @@ With swaps alone a chain can be caught. The last class takes what is left, so a 
 and a large last class hold each other: neither can go without the other. So a class also moves to a
 position far away, and the concentration changes in the same step.
 
-The order of a sweep is part of its proof: swaps and moves leave sticks and level probabilities
-behind, so both are drawn anew right after.
+The order of a sweep is part of its proof: strengths, swaps and moves leave sticks and level
+probabilities behind, so both are drawn anew right after.
 
 References
 ----------
@@ -39,7 +39,8 @@ from numpy.typing import NDArray
 
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.class_counts import draw_classes
-from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
+from understudy.synthesis.dpmpm.strengths import draw_strengths
 
 __all__ = [
     "State",
@@ -67,6 +68,7 @@ class State(NamedTuple):
     probabilities: NDArray[np.float64]  # (level, class) sum to one in every class and variable
     concentration: float
     failed: bool  # whether all weights of some combination vanished
+    strengths: NDArray[np.float64]  # (sampled variable,) of level priors
 
 
 def init(
@@ -84,11 +86,16 @@ def init(
     for variable in range(problem.levels.shape[1]):
         np.add.at(level_count, problem.levels[:, variable], members)
     class_size = members.sum(axis=0)  # (class,)
+    strengths = np.full(problem.sampled.size, START_STRENGTH)  # (sampled variable,)
     log_weights = np.empty(n_classes)  # (class,)
     draw_sticks(generator, class_size, concentration, log_weights)
     probabilities = np.empty((problem.prior.size, n_classes))  # (level, class)
-    draw_levels(generator, problem, level_count, class_size, probabilities)
-    return State(class_size, level_count, log_weights, probabilities, float(concentration), False)
+    draw_levels(
+        generator, with_strengths(problem, strengths), level_count, class_size, probabilities
+    )
+    return State(
+        class_size, level_count, log_weights, probabilities, float(concentration), False, strengths
+    )
 
 
 @compiled
@@ -269,18 +276,20 @@ def draw_concentration(generator, log_last_weight, n_classes, shape, rate):  # t
 @compiled
 def _after_classes(generator, problem, state, shape, rate):  # type: ignore[no-untyped-def]
     """What follows the classes in a sweep; the state's arrays are written over."""
-    class_size, level_count, log_weights, probabilities, concentration, failed = state
-    # 2. order of the classes, sticks integrated out; the concentration may change with them
+    class_size, level_count, log_weights, probabilities, concentration, failed, strengths = state
+    # 3. order of the classes, sticks integrated out; the concentration may change with them
     swap_neighbours(generator, class_size, level_count, concentration)
     for _ in range(CLASS_MOVES):
         concentration = move_class(generator, class_size, level_count, concentration, shape, rate)
-    # 3. sticks
+    # 4. sticks
     draw_sticks(generator, class_size, concentration, log_weights)
-    # 4. level probabilities
+    # 5. level probabilities
     draw_levels(generator, problem, level_count, class_size, probabilities)
-    # 5. concentration
+    # 6. concentration
     concentration = draw_concentration(generator, log_weights[-1], class_size.size, shape, rate)
-    return State(class_size, level_count, log_weights, probabilities, concentration, failed)
+    return State(
+        class_size, level_count, log_weights, probabilities, concentration, failed, strengths
+    )
 
 
 def step(
@@ -291,7 +300,7 @@ def step(
     pool: Executor | None = None,
     threads: int = 1,
 ) -> State:
-    """One sweep: classes, their order, sticks, level probabilities, concentration.
+    """One sweep: classes, strengths, order of classes, sticks, level probabilities, concentration.
 
     The state's arrays are written over. `pool` has threads beside the calling one, for the classes
     of very many combinations; what is drawn does not depend on them.
@@ -307,7 +316,12 @@ def step(
         pool,
         threads,
     )
-    state = state._replace(failed=state.failed or failed)
+    # 2. sampled strengths of level priors, level probabilities integrated out
+    strengths = draw_strengths(
+        generator, problem, state.strengths, state.class_size, state.level_count.T
+    )
+    state = state._replace(failed=state.failed or failed, strengths=strengths)
+    problem = with_strengths(problem, strengths)
     shape, rate = concentration_prior
     after: State = _after_classes(generator, problem, state, shape, rate)
     return after

@@ -14,7 +14,7 @@ all counts without the record itself (algorithm 3 of Neal, 2000). Which record o
 visited next is drawn without replacement. Where combinations have very many records, at most
 `visits` of each are visited in one sweep, so that the cost of a sweep grows with the distinct
 combinations; any number leaves the posterior unchanged. The concentration is drawn with the
-auxiliary variable of Escobar and West (1995).
+auxiliary variable of Escobar and West (1995), strengths a_v that are sampled as `strengths` has it.
 
 References
 ----------
@@ -32,7 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
+from understudy.synthesis.dpmpm.strengths import draw_strengths
 
 __all__ = [
     "Info",
@@ -50,12 +51,13 @@ SPARE_CLASSES = 8  # empty classes that a new state has
 
 
 class State(NamedTuple):
-    """A partition of the records, and the concentration."""
+    """A partition of the records, the concentration, and the strengths of level priors."""
 
     members: NDArray[np.int32]  # (combination, class) records of each combination in each class
     class_size: NDArray[np.int64]  # (class,) records in each class, 0 in an empty one
     level_count: NDArray[np.int64]  # (class, level) records of the class with the level
     concentration: float
+    strengths: NDArray[np.float64]  # (sampled variable,)
 
 
 class Info(NamedTuple):
@@ -77,12 +79,20 @@ def init(
     return with_members(problem, members, concentration)
 
 
-def with_members(problem: Problem, members: NDArray[np.int32], concentration: float) -> State:
+def with_members(
+    problem: Problem,
+    members: NDArray[np.int32],
+    concentration: float,
+    strengths: NDArray[np.float64] | None = None,
+) -> State:
     """Make the state that has these members, counting everything else."""
+    if strengths is None:
+        strengths = np.full(problem.sampled.size, START_STRENGTH)  # (sampled variable,)
     level_count = np.zeros((members.shape[1], problem.prior.size), dtype=np.int64)  # (class, level)
     for variable in range(problem.levels.shape[1]):
         np.add.at(level_count.T, problem.levels[:, variable], members)
-    return State(members, members.sum(axis=0, dtype=np.int64), level_count, float(concentration))
+    class_size = members.sum(axis=0, dtype=np.int64)  # (class,)
+    return State(members, class_size, level_count, float(concentration), strengths)
 
 
 def n_occupied(state: State) -> int:
@@ -111,7 +121,7 @@ def with_width(state, width):  # type: ignore[no-untyped-def]
             class_size[new] = state.class_size[old]
             level_count[new] = state.level_count[old]
             new += 1
-    return State(members, class_size, level_count, state.concentration)
+    return State(members, class_size, level_count, state.concentration, state.strengths)
 
 
 @compiled
@@ -221,7 +231,8 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
                 count[joined, row[variable]] += 1
             weights[slot] = _class_weight(row, size[joined], count[joined], prior, prior_sum)
             n_moved += joined != left
-    return State(members, size, count, state.concentration), Info(n_moved, failed)
+    state = State(members, size, count, state.concentration, state.strengths)
+    return state, Info(n_moved, failed)
 
 
 @compiled
@@ -249,10 +260,14 @@ def step(
     concentration_prior: tuple[float, float],
     visits: int,
 ) -> tuple[State, Info]:
-    """One sweep: 1. every combination's records, 2. the concentration."""
+    """One sweep: 1. every combination's records, 2. the concentration, 3. sampled strengths."""
+    problem = with_strengths(problem, state.strengths)
     state, info = move_records(generator, problem, state, visits)
     shape, rate = concentration_prior
     concentration = draw_concentration(
         generator, state.concentration, n_occupied(state), problem.n_records, shape, rate
     )
-    return state._replace(concentration=float(concentration)), info
+    strengths = draw_strengths(
+        generator, problem, state.strengths, state.class_size, state.level_count
+    )
+    return state._replace(concentration=float(concentration), strengths=strengths), info

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from understudy.checks import (
+    as_numbers,
     check_one_of,
     check_positive,
     check_shape_and_rate,
     check_whole,
+    kind_of,
 )
+from understudy.errors import SettingError
 from understudy.microdata.table import Microdata
 from understudy.synthesis.chains import processors
 from understudy.synthesis.dpmpm.fit import DPMPMFit
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
-from understudy.synthesis.dpmpm.problem import LevelPrior, Problem, make_problem
+from understudy.synthesis.dpmpm.problem import (
+    LevelPrior,
+    Problem,
+    make_problem,
+    sampled_variables,
+)
 from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, crowded, label_cells
+from understudy.synthesis.dpmpm.strengths import LIMIT
 from understudy.synthesis.run_fit import (
     FitOptions,
     Prepared,
@@ -49,8 +58,13 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
         Where the blocked sampler cuts the process off. The collapsed sampler has no such limit.
     concentration_prior : (float, float)
         Shape and rate of the gamma prior on the process's concentration.
-    level_prior : float or mapping
-        Dirichlet prior count of every level; or by variable a number, or one number per level.
+    level_prior : float, "sampled" or mapping
+        Dirichlet prior count of every level; or by variable a number, "sampled", or one number per
+        level (1 for variables that are not named). "sampled" makes one number for all levels of a
+        variable part of what is fitted: for all variables it takes in the synthesized ones, and
+        kept ones of 10 levels or more, the others having 1.
+    strength_prior : (float, float)
+        Mean and standard deviation of the logarithm of sampled prior counts, a normal variable.
     sampler : {"auto", "collapsed", "blocked"}
         The exact process, one record at a time; or the paper's truncated sampler. "auto" takes the
         collapsed one unless most records share their combination with so many others that it
@@ -76,6 +90,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
     n_classes: int = 40
     concentration_prior: tuple[float, float] = (0.25, 0.25)
     level_prior: LevelPrior = 1.0
+    strength_prior: tuple[float, float] = (0.0, 1.5)
     sampler: Literal["auto", "collapsed", "blocked"] = "auto"
     class_draw: ClassDraw = "kept"
 
@@ -88,17 +103,20 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
             "concentration_prior", self.concentration_prior, "(0.25, 0.25)"
         )
         object.__setattr__(self, "concentration_prior", prior)
-        given = self.level_prior
-        for counts in given.values() if isinstance(given, Mapping) else [given]:
-            for number in np.asarray(counts, dtype=object).ravel():
-                check_positive("level_prior", number)
+        for counts in self._level_priors():
+            if not (isinstance(counts, str) and counts == "sampled"):
+                for number in np.asarray(counts, dtype=object).ravel():
+                    check_positive("level_prior", number)
+        object.__setattr__(self, "strength_prior", _checked_normal(self.strength_prior))
 
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
         self._check_data(data)
-        problem = make_problem(data, self.level_prior)
+        problem = make_problem(data, self.level_prior, self.strength_prior)
         cells = label_cells(data, problem, options.most_cells)
         threads = max(1, (options.threads or processors()) // options.chains)
-        return Prepared(self._chain(problem, cells, threads), cells, self._bytes(problem))
+        sampled = sampled_variables(data, self.level_prior)
+        chain = self._chain(problem, cells, threads, sampled)
+        return Prepared(chain, cells, self._bytes(problem))
 
     def settled(self, data: Microdata) -> Self:
         """Give the settings that a fit of these data has: "auto" settled by their size."""
@@ -108,10 +126,13 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
             return replace(self, sampler="collapsed")
         return replace(self, sampler="blocked", n_classes=max(self.n_classes, CROWDED_CLASSES))
 
-    def _chain(self, problem: Problem, cells: Any, threads: int) -> CollapsedChain | BlockedChain:
+    def _chain(
+        self, problem: Problem, cells: Any, threads: int, sampled: tuple[str, ...]
+    ) -> CollapsedChain | BlockedChain:
+        shared = (problem, cells, self.concentration_prior)
         if self.sampler == "collapsed":
-            return CollapsedChain(problem, cells, self.concentration_prior)
-        return BlockedChain(problem, cells, self.concentration_prior, self.n_classes, threads)
+            return CollapsedChain(*shared, sampled=sampled)
+        return BlockedChain(*shared, self.n_classes, threads, sampled=sampled)
 
     def _bytes(self, problem: Problem) -> int:
         """Bytes of one kept draw of weights and level probabilities, about."""
@@ -121,7 +142,13 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
     def _identity(self) -> dict[str, Any]:
         settings = asdict(self)
         del settings["class_draw"]  # it does not touch the draws
+        if not any(isinstance(counts, str) for counts in self._level_priors()):
+            del settings["strength_prior"]  # nothing is sampled from it
         return settings
+
+    def _level_priors(self) -> Iterable[Any]:
+        given = self.level_prior
+        return given.values() if isinstance(given, Mapping) else [given]
 
     def _check_data(self, data: Microdata) -> None:
         if self.sampler == "collapsed" and self.n_classes == 1:
@@ -140,3 +167,16 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
                     f"in {touching} of {occupied.size} draws all {self.n_classes} classes are "
                     "occupied: give more classes, or use the collapsed sampler"
                 )
+
+
+def _checked_normal(given: Any) -> tuple[float, float]:
+    """Check the mean and standard deviation of log strengths."""
+    numbers = as_numbers(given)
+    if numbers is None or numbers.shape != (2,) or not abs(numbers[0]) < LIMIT:
+        raise SettingError(
+            expected="strength_prior as two numbers, mean and standard deviation of a logarithm",
+            came=kind_of(given),
+            do="give for example strength_prior=(0.0, 1.5)",
+        )
+    check_positive("strength_prior", float(numbers[1]))
+    return float(numbers[0]), float(numbers[1])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from understudy.synthesis.dpmpm.parameters import (
     label_probabilities,
     log_likelihood,
 )
-from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
 from understudy.synthesis.kept_probabilities import KeptCells, choose_cells
 
@@ -81,9 +82,14 @@ class _Chain:
     problem: Problem
     cells: LabelCells
     concentration_prior: tuple[float, float]
+    sampled: tuple[str, ...] = field(default=(), kw_only=True)  # variables with sampled strengths
+
+    def _described(self, sampler: str, **moves: Any) -> dict[str, Any]:
+        start = {"start_strength": START_STRENGTH} if self.sampled else {}
+        return {"sampler": sampler, "starts": list(STARTS), **moves, **start}
 
     def _observed(
-        self, parameters: Parameters, concentration: float, class_size: NDArray[np.int64]
+        self, parameters: Parameters, state: collapsed.State | blocked.State
     ) -> Observation:
         weights, probabilities = parameters
         table = label_probabilities(
@@ -91,11 +97,13 @@ class _Chain:
         )
         likelihood = log_likelihood(self.problem.levels, self.problem.counts, *parameters)
         scalars = {
-            "concentration": float(concentration),
-            "occupied_classes": float(np.count_nonzero(class_size)),
-            "largest_class_share": float(class_size.max() / self.problem.n_records),
+            "concentration": float(state.concentration),
+            "occupied_classes": float(np.count_nonzero(state.class_size)),
+            "largest_class_share": float(state.class_size.max() / self.problem.n_records),
             "log_likelihood": float(likelihood),
         }
+        for name, strength in zip(self.sampled, state.strengths, strict=True):
+            scalars["level_prior_" + re.sub(r"\W", "_", name)] = float(strength)
         return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
 
     def _refuse(self, sweep: int) -> None:
@@ -115,11 +123,7 @@ class CollapsedChain(_Chain):
 
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
-        return {
-            "sampler": "collapsed",
-            "starts": list(STARTS),
-            "split_merge_share": SPLIT_MERGE_SHARE,
-        }
+        return self._described("collapsed", split_merge_share=SPLIT_MERGE_SHARE)
 
     def start(self, generator: np.random.Generator, chain: int) -> collapsed.State:
         """Start from one class, few or many."""
@@ -143,10 +147,11 @@ class CollapsedChain(_Chain):
 
     def observe(self, generator: np.random.Generator, state: collapsed.State) -> Observation:
         """Draw weights and level probabilities, and work out what does not depend on labels."""
+        problem = with_strengths(self.problem, state.strengths)
         parameters = draw_parameters(
-            generator, self.problem, state.class_size, state.level_count, state.concentration
+            generator, problem, state.class_size, state.level_count, state.concentration
         )
-        return self._observed(parameters, state.concentration, state.class_size)
+        return self._observed(parameters, state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +164,7 @@ class BlockedChain(_Chain):
 
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
-        return {
-            "sampler": "blocked",
-            "starts": list(STARTS),
-            "n_classes": self.n_classes,
-            "class_moves": blocked.CLASS_MOVES,
-        }
+        return self._described("blocked", n_classes=self.n_classes, class_moves=blocked.CLASS_MOVES)
 
     def start(self, generator: np.random.Generator, chain: int) -> blocked.State:
         """Start from one class, few or many."""
@@ -191,4 +191,4 @@ class BlockedChain(_Chain):
         parameters = Parameters(
             weights / weights.sum(), np.ascontiguousarray(state.probabilities.T)
         )
-        return self._observed(parameters, state.concentration, state.class_size)
+        return self._observed(parameters, state)

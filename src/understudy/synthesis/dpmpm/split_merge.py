@@ -34,7 +34,7 @@ import numpy as np
 
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.collapsed import State, with_width
-from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.problem import Problem, with_strengths
 
 __all__ = ["Info", "log_marginal", "split_or_merge"]
 
@@ -226,4 +226,4 @@ def split_or_merge(
     """
     if state.class_size.all():
         state = with_width(state, 2 * state.class_size.size)
-    return state, _split_or_merge(generator, problem, state)
+    return state, _split_or_merge(generator, with_strengths(problem, state.strengths), state)

@@ -1,0 +1,126 @@
+"""Strengths of level priors that are sampled with everything else.
+
+In every class the level probabilities of a variable with G levels are Dirichlet(a, ..., a). The
+strength a is worth G a records per class: at a = 1 a class needs as many records as the variable
+has levels before it predicts better than none, so classes form late and chains end apart. Where the
+strength is sampled, log a is Normal(mean, sd), cut off at +-`LIMIT`, and a is drawn given the
+classes, level probabilities integrated out:
+
+    log p(log a | classes) = sum_k [ lG(G a) - lG(G a + n_k) + sum_l ( lG(n_kl + a) - lG(a) ) ]
+                             - (log a - mean)^2 / (2 sd^2) + constant,
+
+lG the logarithm of the gamma function, k over the classes that have a record. So both samplers draw
+it right after the classes; the blocked one draws the level probabilities afterwards, given the new
+strength, which makes the two a joint draw.
+
+One draw takes several evaluations (slice sampling), so the counts are tabulated first: since
+lG(n + a) - lG(a) = sum of log(a + j) over j < n, it is enough to know for every j how many cells
+(class, level) have more than j records.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import lgamma
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.compiling import compiled
+from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.slice_sampling import slice_draw
+
+__all__ = ["LIMIT", "Tabulated", "draw_strengths", "log_density", "tabulate"]
+
+LIMIT = 30.0  # of the log strength, to both sides
+LARGE = 512  # records of a cell beyond which its gamma functions are worked out
+WIDTH = 0.5  # about how wide slices of the log strength are
+
+
+class Tabulated(NamedTuple):
+    """Counts of one variable, as the density of its strength needs them."""
+
+    class_size: NDArray[np.int64]  # (occupied class,)
+    n_above: NDArray[np.int64]  # (number,) cells with more than that many records
+    large: NDArray[np.int64]  # (large cell,) records of cells with more than `LARGE`
+    n_levels: int
+
+
+@compiled
+def tabulate(class_size, level_count):  # type: ignore[no-untyped-def]
+    """Tabulate class sizes int64 (class,) and level counts of a variable int64 (class, level)."""
+    n_classes, n_levels = level_count.shape
+    largest = min(level_count.max(), LARGE) if level_count.size else 0
+    n_above = np.zeros(largest + 1, dtype=np.int64)  # (number,)
+    n_large = 0
+    for k in range(n_classes):
+        for level in range(n_levels):
+            count = level_count[k, level]
+            if count > 0:
+                n_above[min(count, LARGE) - 1] += 1
+                n_large += count > LARGE
+    for number in range(largest - 1, -1, -1):
+        n_above[number] += n_above[number + 1]
+    large = np.empty(n_large, dtype=np.int64)  # (large cell,)
+    if n_large > 0:
+        for k in range(n_classes):
+            for level in range(n_levels):
+                if level_count[k, level] > LARGE:
+                    n_large -= 1
+                    large[n_large] = level_count[k, level]
+    return Tabulated(class_size[class_size > 0], n_above[:largest], large, n_levels)
+
+
+@compiled
+def log_density(tabulated, mean, sd, log_strength):  # type: ignore[no-untyped-def]
+    """Log density of the log strength given the classes, up to a constant."""
+    if abs(log_strength) > LIMIT:
+        return -np.inf
+    strength = np.exp(log_strength)
+    total = -0.5 * ((log_strength - mean) / sd) ** 2
+    whole = tabulated.n_levels * strength
+    total += tabulated.class_size.size * lgamma(whole)
+    for k in range(tabulated.class_size.size):
+        total -= lgamma(whole + tabulated.class_size[k])
+    for number in range(tabulated.n_above.size):
+        total += tabulated.n_above[number] * np.log(strength + number)
+    for cell in range(tabulated.large.size):
+        total += lgamma(strength + tabulated.large[cell]) - lgamma(strength + LARGE)
+    return total
+
+
+def draw_strengths(
+    generator: np.random.Generator,
+    problem: Problem,
+    strengths: NDArray[np.float64],
+    class_size: NDArray[np.int64],
+    level_count: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Draw the strengths of all sampled variables given the classes.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        The chain's; nothing is drawn from it where no variable is sampled.
+    problem : Problem
+        Which variables are sampled, and the prior of their log strengths.
+    strengths : float64 (sampled variable,)
+        The present ones.
+    class_size, level_count : int64 (class,), int64 (class, level)
+        Records in each class, and with each level.
+
+    Returns
+    -------
+    float64 (sampled variable,)
+    """
+    drawn = np.empty_like(strengths)  # (sampled variable,)
+    mean, sd = problem.strength_prior
+    for number, variable in enumerate(problem.sampled):
+        first, last = problem.level_start[variable], problem.level_start[variable + 1]
+        tabulated = tabulate(class_size, level_count[:, first:last])
+        density = partial(log_density, tabulated, mean, sd)
+        drawn[number] = np.exp(
+            slice_draw(generator, density, float(np.log(strengths[number])), WIDTH)[0]
+        )
+    return drawn
