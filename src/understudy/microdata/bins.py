@@ -104,17 +104,10 @@ class Bins(Settings):
 
 
 def bins_from(settings: Mapping[str, Any] | None) -> dict[str, Bins]:
-    """Read what the user gave as ``bins=``.
+    """Read what the user gave as ``bins=``, by column.
 
-    Parameters
-    ----------
-    settings : mapping, optional
-        Column name to a `Bins`; a whole number (quantiles); the word ``"quartiles"``; a sequence
-        of cut points; or a mapping with the fields of `Bins`.
-
-    Returns
-    -------
-    dict of str to Bins
+    That is a `Bins`, a whole number (quantiles), a word such as ``"quartiles"``, a sequence of cut
+    points, or a mapping with the fields of `Bins`.
     """
     if settings is None:
         return {}
@@ -167,13 +160,9 @@ def _column_bins(name: str, given: Any) -> Bins:
 def apply_bins(
     name: str, bins: Bins, levels: Sequence[str | None], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Give each level of a column of numbers its group; missing stays -1.
+    """Give each level of a column of numbers its group, int32 (level,), -1 for missing.
 
-    Returns
-    -------
-    groups : int32 (level,)
-    names : tuple of str
-        The groups, from the smallest numbers up.
+    Also returned are the names of the groups, from the smallest numbers up.
     """
     numbers = np.full(len(levels), np.nan)
     wrong = 0

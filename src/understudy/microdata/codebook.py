@@ -143,19 +143,7 @@ def check_columns(codebook: Codebook, names: Sequence[str]) -> None:
 
 
 def codebook_text(codebook: Codebook, notes: Sequence[str] = ()) -> str:
-    """Write a codebook as TOML.
-
-    Parameters
-    ----------
-    codebook : Codebook
-        What to write.
-    notes : sequence of str
-        Comment lines for the top of the file.
-
-    Returns
-    -------
-    str
-    """
+    """Write a codebook as TOML, with notes as comment lines at the top."""
     lines = [f"# {note}".rstrip() for note in notes]
     lines += ["", f"reviewed = {str(codebook.reviewed).lower()}"]
     for name, book in codebook.variables.items():

@@ -202,14 +202,11 @@ def regroup(
 
     Parameters
     ----------
-    codes : int32 (row, column)
-        Possibly with repeated rows, for instance after levels were binned.
-    counts : int64 (row,)
-        Records in each row.
-    of_record : int32 (record,)
-        Row of each record.
+    codes, counts, of_record : int32 (row, column), int64 (row,), int32 (record,)
+        Rows of codes that may repeat, for instance after levels were binned; records in each row;
+        row of each record.
     n_levels : sequence of int
-        Number of levels of each column, all codes are smaller.
+        Number of levels of each column; all codes are smaller.
 
     Returns
     -------

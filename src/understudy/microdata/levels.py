@@ -61,28 +61,11 @@ def settle_levels(
     *,
     ordered: bool,
 ) -> Settled:
-    """Decide on the levels of one column.
+    """Decide on the levels of one column, given the records (level,) with each.
 
-    Parameters
-    ----------
-    column : CodedColumn
-        As the reader returned it.
-    counts : int64 (level,)
-        Records with each of its levels.
-    bins : Bins, optional
-        Groups for its numbers.
-    book : VariableBook
-        Its entry in the codebook.
-    na : sequence of str
-        Texts that mean missing in any column.
-    unused : {"error", "keep", "drop"}
-        What to do with levels that the column declares and no record has.
-    ordered : bool
-        Whether the source declares an order of its levels.
-
-    Returns
-    -------
-    Settled
+    `book` is its entry in the codebook, `na` holds texts that mean missing in any column, `unused`
+    says what to do with levels that the column declares and no record has, and `ordered` whether
+    the source declares an order of its levels.
     """
     if unused not in UNUSED_CHOICES:
         raise SettingError(
@@ -123,12 +106,7 @@ def missing_codes(book: VariableBook, na: Sequence[str]) -> dict[str, None]:
 
 
 def missing_levels(column: CodedColumn, book: VariableBook, na: Sequence[str]) -> NDArray[np.bool_]:
-    """Tell which distinct values of a column mean missing.
-
-    Returns
-    -------
-    bool (level,)
-    """
+    """Tell which distinct values of a column mean missing: bool (level,)."""
     codes = missing_codes(book, na)
     return np.array([level is None or level in codes for level in column.levels], dtype=bool)
 

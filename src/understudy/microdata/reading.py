@@ -154,19 +154,7 @@ def open_table(
     catalog: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> OpenTable:
-    """Open a file or a frame and find its columns, without reading its records.
-
-    Parameters
-    ----------
-    source : path or frame
-        As for `read_microdata`.
-    encoding, delimiter, catalog, progress
-        As for `read_microdata`.
-
-    Returns
-    -------
-    OpenTable
-    """
+    """Open a file or a frame, find its columns, and read no records; see `read_microdata`."""
     if not isinstance(source, str | os.PathLike):
         frame = frame_source(source)
         return OpenTable(frame.names, _backend(source), frame.read, frame.ordered)
@@ -217,18 +205,9 @@ def build_microdata(
     unused: UnusedLevels,
     missing: Missing,
 ) -> Microdata:
-    """Settle the levels of every column and regroup the combinations.
+    """Settle the levels of every used column and regroup the combinations.
 
-    Parameters
-    ----------
-    coded : CodedTable
-        The used columns, as the reader returned them.
-    roles, table, bins, codebook, na, unused, missing
-        Arguments of `read_microdata`, checked.
-
-    Returns
-    -------
-    Microdata
+    The arguments are those of `read_microdata`, checked.
     """
     absent = _find_missing(coded, codebook, na)  # (combination, column)
     n_dropped = 0

@@ -81,24 +81,9 @@ def assign_roles(
     *,
     may_be_none: bool = False,
 ) -> Roles:
-    """Assign a role to every column.
+    """Assign a role to every column of a source, as the options of `read_microdata` say.
 
-    Parameters
-    ----------
-    names : sequence of str
-        All columns of the source, in order.
-    synthesize : sequence of str
-        Columns to draw anew.
-    keep : sequence of str, optional
-        Columns to keep as they are; all others that are not ignored when left out.
-    ignore : sequence of str, optional
-        Columns to leave out.
-    may_be_none : bool
-        Whether there may be nothing to synthesize, for a look at the columns.
-
-    Returns
-    -------
-    Roles
+    With `may_be_none` there may be nothing to synthesize, for a look at the columns.
     """
     wanted = _listed(synthesize, "synthesize")
     kept = None if keep is None else _listed(keep, "keep")

@@ -114,16 +114,8 @@ def inspect_source(
 ) -> Inspection:
     """Look at a file or a frame before anything is done with it.
 
-    Parameters
-    ----------
-    source, synthesize, keep, ignore, bins, codebook, missing, na, unused_levels
-        As for `understudy.read_microdata`; `synthesize` may be left out for a look at the columns.
-    **opening
-        ``encoding``, ``delimiter``, ``catalog``, ``progress``, as for `understudy.read_microdata`.
-
-    Returns
-    -------
-    Inspection
+    The arguments, `opening` included, are those of `understudy.read_microdata`; `synthesize` may be
+    left out for a look at the columns.
     """
     groups, book = bins_from(bins), codebook_from(codebook)
     table = open_table(source, **opening)

@@ -19,18 +19,12 @@ __all__ = ["FileKind", "SourceFile", "open_source"]
 FileKind = Literal["csv", "parquet", "sas", "xport", "stata", "spss"]
 
 SUFFIXES: dict[str, FileKind] = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".dat": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
+    **dict.fromkeys((".csv", ".txt", ".tsv", ".tab", ".dat"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
     ".sas7bdat": "sas",
     ".xpt": "xport",
     ".dta": "stata",
-    ".sav": "spss",
-    ".zsav": "spss",
+    **dict.fromkeys((".sav", ".zsav"), "spss"),
 }
 
 READABLE = "CSV (also .gz), Parquet, SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav)"
@@ -81,17 +75,7 @@ class SourceFile:
 
 
 def open_source(source: str | os.PathLike[str]) -> SourceFile:
-    """Check that a path leads to a file that can be read, and find its kind.
-
-    Parameters
-    ----------
-    source : str or path
-        Path on this machine.
-
-    Returns
-    -------
-    SourceFile
-    """
+    """Check that a path leads to a file that can be read, and find its kind."""
     path = _local_path(source)
     status = _status(path)
     head = _head(path)

@@ -74,21 +74,7 @@ class StatisticalSource:
 def statistical_source(
     source: SourceFile, encoding: str | None, catalog: str | os.PathLike[str] | None
 ) -> StatisticalSource:
-    """Read the metadata of a SAS, Stata or SPSS file.
-
-    Parameters
-    ----------
-    source : SourceFile
-        Of kind ``"sas"``, ``"xport"``, ``"stata"`` or ``"spss"``.
-    encoding : str, optional
-        Overrides the one that the file names.
-    catalog : path, optional
-        A ``.sas7bcat`` file with the labels of a SAS file's values.
-
-    Returns
-    -------
-    StatisticalSource
-    """
+    """Read the metadata of a SAS, Stata or SPSS file; see `read_microdata` for the options."""
     _check_complete(source)
     _, about = _read(source, encoding, metadataonly=True)
     value_labels = dict(about.variable_value_labels)

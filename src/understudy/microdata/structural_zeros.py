@@ -16,21 +16,9 @@ __all__ = ["breaks_rules", "check_impossible"]
 def breaks_rules(
     data: Microdata, codes: NDArray[np.int32], rules: Sequence[Mapping[str, tuple[str, ...]]]
 ) -> NDArray[np.int32]:
-    """Find which rule each row of codes breaks.
+    """Find the first rule that each row of codes (row, variable) breaks: int32 (row,), -1 for none.
 
-    Parameters
-    ----------
-    data : Microdata
-        For its variables.
-    codes : int32 (row, variable)
-        In the order of the data's variables.
-    rules : sequence of mappings
-        Levels that cannot occur together, by variable.
-
-    Returns
-    -------
-    int32 (row,)
-        Number of the first rule that the row breaks, -1 for none.
+    A rule holds levels that cannot occur together, by variable.
     """
     broken = np.full(codes.shape[0], -1, dtype=np.int32)
     for number, rule in reversed(list(enumerate(rules))):

@@ -74,19 +74,12 @@ def read_synthetic(
 def read_new_people(
     data: Microdata, sources: Iterable[Any] | str | os.PathLike[str]
 ) -> list[NDArray[np.int32]]:
-    """Read fully synthetic files: their rows are new people, any number of them.
-
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data; no variable is kept.
-    sources : iterable of paths or frames
-        One per synthetic set.
+    """Read fully synthetic files, whose rows are new people; no variable of the data is kept.
 
     Returns
     -------
     list of int32 (row, synthesized variable)
-        Codes of each set.
+        Codes of each set, which may have any number of rows.
     """
     tables = _read_all(data, sources, (), None, None, any_rows=True)
     for number, table in enumerate(tables, start=1):
@@ -137,16 +130,7 @@ def _read_all(
 
 
 def as_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> SyntheticSets:
-    """Turn what the user gave as synthetic data into sets of codes.
-
-    Parameters
-    ----------
-    data : Microdata
-        The confidential records.
-    synthetic : SyntheticSets, or sequence of frames or paths
-        Files and frames are read against the levels of `data`; rows whose kept variables differ
-        from the records' are refused.
-    """
+    """Turn what the user gave as synthetic data into sets of codes; see `read_synthetic`."""
     if isinstance(synthetic, SyntheticSets):
         if synthetic.data is not data and synthetic.data.fingerprint() != data.fingerprint():
             raise InputError(
