@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 CORES  ?= 2
 
-.PHONY: demo test quick lint types browser unit docs bench calibrate mutants lock clean help
+.PHONY: demo test quick lint types browser unit docs bench calibrate fuzz mutants lock clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -46,6 +46,9 @@ bench: $(VENV)/test.stamp  ## speed, as ratios measured in one run
 
 calibrate: $(VENV)/test.stamp  ## simulation-based calibration with 1,000 simulations
 	UNDERSTUDY_CALIBRATE=1000 $(BIN)/python -m pytest -n $(CORES) tests/statistics -k ranks
+
+fuzz: $(VENV)/test.stamp  ## 20,000 damaged files of every foreign format
+	UNDERSTUDY_DAMAGED_FILES=20000 $(BIN)/python -m pytest -n $(CORES) tests/microdata/test_damaged_files.py
 
 mutants: $(VENV)/test.stamp  ## plant bugs in samplers, judging and release; every one must break a test
 	$(BIN)/python -m tests.mutants

@@ -49,16 +49,16 @@ def test_writing_needs_no_locks(
 
 
 @covers(89)
-def test_there_are_no_worker_processes_that_could_die() -> None:
-    """Work is shared among threads: no module starts a process or a pool of processes."""
+def test_only_the_parsers_of_foreign_formats_have_a_process() -> None:
+    """Other work is shared among threads; `test_damaged_files` ends the parser process."""
     banned = {"multiprocessing", "subprocess", "ProcessPoolExecutor", "fork", "Popen"}
     for path in Path(understudy.__file__).parent.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        imports = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
         names |= {alias.name.split(".")[0] for node in imports for alias in node.names}
-        assert not names & banned, path.name
+        assert path.name == "parser_process.py" or not names & banned, path.name
 
 
 @covers(90)

@@ -8,18 +8,29 @@ the number of distinct combinations, not with the number of records.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures.thread import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.microdata import scanning
+from understudy.microdata.variable import Kind
 
-__all__ = ["CodedColumn", "CodedTable", "CombinationStore", "Kind", "LevelStore", "regroup"]
+__all__ = [
+    "Backend",
+    "CodedColumn",
+    "CodedTable",
+    "CombinationStore",
+    "LevelStore",
+    "OpenTable",
+    "count_codes",
+    "regroup",
+]
 
-Kind = Literal["text", "integer", "real", "boolean"]
+Backend = Literal["polars", "pandas", "pyarrow"]
 Codes = NDArray[np.int32]
 PIECE = 1 << 15
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -82,6 +93,17 @@ class CodedTable:
         new_row = (np.cumsum(wanted) - 1).astype(np.int32)
         of_record = new_row[self.of_record[wanted[self.of_record]]]
         return CodedTable(self.columns, self.codes[wanted], self.counts[wanted], of_record)
+
+
+@dataclass(frozen=True, repr=False)
+class OpenTable:
+    """A source that is open: its columns are known, its records can be read."""
+
+    names: tuple[str, ...]
+    read: Callable[[Sequence[str]], CodedTable]
+    backend: Backend = "polars"
+    ordered: frozenset[str] = frozenset()
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
 
 class LevelStore:
@@ -175,6 +197,42 @@ class CombinationStore:
         if n_slots > self._slots.size:
             self._slots = np.full(n_slots, -1, dtype=np.int32)
             scanning.enter_rows(self._slots, self._codes, self._size)
+
+
+def count_codes(
+    batches: Iterable[NDArray[np.uint32]],
+    n_columns: int,
+    columns: Callable[[], Sequence[CodedColumn]],
+) -> CodedTable:
+    """Count the combinations in arrays of codes (record, column) that come one after another.
+
+    The columns are asked for at the end; the last level of each is None, and the largest code
+    stands for it.
+    """
+    combinations = CombinationStore(n_columns)
+    with ThreadPoolExecutor(1) as counting:  # one batch is counted while the next is read
+        counted = None
+        for batch in batches:
+            if counted is not None:
+                counted.result()
+            counted = counting.submit(combinations.add, batch.view(np.int32), len(batch))
+        if counted is not None:
+            counted.result()
+    table = combinations.table(columns())
+    for codes, column in zip(table.codes.T, table.columns, strict=True):
+        codes[codes < 0] = len(column.levels) - 1
+    return replace(table, columns=tuple(_whole(column) for column in table.columns))
+
+
+def _whole(column: CodedColumn) -> CodedColumn:
+    """Turn whole numbers that are stored as floating-point numbers into codes."""
+    if column.kind != "real":
+        return column
+    numbers = [None if level is None else float(level) for level in column.levels]
+    if not all(number is None or number.is_integer() for number in numbers):
+        return column
+    levels = tuple(None if number is None else str(int(number)) for number in numbers)
+    return replace(column, levels=levels, kind="integer")
 
 
 def _grown(size: int, needed: int) -> int:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -20,33 +18,22 @@ from numpy.typing import NDArray
 from understudy.errors import DataWarning, FormatError, MissingValuesError, SettingError, quoted
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
-from understudy.microdata.coding import CodedTable, regroup
+from understudy.microdata.coding import CodedTable, OpenTable, regroup
 from understudy.microdata.csv_reader import Progress, check_encoding, read_delimited, read_header
-from understudy.microdata.frames import Backend, frame_source, parquet_source
+from understudy.microdata.frames import frame_source
 from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, settle_levels
+from understudy.microdata.parser_process import open_foreign
 from understudy.microdata.plausibility import check_plausibility
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.source_file import open_source
-from understudy.microdata.statistical_formats import statistical_source
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.table import Microdata
 from understudy.microdata.variable import MISSING, Variable
 
-__all__ = ["Missing", "OpenTable", "build_microdata", "open_table", "read_microdata"]
+__all__ = ["Missing", "build_microdata", "open_table", "read_microdata"]
 
 Missing = Literal["error", "level", "drop"]
 MISSING_CHOICES = ("error", "level", "drop")
-
-
-@dataclass(frozen=True, repr=False)
-class OpenTable:
-    """A source that is open: its columns are known, its records can be read."""
-
-    names: tuple[str, ...]
-    backend: Backend
-    read: Callable[[Sequence[str]], CodedTable]
-    ordered: frozenset[str] = frozenset()
-    descriptions: Mapping[str, str] | None = None
 
 
 def read_microdata(
@@ -156,32 +143,12 @@ def open_table(
 ) -> OpenTable:
     """Open a file or a frame, find its columns, and read no records; see `read_microdata`."""
     if not isinstance(source, str | os.PathLike):
-        frame = frame_source(source)
-        return OpenTable(frame.names, _backend(source), frame.read, frame.ordered)
-    file = open_source(Path(source) if not isinstance(source, str) else source)
-    if file.kind == "csv":
-        header = read_header(file, encoding, delimiter)
-        return OpenTable(
-            header.names, "polars", lambda columns: read_delimited(file, header, columns, progress)
-        )
-    if file.kind == "parquet":
-        frame = parquet_source(file)
-
-        def read_parquet(columns: Sequence[str]) -> CodedTable:
-            coded = frame.read(columns)
-            file.check_unchanged()
-            return coded
-
-        return OpenTable(frame.names, "polars", read_parquet)
-    statistical = statistical_source(file, check_encoding(encoding), catalog)
-    return OpenTable(
-        statistical.names, "polars", statistical.read, descriptions=statistical.descriptions
-    )
-
-
-def _backend(native: object) -> Backend:
-    module = type(native).__module__.split(".")[0]
-    return "pandas" if module == "pandas" else "pyarrow" if module == "pyarrow" else "polars"
+        return frame_source(source)
+    file = open_source(source)
+    if file.kind != "csv":
+        return open_foreign(file, check_encoding(encoding), catalog)
+    header = read_header(file, encoding, delimiter)
+    return OpenTable(header.names, lambda columns: read_delimited(file, header, columns, progress))
 
 
 def _check_bins(bins: Mapping[str, Bins], roles: Roles) -> None:
@@ -263,7 +230,7 @@ def _variable(
         role="synthesized" if column.name in roles.synthesized else "kept",
         levels=levels,
         labels={**column.labels, **entry.labels},
-        description=entry.description or (table.descriptions or {}).get(column.name, ""),
+        description=entry.description or table.descriptions.get(column.name, ""),
         declared=entry.levels is not None,
         missing_code=column.missing_code,
         numeric=column.numeric,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
-from understudy.microdata.coding import CodedColumn, CodedTable
+from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable
 from understudy.microdata.levels import (
     UnusedLevels,
     check_codebook,
@@ -28,7 +28,7 @@ from understudy.microdata.levels import (
     near_duplicates,
 )
 from understudy.microdata.plausibility import FEWEST_FOR_IDS, check_plausibility
-from understudy.microdata.reading import Missing, OpenTable, build_microdata, open_table
+from understudy.microdata.reading import Missing, build_microdata, open_table
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.table import Cells, Microdata

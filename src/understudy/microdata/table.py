@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, SettingError, nearest, quoted, quoted_list
-from understudy.microdata.coding import regroup
-from understudy.microdata.frames import Backend, Columns, data_frame
+from understudy.microdata.coding import Backend, regroup
+from understudy.microdata.frames import Columns, data_frame
 from understudy.microdata.variable import Variable
 from understudy.microdata.writing import write_table
 

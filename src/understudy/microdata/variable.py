@@ -8,15 +8,19 @@ from typing import Literal
 
 from understudy.errors import quoted
 
-__all__ = ["LONGEST_LEVEL", "MISSING", "Role", "Variable"]
+__all__ = ["LABELS_KEY", "LONGEST_LEVEL", "MISSING", "Kind", "Role", "Variable"]
 
 Role = Literal["synthesized", "kept"]
+Kind = Literal["text", "integer", "real", "boolean"]  # how a source stores a column
 
 # The level that stands for a missing value where missing is a level. In frames it is null.
 MISSING = "(missing)"
 
 # Most bytes that a level may have; longer text is not a category.
 LONGEST_LEVEL = 4096
+
+# The key under which a Parquet file keeps the labels of its levels.
+LABELS_KEY = "understudy.labels"
 
 
 @dataclass(frozen=True, repr=False)

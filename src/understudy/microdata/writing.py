@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, OutputError, quoted, quoted_list
 from understudy.microdata.csv_reader import check_delimiter, check_encoding
-from understudy.microdata.frames import LABELS_KEY, Columns, enum_column
-from understudy.microdata.variable import Variable
+from understudy.microdata.frames import Columns, enum_column
+from understudy.microdata.variable import LABELS_KEY, Variable
 from understudy.storage import check_name, new_file
 
 __all__ = ["WRITERS", "check_target", "write_table"]

@@ -1,0 +1,217 @@
+"""Parquet, SAS, Stata and SPSS files, parsed in a process that may die.
+
+A damaged file can crash the library that parses it. Here that is a `FormatError`: the parsers run
+in a child process (`parsers`), which is started when first needed and used again for later files.
+It sends codes batch by batch, so memory stays bounded, and they are counted here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy import errors
+from understudy.errors import FormatError, SettingError, quoted
+from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable, count_codes
+from understudy.microdata.source_file import SourceFile, open_source
+
+__all__ = ["open_foreign"]
+
+CHUNK = 1 << 19  # records of a SAS, Stata or SPSS file that are read at a time
+
+START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from understudy.microdata.parsers import serve; serve()"
+)
+
+
+class ParserFailedError(Exception):
+    """The parser raised an error of its own, or its process died."""
+
+
+def open_foreign(
+    source: SourceFile, encoding: str | None, catalog: str | os.PathLike[str] | None
+) -> OpenTable:
+    """Open a Parquet, SAS, Stata or SPSS file; see `read_microdata` for the options."""
+    _check_complete(source)
+    file = {"path": str(source.path.absolute()), "kind": source.kind, "encoding": encoding}
+    with _damaged_if_parser_fails(source):
+        about = _ask({"task": "describe", **file})
+    labels = dict(about["labels"])
+    if catalog is not None:
+        labels |= _catalog_labels(source, about["label_sets"], catalog, encoding)
+
+    def read(columns: Sequence[str]) -> CodedTable:
+        request = {"task": "read", **file, "columns": list(columns), "n_rows": CHUNK}
+        described: list[CodedColumn] = []
+
+        def batches() -> Iterator[NDArray[np.uint32]]:
+            for reply, content in _replies(request):
+                if reply["last"]:
+                    described.extend(
+                        CodedColumn(name, tuple(levels), kind, labels.get(name, {}), declared)
+                        for name, (kind, levels) in zip(columns, reply["columns"], strict=True)
+                        for declared in [_declared(about["declared"], name)]
+                    )
+                else:
+                    yield np.frombuffer(content, dtype=np.uint32).reshape(-1, len(columns))
+
+        with _damaged_if_parser_fails(source):
+            table = count_codes(batches(), len(columns), lambda: described)
+        source.check_unchanged()
+        return table
+
+    names = tuple(about["names"])
+    return OpenTable(names, read, descriptions=about.get("descriptions", {}))
+
+
+def _declared(levels: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...] | None:
+    return tuple(levels[name]) if name in levels else None
+
+
+def _check_complete(source: SourceFile) -> None:
+    """Refuse a file that was cut off where the library would not notice."""
+    with source.path.open("rb") as handle:
+        head = handle.read(11)
+        handle.seek(max(0, source.n_bytes - 12))
+        tail = handle.read()
+    cut = source.kind == "xport" and source.n_bytes % 80
+    if cut or (head == b"<stata_dta>" and tail != b"</stata_dta>"):
+        raise _damaged(source)
+
+
+def _catalog_labels(
+    source: SourceFile,
+    label_sets: Mapping[str, str],
+    catalog: str | os.PathLike[str],
+    encoding: str | None,
+) -> dict[str, Mapping[str, str]]:
+    if source.kind != "sas":
+        raise SettingError(
+            expected="a catalog only beside a .sas7bdat file",
+            came=f"one beside a file of kind {source.kind}",
+            do="leave the catalog out",
+        )
+    path = open_source(catalog).path.absolute()
+    try:
+        labels = _ask({"task": "catalog", "path": str(path), "encoding": encoding})["labels"]
+    except ParserFailedError:
+        raise FormatError(
+            expected=f"a SAS catalog of formats in {quoted(path.name)}",
+            came="something else, or a damaged file",
+            do="give the .sas7bcat file that belongs to the data",
+        ) from None
+    return {name: labels[of] for name, of in label_sets.items() if of in labels}
+
+
+@contextmanager
+def _damaged_if_parser_fails(source: SourceFile) -> Iterator[None]:
+    try:
+        yield
+    except ParserFailedError:
+        source.check_unchanged()
+        raise _damaged(source) from None
+
+
+def _damaged(source: SourceFile) -> FormatError:
+    return FormatError(
+        expected=f"a complete {source.kind} file {quoted(source.path.name)}",
+        came="a damaged or cut off file",
+        do="copy or export the file again",
+    )
+
+
+def _ask(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Send a request that has a single reply."""
+    ((reply, _),) = _replies(request)
+    return reply
+
+
+def _replies(request: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Send a request to the parser process and give its replies with the bytes that follow each."""
+    with PARSER.lent() as (process, done):
+        requests, replies = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        try:
+            requests.write(json.dumps(request).encode("ascii") + b"\n")
+            requests.flush()
+            while True:
+                reply = json.loads(replies.readline())
+                content = replies.read(reply["n_bytes"])
+                if len(content) < reply["n_bytes"]:
+                    raise ParserFailedError
+                if reply.get("last", True):
+                    done.set()
+                if reply.get("failed"):
+                    raise ParserFailedError
+                if "error" in reply:
+                    raise _rebuilt(reply)
+                yield reply, content
+                if reply["last"]:
+                    return
+        except (OSError, json.JSONDecodeError):  # the process has died
+            raise ParserFailedError from None
+
+
+def _rebuilt(reply: Mapping[str, Any]) -> errors.UnderstudyError:
+    """Make the error that was raised in the parser process."""
+    error: errors.UnderstudyError = getattr(errors, reply["error"])(*reply["parts"])
+    return error.about(reply["column"]) if isinstance(error, errors.ColumnError) else error
+
+
+class ParserProcess:
+    """The child process: started when first needed, used again, replaced when it has died."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._parent = 0
+
+    @contextmanager
+    def lent(self) -> Iterator[tuple[subprocess.Popen[bytes], threading.Event]]:
+        """Lend the process for a request; stop it unless the event says that it was answered."""
+        with self._lock:
+            process = self._process
+            if process is None or process.poll() is not None or self._parent != os.getpid():
+                self._stop()
+                process = self._process = self._started()
+                self._parent = os.getpid()
+            done = threading.Event()
+            try:
+                yield process, done
+            finally:
+                if not done.is_set():
+                    self._stop()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        path = json.dumps([entry for entry in sys.path if isinstance(entry, str)])
+        return subprocess.Popen(  # noqa: S603
+            [sys.executable, "-W", "ignore", "-c", START, path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None or self._parent != os.getpid():
+            return
+        process.kill()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        process.wait()
+
+
+PARSER = ParserProcess()
+atexit.register(PARSER._stop)
