@@ -20,8 +20,7 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy import errors
-from understudy.errors import FormatError, SettingError, quoted
+from understudy.errors import ColumnError, FormatError, SettingError, quoted
 from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable, count_codes
 from understudy.microdata.source_file import SourceFile, open_source
 
@@ -153,19 +152,13 @@ def _replies(request: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bytes
                     done.set()
                 if reply.get("failed"):
                     raise ParserFailedError
-                if "error" in reply:
-                    raise _rebuilt(reply)
+                if "refused" in reply:
+                    raise ColumnError(*reply["refused"]).about(reply["column"])
                 yield reply, content
                 if reply["last"]:
                     return
         except (OSError, json.JSONDecodeError):  # the process has died
             raise ParserFailedError from None
-
-
-def _rebuilt(reply: Mapping[str, Any]) -> errors.UnderstudyError:
-    """Make the error that was raised in the parser process."""
-    error: errors.UnderstudyError = getattr(errors, reply["error"])(*reply["parts"])
-    return error.about(reply["column"]) if isinstance(error, errors.ColumnError) else error
 
 
 class ParserProcess:

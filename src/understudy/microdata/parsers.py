@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from understudy.errors import ColumnError, UnderstudyError
+from understudy.errors import ColumnError
 from understudy.microdata.column_coder import code_frame, codes_of, declared_levels
 from understudy.microdata.statistical_formats import (
     catalog_labels,
@@ -54,10 +54,9 @@ def _serve_request(request: dict[str, Any], replies: IO[bytes]) -> None:
     try:
         for reply, content in task(**request):
             _send(replies, reply, content)
-    except UnderstudyError as problem:
-        column = problem.column if isinstance(problem, ColumnError) else None
+    except ColumnError as problem:
         parts = (problem.expected, problem.came, problem.do)
-        _send(replies, {"error": type(problem).__name__, "parts": parts, "column": column})
+        _send(replies, {"refused": parts, "column": problem.column})
     except Exception:  # noqa: BLE001
         _send(replies, {"failed": True})
     except BaseException:  # noqa: BLE001  a panic in Rust: the process cannot be relied on
