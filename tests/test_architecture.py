@@ -259,6 +259,7 @@ PUBLIC = [
     "load_ce_like",
     "own_record_effect",
     "posterior_risk",
+    "prediction_risk",
     "propensity_utility",
     "read_microdata",
     "read_synthetic",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from understudy.risk.identification import identification_risk
     from understudy.risk.informed_intruder import informed_intruder_risk
     from understudy.risk.own_record import own_record_effect
+    from understudy.risk.prediction import prediction_risk
     from understudy.study.run import Study
     from understudy.synthesis.areal import DPAreal
     from understudy.synthesis.backoff import BackoffTree
@@ -82,6 +83,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "load_ce_like",
     "own_record_effect",
     "posterior_risk",
+    "prediction_risk",
     "propensity_utility",
     "read_microdata",
     "read_synthetic",
@@ -121,6 +123,7 @@ _HOME = {
     "load_ce_like": "understudy.microdata.bundled",
     "own_record_effect": "understudy.risk.own_record",
     "posterior_risk": "understudy.risk.expected",
+    "prediction_risk": "understudy.risk.prediction",
     "propensity_utility": "understudy.utility.propensity",
     "read_microdata": "understudy.microdata.reading",
     "read_synthetic": "understudy.microdata.synthetic_files",

@@ -35,8 +35,9 @@ __all__ = [
     "Key",
     "MatchLists",
     "attack_reference",
-    "jackknife",
-    "leave_out_blocks",
+    "block_sums",
+    "half_sample_error",
+    "half_samples",
     "match_all_files",
     "match_lists",
     "modal_of_draws",
@@ -44,8 +45,8 @@ __all__ = [
     "simulate_votes",
 ]
 
-BLOCKS = 10  # of draws, for the jackknife
-FILES = 1000  # simulated files of a reference
+BLOCKS = 10  # of draws; halves of them give the Monte-Carlo error
+FILES = 400  # simulated files of a reference
 VOTES = 1_000_000  # simulated votes, over all combinations
 WORK = 30_000_000  # steps of the match over all files, for each of its repeats
 REPEATS = (3, 12)  # fewest and most repeats of it
@@ -155,7 +156,7 @@ def attack_reference(
         modal_effects += (modal[0] - modal[1]) @ attacked.data.counts[combinations]
         for key, both in by_key.items():
             means.setdefault(key, np.empty((2, size)))[:, combinations] = both
-    error = {"modal": jackknife(modal_effects), "vote": vote_variance**0.5}
+    error = {"modal": half_sample_error(modal_effects), "vote": vote_variance**0.5}
     chances = {
         key: Chances(both[0], both[1], error.get(key.attack, 0.0)) for key, both in means.items()
     }
@@ -204,9 +205,9 @@ def _modal_of_reference(
     Returns
     -------
     float64 (with or without, subset of files, combination)
-        All files first, then all but each block.
+        All files first, then halves of them.
     """
-    subsets = leave_out_blocks(FILES)
+    subsets = half_samples()
     if n == 1:  # without the record anything may be drawn: no ratio
         both = np.stack([row[label], without[np.arange(label.size), label]])
         return np.broadcast_to(both[:, None], (2, len(subsets), label.size))
@@ -218,23 +219,31 @@ def _modal_of_reference(
     log_ratio = np.maximum(log_ratio, -1e6)  # a label that is gone makes a file impossible
     log_weight = files[:, possible] @ log_ratio.T  # (file, combination)
     weight = np.exp(log_weight - log_weight.max(axis=0))
-    total = np.maximum(subsets @ weight, 1e-300)
-    mean = subsets @ chance / subsets.sum(axis=1)[:, None]
-    return np.stack([mean, subsets @ (weight * chance) / total])
+    total = np.maximum(subsets @ block_sums(weight), 1e-300)
+    mean = subsets @ block_sums(chance) / (subsets.sum(axis=1)[:, None] * FILES / BLOCKS)
+    return np.stack([mean, subsets @ block_sums(weight * chance) / total])
 
 
-def leave_out_blocks(n_draws: int) -> Floats:
-    """All draws, then all but each block, as zeros and ones with axes (subset, draw)."""
-    n_blocks = min(BLOCKS, n_draws)
-    block = np.arange(n_draws) * n_blocks // n_draws  # (draw,)
-    kept = block != np.arange(n_blocks)[:, None]
-    return np.concatenate([np.ones((1, n_draws)), kept.astype(np.float64)])
+def half_samples() -> Floats:
+    """All blocks of draws, then ten halves of them, as zeros and ones with axes (subset, block)."""
+    halves = (np.arange(BLOCKS) - np.arange(BLOCKS)[:, None]) % BLOCKS < BLOCKS // 2
+    return np.concatenate([np.ones((1, BLOCKS)), halves.astype(np.float64)])
 
 
-def jackknife(values: Floats) -> float:
-    """Standard error from the values with one block of draws left out each, after that of all."""
-    less = values[1:]
-    return float(((less.size - 1) / less.size * ((less - less.mean()) ** 2).sum()) ** 0.5)
+def block_sums(values: Floats) -> Floats:
+    """Add up draws, the first axis, in contiguous blocks."""
+    starts = np.arange(BLOCKS) * len(values) // BLOCKS
+    sums: Floats = np.add.reduceat(values, starts, axis=0)
+    return sums
+
+
+def half_sample_error(values: Floats) -> float:
+    """Standard error from the value of all draws and those of halves of them.
+
+    A half has twice the variance of all, so its distance from all has that of all. It stays right
+    for guesses of the most probable label, which jump.
+    """
+    return float(((values[1:] - values[0]) ** 2).mean() ** 0.5)
 
 
 def most_probable(rows: Floats) -> Floats:
@@ -279,7 +288,7 @@ def simulate_votes(
     label, counts = attacked.label[combinations], attacked.data.counts[combinations]
     n_repeats = int(np.clip(VOTES // attacked.data.n_combinations, 4, 5000))
     uniform = generator.random((label.size, n_repeats, attacked.n_sets))
-    few = max(2, n_repeats // 10)  # repeats that are enough to compare subsets of draws
+    few = max(2, n_repeats // 8)  # repeats that are enough to compare subsets of draws
 
     def votes(rows: Floats, uniform: Floats) -> Floats:
         """Chances that votes are right, (combination, repeat)."""

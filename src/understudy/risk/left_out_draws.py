@@ -7,28 +7,31 @@ model that draws from the kept variables only both are p_s(. | pattern). Where a
 takes part in the draw (``class_draw="full"``) they differ, and without the record its row is drawn
 from p_s(. | pattern).
 
-Monte-Carlo errors: draws are cut into contiguous blocks, and each is left out once (jackknife), so
-that autocorrelated draws count for what they are worth; simulations add the variance of their
-repeats.
+Monte-Carlo errors: draws are cut into contiguous blocks, and everything is computed again from
+halves of them, so that autocorrelated draws and chains that disagree count for what they are worth;
+simulations add the variance of their repeats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import InputError
 from understudy.microdata.label_table import LabelTable
 from understudy.risk.left_out import (
     BLOCKS,
     Attacked,
     Chances,
     Key,
-    jackknife,
-    leave_out_blocks,
+    block_sums,
+    half_sample_error,
+    half_samples,
     match_all_files,
     match_lists,
     modal_of_draws,
@@ -39,6 +42,7 @@ from understudy.risk.pareto_smoothing import smooth_weights
 
 __all__ = ["Draws", "Refitted", "attack_draws", "k_hats", "read_draws"]
 
+FEWEST = 2 * BLOCKS  # draws; with fewer nothing can be said about errors
 MEMORY = 1 << 30  # bytes of label probabilities that are held
 STEPS = 100_000_000_000  # multiplications for the weighted rows
 MATCH_DRAWS = 120  # draws that match integrals are computed for
@@ -85,7 +89,7 @@ class Draws:
 def read_draws(fit: Any, attacked: Attacked) -> Draws:
     """Read the draws of a fit; every second one is dropped as often as memory or time ask."""
     data, n_pairs = attacked.data, len(attacked.sizes) * attacked.data.n_labels
-    steps = (BLOCKS + 1) * data.n_combinations * data.n_labels  # for one draw
+    steps = data.n_combinations * data.n_labels  # for one draw
     most = max(4 * BLOCKS, min(MEMORY // (12 * n_pairs), STEPS // steps))
     step, kept, rows_sum, number = 1, [], np.zeros(1), 0
     for table, predictive, likelihood in zip(
@@ -103,6 +107,12 @@ def read_draws(fit: Any, attacked: Attacked) -> Draws:
             if len(kept) > most:
                 kept, step = kept[::2], 2 * step
         number += 1
+    if len(kept) < FEWEST:
+        raise InputError(
+            expected=f"at least {FEWEST} kept draws of the posterior",
+            came=f"{len(kept)}",
+            do="run chains longer, or keep more draws",
+        )
     mean, own, likelihood, *without = (np.stack(column) for column in zip(*kept, strict=True))
     own_rows = LabelTable(rows_sum / number, table.row_of_combination)
     return Draws(mean, own, own_rows, without[0] if without else mean, likelihood)
@@ -157,7 +167,7 @@ def attack_draws(
     refitted : mapping of int to Refitted
         Combinations whose weights cannot be trusted, from fits without such a record.
     """
-    size, subsets = attacked.data.n_combinations, leave_out_blocks(len(draws))
+    size, subsets = attacked.data.n_combinations, half_samples()
     some = np.unique(np.linspace(0, len(draws) - 1, MATCH_DRAWS).astype(np.int64))
     some_weights = np.empty((some.size, size))  # (draw, combination)
     means: dict[Key, Floats] = {}  # (with or without, combination)
@@ -174,7 +184,9 @@ def attack_draws(
             means.setdefault(key, np.empty((2, size)))[:, combinations] = both[:, 0]
             of_pattern = (both[0] - both[1]) @ attacked.data.counts[combinations]
             effects[key] = effects.get(key, 0.0) + of_pattern
-    chances = {key: Chances(means[key][0], means[key][1], jackknife(effects[key])) for key in means}
+    chances = {
+        key: Chances(means[key][0], means[key][1], half_sample_error(effects[key])) for key in means
+    }
     vote = chances[Key("vote")]
     chances[Key("vote")] = vote._replace(error=(vote.error**2 + variance) ** 0.5)
     own = means[Key("row")]
@@ -210,18 +222,24 @@ def _attack_pattern(
     rows = draws.pattern[:, pattern].astype(np.float64)  # (draw, label)
     left_out = draws.left_out[:, pattern].astype(np.float64)  # (draw, label)
     own = draws.own[:, combinations].astype(np.float64)  # (draw, combination)
-    n_draws, total = subsets.sum(axis=1)[:, None], subsets @ weights  # (subset, 1 or combination)
+    block_size = block_sums(np.ones((len(draws), 1)))
+    n_draws = subsets @ block_size  # (subset, 1)
+    total = np.maximum(subsets @ block_sums(weights), 1e-300)  # (subset, combination)
 
     def compared(first: Floats, second: Floats, replaced: Mapping[int, float]) -> Floats:
         """Mean of one, weighted mean of the other; both (draw, combination)."""
-        without = subsets @ (weights * second) / total
+        without = subsets @ block_sums(weights * second) / total
         for column, value in replaced.items():
             without[:, column] = value
-        return np.stack([subsets @ first / n_draws, without])
+        return np.stack([subsets @ block_sums(first) / n_draws, without])
 
     def weighted_rows(tables: Floats) -> Floats:
         """Weighted means of rows, (subset, combination, label)."""
-        means = np.stack([(weights * subset[:, None]).T @ tables for subset in subsets])
+        bounds = np.append(np.arange(BLOCKS) * len(draws) // BLOCKS, len(draws))
+        parts = np.stack(
+            [weights[start:end].T @ tables[start:end] for start, end in pairwise(bounds)]
+        )  # (block, combination, label)
+        means = np.tensordot(subsets, parts, axes=1)
         means /= total[..., None]
         for column, fit in again.items():
             means[:, column] = fit.row
@@ -236,7 +254,7 @@ def _attack_pattern(
     of_pattern = without_rows
     if draws.pattern is not draws.left_out:
         of_pattern = weighted_rows(rows) - (own_rows - without_rows) / n
-    modal_guess = most_probable(subsets @ rows / n_draws)[:, label]
+    modal_guess = most_probable(subsets @ block_sums(rows) / n_draws)[:, label]
     votes, variance = simulate_votes(generator, attacked, combinations, own_rows, without_rows)
     chances = {
         Key("row"): compared(own, left_out[:, label], again_row),
@@ -269,16 +287,15 @@ def _match_draws(
         mean = rows[pattern, label]
         chance = (draws.own[draw], without, mean, mean - (draws.own[draw] - without) / n)
         own[:, index] = integral * np.stack(chance)
-    subsets = leave_out_blocks(some.size)
-    total, n_draws = subsets @ weights, subsets.sum(axis=1)[:, None]
+    subsets = half_samples()
+    total = np.maximum(subsets @ block_sums(weights), 1e-300)
+    n_draws = subsets @ block_sums(np.ones((some.size, 1)))
     chances = {}
     for released in (False, True):
         first, second = own[2:] if released else own[:2]
-        with_record, without_record = (
-            subsets @ first / n_draws,
-            subsets @ (weights * second) / total,
-        )
-        error = jackknife(attacked.effect(with_record, without_record))
+        with_record = subsets @ block_sums(first) / n_draws
+        without_record = subsets @ block_sums(weights * second) / total
+        error = half_sample_error(attacked.effect(with_record, without_record))
         key = Key("match_one_file", released, known)
         chances[key] = Chances(with_record[0], without_record[0], error)
     return chances

@@ -34,7 +34,16 @@ def vote_chances(cumulative, row, true, uniform, chance):  # type: ignore[no-unt
     labels = np.empty(n_files, dtype=np.int64)
     for combination in range(n_combinations):
         own = cumulative[row[combination]]
+        above = own[true[combination]]
+        below = own[true[combination] - 1] if true[combination] > 0 else 0.0
         for repeat in range(n_repeats):
+            for_true = 0  # most votes have none and need no further look
+            for file in range(n_files):
+                if below <= uniform[combination, repeat, file] < above:
+                    for_true += 1
+            if for_true == 0:
+                chance[combination, repeat] = 0.0
+                continue
             for file in range(n_files):
                 low, high = 0, own.size - 1
                 while low < high:
@@ -44,10 +53,6 @@ def vote_chances(cumulative, row, true, uniform, chance):  # type: ignore[no-unt
                     else:
                         low = middle + 1
                 labels[file] = low
-            for_true = 0
-            for file in range(n_files):
-                if labels[file] == true[combination]:
-                    for_true += 1
             n_tied = 1
             for file in range(n_files):
                 if for_true == 0:

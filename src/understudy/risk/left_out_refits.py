@@ -22,11 +22,10 @@ from understudy.risk.left_out_draws import Refitted
 __all__ = ["leave_out", "refit_without"]
 
 
-def leave_out(data: Microdata, combinations: NDArray[np.int64]) -> Microdata:
-    """Give the data without one record of each of these combinations."""
+def leave_out(data: Microdata, records: NDArray[np.int64]) -> Microdata:
+    """Give the data without some records."""
     kept = np.ones(data.n_records, dtype=bool)
-    records, first = np.unique(data.of_record, return_index=True)  # each combination's first record
-    kept[first[np.searchsorted(records, combinations)]] = False
+    kept[records] = False
     of_record = data.of_record[kept]
     counts = np.bincount(of_record, minlength=data.n_combinations).astype(np.int64)
     left = np.flatnonzero(counts)
@@ -69,10 +68,11 @@ def refit_without(
     """
     doubtful = doubtful[attacked.sizes[attacked.pattern[doubtful]] > 1]
     again: dict[int, Refitted] = {}
+    first = np.unique(attacked.data.of_record, return_index=True)[1]  # a record of each combination
     by_pattern = doubtful[np.argsort(attacked.pattern[doubtful], kind="stable")]
     for fold in range(min(folds, doubtful.size)):
         left_out = _without_last_of_a_pattern(attacked, by_pattern[fold::folds])
-        data = leave_out(attacked.data, left_out)
+        data = leave_out(attacked.data, first[left_out])
         rows = {tuple(codes): row for row, codes in enumerate(data.patterns.codes.tolist())}
         patterns = attacked.data.patterns.codes.tolist()
         tables = np.stack(list(refit(data).predictive_tables()))  # (draw, pattern, label)

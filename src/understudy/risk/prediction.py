@@ -1,0 +1,284 @@
+"""The intruder who trains a predictive model on the released files.
+
+The story. She knows all kept variables of a person, learns from all files together how the label
+depends on them, and looks at how sure her model is of the person's true label [1]_. Confidence c_i
+is compared with the share b of that label among all records: r_i = (c_i - b) / (1 - b) is 0 if she
+knows no more than the totals and 1 if she is certain of the truth. A person is *at risk* where r_i
+exceeds a threshold.
+
+The model: the label's share in the person's pattern where the pattern is large, and a small forest
+of classification trees on the kept variables where it is not, which learns from people alike in
+some of them.
+
+What is the person's own record's doing is found by K folds: a K-th of the records is left out, the
+rest is synthesized, and her model is trained on that. Confidence in people who took part less
+confidence in the same people had they not is the own-record effect of this attack.
+
+References
+----------
+.. [1] Templ, M., Thees, O. and Müller, R. (2026). RAPID: risk of attribute prediction-induced
+   disclosure in synthetic microdata. arXiv:2602.09235
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.checks import check_number, check_whole
+from understudy.errors import InputError, SettingError
+from understudy.microdata.label_table import LARGEST_TABLE, true_labels
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.randomness import check_seed, child_seed, stream
+from understudy.risk.alignment import aligned_sets
+from understudy.risk.left_out_refits import leave_out
+from understudy.risk.matching import labels_of
+from understudy.summaries import number, text_table
+
+__all__ = ["PredictionRisk", "prediction_risk"]
+
+LARGE = 50  # records of a pattern whose own shares are used
+TREES = 25
+SMALLEST_NODE = 30  # rows; smaller groups are not split
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PredictionRisk:
+    """What a model trained on the released files says about people's true labels.
+
+    Attributes
+    ----------
+    confidence : float
+        Mean probability that the model gives to the true label.
+    gain : float
+        Mean of (confidence - share of the label) / (1 - share): 0 is knowing the totals only.
+    at_risk : int
+        Records whose gain exceeds `threshold`.
+    threshold : float
+        From which gain on a person is at risk.
+    confidence_without, at_risk_without : float or None
+        The same had the person's record been left out, by K folds; None without `refit`.
+    effect, standard_error : float or None
+        Summed confidence with the own record less without, and its sampling error.
+    n_records, n_sets, n_large : int
+        Sizes; records of patterns that are large enough for their own shares.
+    """
+
+    confidence: float
+    gain: float
+    at_risk: int
+    threshold: float
+    confidence_without: float | None
+    at_risk_without: float | None
+    effect: float | None
+    standard_error: float | None
+    n_records: int
+    n_sets: int
+    n_large: int
+    _gain: Floats
+
+    def per_record(self) -> Floats:
+        """Gain of each record, (record,). Confidential."""
+        return self._gain
+
+    def __repr__(self) -> str:
+        """Show a readable table."""
+        rows = [
+            ("mean confidence in the true label", number(self.confidence),
+             number(self.confidence_without, missing="-")),
+            (f"records at risk (gain above {self.threshold:g})", f"{self.at_risk:,}",
+             number(self.at_risk_without, missing="-")),
+        ]  # fmt: skip
+        lines = [
+            text_table(
+                f"Prediction by a model trained on {self.n_sets} files, {self.n_records:,} records",
+                ("measure", "with the record", "without"),
+                rows,
+            ),
+            f"  mean gain over the label's overall share {number(self.gain)}; {self.n_large:,} "
+            "records by the shares of their pattern, the others by a forest",
+        ]
+        if self.effect is not None:
+            lines.append(
+                f"  own-record effect: {number(self.effect)} ± {number(self.standard_error)} labels"
+            )
+        return "\n".join(lines)
+
+
+def prediction_risk(
+    data: Microdata,
+    synthetic: SyntheticSets | Sequence[Any],
+    *,
+    threshold: float = 0.3,
+    refit: Callable[[Microdata], Any] | None = None,
+    folds: int = 5,
+    seed: int | None = None,
+) -> PredictionRisk:
+    """Train a predictive model on the files and measure its confidence in true labels.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    synthetic : SyntheticSets, or sequence of frames or paths
+        Synthetic sets whose row i stands in for record i.
+    threshold : float
+        Gain from which on a person is at risk.
+    refit : callable, optional
+        Takes microdata and gives a fit of the same model, with ``synthesize``: for the own-record
+        effect by K folds.
+    folds : int
+        K; each fold is fitted and synthesized without its records.
+    seed : int, optional
+        Makes forest and folds repeatable.
+
+    Returns
+    -------
+    PredictionRisk
+    """
+    sets = aligned_sets(data, synthetic)
+    check_number("threshold", threshold)
+    if not 0 <= threshold < 1:
+        raise SettingError(
+            expected="threshold from 0 to 1", came="another number", do="give 0.3, say"
+        )
+    check_whole("folds", folds, 2, data.n_records)
+    if len(data.patterns) * data.n_labels > LARGEST_TABLE:
+        raise InputError(
+            expected=f"at most {LARGEST_TABLE:,} pairs of pattern and label",
+            came=f"{len(data.patterns):,} patterns and {data.n_labels:,} labels",
+            do="synthesize fewer variables at once, or merge levels",
+        )
+    root = check_seed(seed)
+    pattern = data.patterns.of_combination[data.of_record]  # (record,)
+    true = true_labels(data)[data.of_record]  # (record,)
+    counts = _count(data, data, sets)
+    share = np.bincount(true, minlength=data.n_labels)[true] / data.n_records  # (record,)
+    confidence = _predict(stream(root, "forest"), data, counts, data.patterns.sizes)[pattern, true]
+    gain = (confidence - share) / np.maximum(1.0 - share, 1e-12)
+    without = _without(root, data, sets, refit, folds) if refit is not None else None
+    difference = None if without is None else confidence - without
+    return PredictionRisk(
+        confidence=float(confidence.mean()),
+        gain=float(gain.mean()),
+        at_risk=int((gain > threshold).sum()),
+        threshold=float(threshold),
+        confidence_without=None if without is None else float(without.mean()),
+        at_risk_without=None
+        if without is None
+        else float(((without - share) / np.maximum(1.0 - share, 1e-12) > threshold).sum()),
+        effect=None if difference is None else float(difference.sum()),
+        standard_error=None
+        if difference is None
+        else float(difference.std() * data.n_records**0.5),
+        n_records=data.n_records,
+        n_sets=len(sets),
+        n_large=int(data.patterns.sizes[data.patterns.sizes >= LARGE].sum()),
+        _gain=gain,
+    )
+
+
+def _without(
+    seed: int,
+    data: Microdata,
+    sets: SyntheticSets,
+    refit: Callable[[Microdata], Any],
+    folds: int,
+) -> Floats:
+    """Confidence in each record's label had its fold been left out, (record,)."""
+    pattern = data.patterns.of_combination[data.of_record]
+    true = true_labels(data)[data.of_record]
+    fold = stream(seed, "folds").permutation(np.arange(data.n_records) % folds)  # (record,)
+    confidence = np.empty(data.n_records)
+    for index in range(folds):
+        left_out = np.flatnonzero(fold == index)
+        less = leave_out(data, left_out)
+        made = refit(less).synthesize(len(sets), seed=child_seed(seed, "fold", index))
+        sizes = np.bincount(pattern[fold != index], minlength=len(data.patterns))
+        predicted = _predict(stream(seed, "forest", index), data, _count(data, less, made), sizes)
+        confidence[left_out] = predicted[pattern[left_out], true[left_out]]
+    return confidence
+
+
+def _count(data: Microdata, source: Microdata, sets: SyntheticSets) -> Floats:
+    """Count the rows of all files by pattern of the data and label, (pattern, label)."""
+    index = {tuple(row): position for position, row in enumerate(data.patterns.codes.tolist())}
+    patterns = np.array([index[tuple(row)] for row in source.patterns.codes.tolist()])
+    of_record = patterns[source.patterns.of_combination[source.of_record]]
+    labels, size = labels_of(sets), data.n_labels
+    counts = np.zeros(len(data.patterns) * size)
+    for file in range(len(sets)):
+        counts += np.bincount(of_record * size + labels.of_set(file), minlength=counts.size)
+    return counts.reshape(-1, size)
+
+
+def _predict(
+    generator: np.random.Generator, data: Microdata, counts: Floats, sizes: NDArray[np.int64]
+) -> Floats:
+    """Give each pattern's label probabilities as the model learns them, (pattern, label)."""
+    total = counts.sum(axis=1, keepdims=True)
+    own: Floats = counts / np.maximum(total, 1.0)
+    small = sizes < LARGE
+    if not small.any():
+        return own
+    forest, overall = np.zeros_like(counts), counts.sum(axis=0) / counts.sum()
+    for _ in range(TREES):
+        bagged = generator.poisson(counts).astype(np.float64)
+        _grow(generator, data.patterns.codes, bagged, np.arange(len(counts)), overall, forest)
+    return np.where(small[:, None], forest / TREES, own)
+
+
+def _grow(
+    generator: np.random.Generator,
+    codes: NDArray[np.int32],
+    counts: Floats,
+    node: NDArray[np.int64],
+    parent: Floats,
+    sums: Floats,
+) -> None:
+    """Grow a tree on some patterns, and add the shares of its leaves to `sums`.
+
+    A node is split by all levels of one variable, the one of a random half of them that lowers the
+    Gini impurity most.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        Chooses the variables.
+    codes : int32 (pattern, kept variable)
+        Of all patterns.
+    counts : float64 (pattern, label)
+        Rows.
+    node : int64 (pattern of the node,)
+        Patterns that are still together.
+    parent : float64 (label,)
+        Shares in the group that the node was split from.
+    sums : float64 (pattern, label)
+        To which shares are added.
+    """
+    inside = counts[node].sum(axis=0)  # (label,)
+    shares = (inside + parent) / (inside.sum() + 1.0)  # the parent's shares count as one row
+    varies = np.flatnonzero((codes[node] != codes[node[0]]).any(axis=0))
+    if varies.size == 0 or inside.sum() < SMALLEST_NODE:
+        sums[node] += shares
+        return
+    tried = generator.permutation(varies)[: max(1, (varies.size + 1) // 2)]
+    splits = [_split(codes[node, variable], counts[node]) for variable in tried]
+    best = int(np.argmax([purity for purity, _ in splits]))
+    for group in splits[best][1]:
+        _grow(generator, codes, counts, node[group], shares, sums)
+
+
+def _split(levels: NDArray[np.int32], counts: Floats) -> tuple[float, list[NDArray[np.intp]]]:
+    """Split by levels: the summed purity, sum of squares over sums, and who is in which group."""
+    groups = [np.flatnonzero(levels == level) for level in np.unique(levels)]
+    purity = 0.0
+    for group in groups:
+        inside = counts[group].sum(axis=0)
+        purity += float((inside**2).sum() / max(inside.sum(), 1.0))
+    return purity, groups
