@@ -16,7 +16,7 @@ from understudy.reproduction.configurations import (
     LabelTargets,
     Scale,
 )
-from understudy.synthesis.diagnostics import MOST_CELLS, ConvergenceTargets
+from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.synthesis.run_fit import TABLE_BYTES
 
 
@@ -24,14 +24,14 @@ def test_every_label_probability_counts_and_slower_numbers_do_not() -> None:
     """A run may end though a scalar is stuck, but not for one cell in a thousand."""
     rng = np.random.default_rng(4)
     tables = rng.normal(size=(4, 700, 1000)).astype(np.float32)  # (chain, draw, cell)
-    stuck = {"classes": np.repeat(np.arange(4.0)[:, None], 700, axis=1)}  # (chain, draw)
+    many = {"label_probability": tables}
+    stuck = {"matches": np.repeat(np.arange(4.0)[:, None], 700, axis=1)}  # (chain, draw)
     targets = LabelTargets(rhat=1.02)
-    assert targets.reached(stuck, tables, threads=2)
-    assert not ConvergenceTargets(rhat=1.02).reached(stuck, tables, threads=2)
-    tables[0, :, 1] += 1.0  # not among the cells that are usually looked at
-    assert MOST_CELLS < 1000
-    assert ConvergenceTargets(rhat=1.02).reached({}, tables, threads=2)
-    assert not targets.reached({}, tables, threads=2)
+    assert targets.reached(stuck, many, threads=2)
+    assert not ConvergenceTargets(rhat=1.02).reached(stuck, many, threads=2)
+    tables[0, :, 1] += 0.5  # within the allowance for a thousand cells
+    assert ConvergenceTargets(rhat=1.02).reached({}, many, threads=2)
+    assert not targets.reached({}, many, threads=2)
 
 
 def test_only_fits_with_a_limit_go_on(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from understudy.reproduction import configurations as contenders
 from understudy.reproduction import run as running
 from understudy.reproduction import write as writing
 from understudy.reproduction.configurations import Scale
+from understudy.synthesis.diagnostics import SCHEMA
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning"),
@@ -67,21 +68,23 @@ def test_chains_go_on_where_that_is_asked_for_and_their_real_length_is_kept(made
 
 
 def test_the_least_effective_size_is_that_of_bulk_or_tail() -> None:
-    rows = [("classes", 1.02, 90.0, 80.0, False)]
-    rows += [(f"label_probability[{cell}]", 1.001, 900.0, 700.0 + cell, True) for cell in range(3)]
-    columns = ["quantity", "rhat", "ess_bulk", "ess_tail", "converged"]
+    rows = [("classes", 1.02, 90.0, 80.0, False, False)]
+    rows += [("log_score", 1.02, 90.0, 85.0, False, True)]
+    rows += [
+        (f"label_probability[{cell}]", 1.001, 900.0, 700.0 + cell, True, True) for cell in range(3)
+    ]
 
     class Judged:
         draws: ClassVar[dict[str, dict[str, float]]] = {"posterior": {}}
 
         def diagnostics(self, most_cells: int | None) -> pl.DataFrame:
             assert most_cells is None
-            return pl.DataFrame(rows, schema=columns, orient="row")
+            return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
     found = running._convergence(Judged())
     assert not found["converged"]
     assert (found["labels"]["failed"], found["labels"]["least_ess"]) == (0, 700.0)
-    assert (found["rest"]["failed"], found["rest"]["least_ess"]) == (1, 80.0)
+    assert (found["rest"]["failed"], found["rest"]["least_ess"]) == (2, 80.0)
 
 
 def test_what_is_finished_is_not_done_again(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 import understudy as us
 from understudy.errors import SettingError
 from understudy.microdata.variable import Variable
+from understudy.synthesis.diagnostics import SCHEMA
 from understudy.synthesis.run_fit import SampledModel
 
 SYNTHESIZERS: list[Any] = [
@@ -42,7 +43,7 @@ def test_promises(synthesizer: Any, names: tuple[str, ...]) -> None:
         else quiet_fit(synthesizer, data, seed=1)
     )
     assert isinstance(fit.converged, bool)
-    assert fit.diagnostics().columns == ["quantity", "rhat", "ess_bulk", "ess_tail", "converged"]
+    assert fit.diagnostics().columns == list(SCHEMA)
     sets = quiet_sets(fit, m=3, seed=7)
     assert isinstance(sets, us.SyntheticSets)
     assert sets.codes.shape == (3, data.n_records, len(names))
@@ -81,8 +82,9 @@ def test_tables_of_every_snapshot(synthesizer: Any, names: tuple[str, ...]) -> N
         assert rows_are_distributions(given)
         assert (weight > 0).all()
         assert np.allclose(weight / weight.sum(axis=1, keepdims=True), given)
-    kept = np.asarray(fit.draws["posterior"]["label_probability"])  # (chain, draw, pattern, label)
-    assert np.allclose(kept.reshape(-1, *kept.shape[2:]), predictive, atol=1e-6)
+    if fit.draws_predictive:
+        kept = np.asarray(fit.draws["posterior"]["label_probability"])
+        assert np.allclose(kept.reshape(-1, *kept.shape[2:]), predictive, atol=1e-6)
 
 
 def test_rates_of_the_areal_model_have_the_size_of_the_counts() -> None:

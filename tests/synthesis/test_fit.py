@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
@@ -79,14 +80,18 @@ def test_too_many_cells_leave_a_documented_sample(
 
 
 def test_diagnostics_and_warning(data: us.Microdata) -> None:
-    with pytest.warns(ConvergenceWarning, match="quantities have not met"):
+    with pytest.warns(ConvergenceWarning, match="judged quantities have not met"):
         fit = us.DPMPM().fit(data, chains=2, warmup=5, draws=20, thin=1, seed=1)
     assert not fit.converged
     table = fit.diagnostics()
-    assert table.columns == ["quantity", "rhat", "ess_bulk", "ess_tail", "converged"]
-    assert table["quantity"][:4].to_list() == list(fit.chain_draws.scalars)
-    assert fit.diagnostics(most_cells=3).height == 7
-    assert fit.diagnostics(most_cells=None).height == 4 + len(data.patterns) * 6
+    assert table.columns == ["quantity", "rhat", "ess_bulk", "ess_tail", "converged", "judged"]
+    sums = list(fit.chain_draws.sums)
+    scalars = list(fit.chain_draws.scalars)
+    assert table["quantity"].head(5 + len(scalars)).to_list() == sums + scalars
+    assert table.filter(~pl.col("judged"))["quantity"].to_list() == scalars
+    own = len(sums) + len(scalars) + 6  # and the margins of six counties
+    assert table.height == own + len(data.patterns) * 6
+    assert fit.diagnostics(most_cells=3).height == own + 3
     with pytest.warns(ConvergenceWarning, match="one chain"):
         fit = us.DPMPM().fit(data, chains=1, warmup=5, draws=20, thin=1, seed=1)
     assert not fit.converged
@@ -214,7 +219,8 @@ def test_one_class_is_allowed_with_a_note(data: us.Microdata) -> None:
         warnings.simplefilter("always")
         us.DPMPM(n_classes=1).fit(data, chains=1, warmup=0, draws=4, thin=1)
     assert any("no effect" in str(one.message) for one in noted)
-    occupied = fit.diagnostics().row(1, named=True)
+    table = fit.diagnostics()
+    occupied = table.filter(quantity="occupied_classes").row(0, named=True)
     assert occupied["rhat"] is None
     assert occupied["converged"]
     with warnings.catch_warnings(record=True) as caught:
@@ -362,8 +368,8 @@ def test_label_table_of_a_set(data: us.Microdata) -> None:
     assert sets.chain[2] == place[0]
     expected = label_table(data, fit._parameters(*place), "kept")
     assert np.array_equal(fit.label_table(2, m=3).probabilities, expected.probabilities)
-    assert list(fit.draws) == ["posterior"]
-    assert len(fit.draws) == 1
+    assert list(fit.draws) == ["posterior", "released"]
+    assert len(fit.draws) == 2
 
 
 def test_chains_from_the_same_start_are_different(data: us.Microdata) -> None:

@@ -99,12 +99,15 @@ def test_single_precision_and_several_threads_change_nothing() -> None:
     np.testing.assert_allclose(found[:40], twin(values[:, :, :40]), rtol=1e-9)
 
 
+def many(values: NDArray[np.float64]) -> dict[str, NDArray[np.float32]]:
+    """Give values (chain, draw, quantity) as one kind of quantities."""
+    return {"label_probability": values.astype(np.float32)}
+
+
 def test_chains_that_are_constants_of_their_own_are_infinitely_apart() -> None:
     values = np.repeat(np.arange(4.0)[:, None], 50, axis=1)[:, :, None]
     assert rank_statistics(values)[0, 0] > 1e6
-    table = diagnose(
-        {"stuck": values[:, :, 0]}, values.astype(np.float32), ConvergenceTargets(), None
-    )
+    table = diagnose(ConvergenceTargets(), {"stuck": values[:, :, 0]}, many(values))
     assert table["converged"].to_list() == [False, False]
 
 
@@ -118,7 +121,7 @@ def test_what_is_not_a_number_has_not_converged(bad: float) -> None:
     found = rank_statistics(values)
     assert found[:3].tolist() == [[np.inf, 0.0, 0.0]] * 3
     assert found[3, 0] < 1.02
-    table = diagnose({}, values.astype(np.float32), ConvergenceTargets(rhat=1.05), None)
+    table = diagnose(ConvergenceTargets(rhat=1.05), {}, many(values))
     assert table["converged"].to_list() == [False, False, False, True]
     assert rhat_of(values[:, :, 1]) == np.inf
 
@@ -138,15 +141,12 @@ def test_what_is_undefined_is_said_to_be() -> None:
     assert rhat_of(rng.normal(size=(4, 3))) is None
     assert rhat_of(np.ones((4, 100))) is None
     assert ess_bulk(np.ones((4, 100))) is None
-    few = diagnose(
-        {"a": rng.normal(size=(4, 3))}, np.ones((4, 3, 1), np.float32), ConvergenceTargets()
-    )
+    targets = ConvergenceTargets()
+    few = diagnose(targets, {"a": rng.normal(size=(4, 3))}, many(np.ones((4, 3, 1))))
     assert few["converged"].to_list() == [False, False]
-    alone = diagnose({}, rng.normal(size=(1, 2000, 1)).astype(np.float32), ConvergenceTargets())
+    alone = diagnose(targets, {}, many(rng.normal(size=(1, 2000, 1))))
     assert alone["converged"].to_list() == [False]
-    constant = diagnose(
-        {"a": np.ones((4, 9))}, np.ones((4, 9, 1), np.float32), ConvergenceTargets()
-    )
+    constant = diagnose(targets, {"a": np.ones((4, 9))}, many(np.ones((4, 9, 1))))
     assert constant["converged"].to_list() == [True, True]
     assert constant["rhat"].null_count() == 2
 

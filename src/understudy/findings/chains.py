@@ -10,7 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.findings.schema import WORST_CELL, Convergence, Histogram, QuantityRow, Trace
+from understudy.findings.schema import (
+    WORST_CELL,
+    WORST_MARGIN,
+    Convergence,
+    Histogram,
+    QuantityRow,
+    Trace,
+)
 
 __all__ = ["chain_findings", "convergence_findings"]
 
@@ -18,14 +25,14 @@ MOST_POINTS = 250  # of a trace
 MOST_TRACES = 8
 RANK_BINS = 20
 LARGEST_RHAT = 1000.0  # chains that are constants, each its own, have an infinite one
-CELL = "label_probability["
+CELL, MARGIN = "label_probability[", "label_margin["
 
 
 def chain_findings(fit: Any, drawn: Any) -> Convergence:
     """Keep what shows whether a fit has converged, with the sets that were drawn from it."""
     scalars = {
         name: np.asarray(values)
-        for name, values in fit.draws["posterior"].items()
+        for name, values in {**fit.draws["released"], **fit.draws["posterior"]}.items()
         if values.dims == ("chain", "draw")
     }
     return convergence_findings(
@@ -37,6 +44,7 @@ def chain_findings(fit: Any, drawn: Any) -> Convergence:
         autocorrelation_time=drawn.autocorrelation_time,
         spacing=drawn.spacing,
         rhat_target=fit.targets.rhat,
+        label_rhat_limit=fit.label_targets.rhat,
         ess_target=fit.targets.ess,
         set_chains=drawn.chain,
     )
@@ -54,14 +62,15 @@ def convergence_findings(
     rhat_target: float,
     ess_target: float,
     set_chains: Sequence[int] = (),
+    label_rhat_limit: float | None = None,
 ) -> Convergence:
     """Keep what shows whether a fit has converged.
 
     Parameters
     ----------
     diagnostics : polars.DataFrame
-        Columns quantity, rhat, ess_bulk, ess_tail, converged; label probabilities are named
-        ``label_probability[NUMBER]``.
+        Columns quantity, rhat, ess_bulk, ess_tail, converged, judged; label probabilities are
+        named ``label_probability[NUMBER]``, margins ``label_margin[NUMBER]``.
     scalars : mapping of str to float (chain, draw)
         Quantities about the whole posterior.
     converged : bool
@@ -74,10 +83,15 @@ def convergence_findings(
         What the quantities had to meet.
     set_chains : sequence of int (set,)
         The chain that each set comes from.
+    label_rhat_limit : float, optional
+        What the R-hat of each label probability had to be below.
     """
     rows = [_row(row) for row in diagnostics.iter_rows(named=True)]
     cells = [row for row in rows if row.quantity.startswith(CELL)]
-    named = [row for row in rows if not row.quantity.startswith(CELL)]
+    margins = [row for row in rows if row.quantity.startswith(MARGIN)]
+    named = [row for row in rows if not row.quantity.startswith((CELL, MARGIN))]
+    allowed = [row for row in (*cells, *margins) if row.converged]  # by limits of their own
+    strict = [row for row in rows if row.judged and row not in allowed] or allowed
     first = next(iter(scalars.values()), np.empty((0, 0)))
     return Convergence(
         converged=converged,
@@ -85,7 +99,7 @@ def convergence_findings(
         draws=int(first.shape[1]),
         warmup_sweeps=warmup,
         sweeps_per_draw=thin,
-        quantities=(*named, *_worst(cells)),
+        quantities=(*named, *_worst(margins, WORST_MARGIN), *_worst(cells, WORST_CELL)),
         n_cells=len(cells),
         n_cells_failed=sum(not row.converged for row in cells),
         cell_rhats=_rhat_histogram([row.rhat for row in cells]),
@@ -98,12 +112,13 @@ def convergence_findings(
         spacing=_finite(spacing),
         rhat_target=rhat_target,
         ess_target=ess_target,
-        worst_rhat=max((row.rhat for row in rows if row.rhat is not None), default=None),
+        worst_rhat=max((row.rhat for row in strict if row.rhat is not None), default=None),
         least_ess=min(
-            (size for row in rows for size in (row.ess_bulk, row.ess_tail) if size is not None),
+            (size for row in strict for size in (row.ess_bulk, row.ess_tail) if size is not None),
             default=None,
         ),
         set_chains=tuple(set_chains),
+        label_rhat_limit=label_rhat_limit,
     )
 
 
@@ -119,6 +134,7 @@ def _row(row: Mapping[str, object]) -> QuantityRow:
         ess_bulk=_number(row["ess_bulk"]),
         ess_tail=_number(row["ess_tail"]),
         converged=bool(row["converged"]),
+        judged=bool(row.get("judged", True)),
     )
 
 
@@ -126,12 +142,12 @@ def _number(value: object) -> float | None:
     return _finite(value) if isinstance(value, float) else None
 
 
-def _worst(cells: list[QuantityRow]) -> list[QuantityRow]:
-    """Find the worst label probability: one that misses a target, of these that with least ESS."""
+def _worst(cells: list[QuantityRow], words: str) -> list[QuantityRow]:
+    """Find the worst of many: one that misses a target, of these that with least ESS."""
     if not cells:
         return []
     worst = min(cells, key=lambda row: (row.converged, _least_ess(row), -(row.rhat or 0.0)))
-    name = f"{WORST_CELL} {len(cells):,}"
+    name = f"{words} {len(cells):,}"
     return [worst.model_copy(update={"quantity": name})]
 
 

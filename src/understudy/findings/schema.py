@@ -125,6 +125,7 @@ class DataFindings(_Finding):
 
 
 WORST_CELL = "label probability, worst of"  # name of that row, before the number of them
+WORST_MARGIN = "margin of the label, worst of"  # the same, of expected records with a level
 
 
 class QuantityRow(_Finding):
@@ -135,6 +136,7 @@ class QuantityRow(_Finding):
     ess_bulk: float | None
     ess_tail: float | None
     converged: bool
+    judged: bool = True  # otherwise it is shown only
 
 
 class Trace(_Finding):
@@ -154,7 +156,7 @@ class Convergence(_Finding):
     draws: int
     warmup_sweeps: int
     sweeps_per_draw: int
-    quantities: tuple[QuantityRow, ...]  # scalar quantities, then the worst label probability
+    quantities: tuple[QuantityRow, ...]  # scalar quantities, worst margin and label probability
     n_cells: int  # label probabilities that were judged
     n_cells_failed: int
     cell_rhats: Histogram | None
@@ -163,8 +165,9 @@ class Convergence(_Finding):
     spacing: float | None  # kept draws between neighbouring sets of a chain; None: one set a chain
     rhat_target: float
     ess_target: float
-    worst_rhat: float | None = None  # over everything that was judged
-    least_ess: float | None = None  # bulk or tail, over everything that was judged
+    worst_rhat: float | None = None  # over what is judged by the targets, or misses its limit
+    least_ess: float | None = None  # bulk or tail, over the same
+    label_rhat_limit: float | None = None  # of each label probability, allowing for their number
     set_chains: tuple[int, ...] = ()  # (set,) the chain that each set comes from
 
     @property
@@ -179,7 +182,9 @@ class Convergence(_Finding):
 
     @property
     def _scalars(self) -> list[QuantityRow]:
-        return [row for row in self.quantities if not row.quantity.startswith(WORST_CELL)]
+        return [
+            row for row in self.quantities if row.judged and not row.quantity.startswith(WORST_CELL)
+        ]
 
 
 class TableRow(_Finding):

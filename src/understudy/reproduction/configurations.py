@@ -34,12 +34,17 @@ class LabelTargets(ConvergenceTargets):
 
     def reached(
         self,
-        scalars: Mapping[str, NDArray[np.float64]],  # noqa: ARG002 (not judged here)
-        label_probability: NDArray[np.float32],
+        sums: Mapping[str, NDArray[np.float64]],  # noqa: ARG002 (not judged here)
+        many: Mapping[str, NDArray[np.float32]],
         threads: int,
     ) -> bool:
-        """Judge all label probabilities and nothing else."""
-        return meets(diagnose({}, label_probability, self, most_cells=None, threads=threads))
+        """Judge all label probabilities and nothing else, each by the targets themselves."""
+        tables = {"label_probability": many["label_probability"]}
+        return meets(diagnose(self, {}, tables, threads=threads))
+
+    def for_each_of(self, n_quantities: int, n_chains: int) -> ConvergenceTargets:  # noqa: ARG002
+        """Make no allowance for their number."""
+        return self
 
 
 @dataclass(frozen=True)

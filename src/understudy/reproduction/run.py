@@ -207,7 +207,7 @@ def _convergence(fit: Any) -> dict[str, Any]:
     if occupied is not None:
         classes = [float(edge) for edge in np.quantile(np.asarray(occupied), [0.025, 0.975])]
     return {
-        "converged": bool(table["converged"].all()),
+        "converged": bool(table.filter("judged")["converged"].all()),
         "classes": classes,
         **{
             name: {

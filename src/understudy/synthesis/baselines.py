@@ -32,6 +32,7 @@ from understudy.microdata.label_table import (
 )
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import check_seed, stream
+from understudy.synthesis.diagnostics import SCHEMA
 
 __all__ = ["Marginal", "Others", "Perfect", "ReferenceFit", "Uniform"]
 
@@ -117,15 +118,7 @@ class ReferenceFit:
 
     def diagnostics(self) -> pl.DataFrame:
         """Give an empty table: nothing was sampled, so nothing can fail to converge."""
-        return pl.DataFrame(
-            schema={
-                "quantity": pl.String,
-                "rhat": pl.Float64,
-                "ess_bulk": pl.Float64,
-                "ess_tail": pl.Float64,
-                "converged": pl.Boolean,
-            }
-        )
+        return pl.DataFrame(schema=SCHEMA)
 
     def synthesize(self, m: int = 20, seed: int | None = None) -> SyntheticSets:
         """Draw synthetic sets.

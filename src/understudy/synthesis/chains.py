@@ -25,12 +25,23 @@ from understudy.synthesis.checkpoints import (
     generator_arrays,
     generator_from,
 )
-from understudy.synthesis.contract import ChainSampler
+from understudy.synthesis.contract import ChainSampler, Observation
 from understudy.synthesis.diagnostics import ConvergenceTargets, rhat_of
 
-__all__ = ["ChainDraws", "Plan", "Progress", "default_threads", "processors", "run_chains"]
+__all__ = [
+    "ChainDraws",
+    "Plan",
+    "Progress",
+    "Summarize",
+    "default_threads",
+    "processors",
+    "run_chains",
+]
 
 SEGMENT_DRAWS = 50  # kept draws in a segment
+
+
+Summarize = Callable[[Observation], dict[str, Any]]  # arrays and numbers of one draw, by name
 
 
 class Progress(NamedTuple):
@@ -40,7 +51,7 @@ class Progress(NamedTuple):
     n_sweeps: int  # sweeps to do, as far as that is known
     seconds: float  # since the run was started or resumed
     seconds_left: float  # at the speed so far
-    rhat: float | None  # largest of the scalar quantities so far; None before there is one
+    rhat: float | None  # largest of the judged sums so far; None before there is one
 
 
 @dataclass(frozen=True)
@@ -73,16 +84,28 @@ class ChainDraws:
     Attributes
     ----------
     scalars : dict of float64 (chain, draw)
-        Label-free numbers.
+        Numbers about the model that do not depend on the numbering of classes.
     label_probability : float32 (chain, draw, cell)
-        Label probabilities.
+        Label probabilities that sets are drawn from.
     snapshots : list of list of (int, dict)
         By chain: the draw's number, and what synthesis needs of it.
+    sums : dict of float64 (chain, draw)
+        Sums of label probabilities; empty where their table is too large.
+    margins : float32 (chain, draw, level), optional
+        Expected records with each level of a synthesized variable.
     """
 
     scalars: dict[str, NDArray[np.float64]]
     label_probability: NDArray[np.float32]
     snapshots: list[list[tuple[int, Arrays]]]
+    sums: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    margins: NDArray[np.float32] | None = None
+
+    @property
+    def many(self) -> dict[str, NDArray[np.float32]]:
+        """Give the kinds of judged quantities of which there are many: (chain, draw, quantity)."""
+        margins = {} if self.margins is None else {"label_margin": self.margins}
+        return {**margins, "label_probability": self.label_probability}
 
 
 @dataclass
@@ -101,6 +124,7 @@ def run_chains(
     plan: Plan,
     checkpoint: Checkpoint | None = None,
     progress: Callable[[Progress], None] | None = None,
+    summarize: Summarize | None = None,
 ) -> ChainDraws:
     """Run all chains to the end of the plan, or until the plan's targets are met.
 
@@ -114,6 +138,8 @@ def run_chains(
         Where to save segments, and to take complete ones from.
     progress : callable, optional
         Called with a `Progress` after every segment, in the calling thread.
+    summarize : callable, optional
+        Adds to every observation what it means for the sets that are drawn from it.
 
     Returns
     -------
@@ -123,11 +149,11 @@ def run_chains(
     reporter = _Reporter(plan, progress, chains)
     n_draws = plan.draws
     while True:
-        _run_to(sampler, plan, chains, n_draws, checkpoint, reporter)
+        _run_to(sampler, plan, chains, n_draws, checkpoint, reporter, summarize)
         draws = _collected(chains, len(_segments(plan, n_draws)))
         if plan.until is None or n_draws >= plan.until.most_draws:
             return draws
-        if plan.until.reached(draws.scalars, draws.label_probability, plan.threads):
+        if plan.until.reached(draws.sums, draws.many, plan.threads):
             return draws
         del draws  # before longer ones are put together: they take much memory
         n_draws = min(n_draws + plan.draws, plan.until.most_draws)
@@ -170,6 +196,7 @@ def _run_to(
     n_draws: int,
     checkpoint: Checkpoint | None,
     reporter: _Reporter,
+    summarize: Summarize | None,
 ) -> None:
     """Compute all segments that are missing up to this number of draws."""
     segments = _segments(plan, n_draws)
@@ -178,8 +205,8 @@ def _run_to(
 
         def submit(chain: _Chain) -> None:
             if len(chain.segments) < len(segments):
-                asked = segments[len(chain.segments)]
-                running[pool.submit(_segment, sampler, plan, chain, *asked)] = chain
+                lengths = segments[len(chain.segments)]
+                running[pool.submit(_segment, sampler, plan, chain, summarize, *lengths)] = chain
 
         for chain in chains:
             submit(chain)
@@ -224,30 +251,36 @@ def _located(
 
 
 def _segment(
-    sampler: ChainSampler, plan: Plan, chain: _Chain, warm_sweeps: int, first: int, n_kept: int
+    sampler: ChainSampler,
+    plan: Plan,
+    chain: _Chain,
+    summarize: Summarize | None,
+    warm_sweeps: int,
+    first: int,
+    n_kept: int,
 ) -> Arrays:
     """Compute one segment of a chain: warm-up sweeps, or some kept draws."""
     generator = chain.generator
     chain.advanced = 0
     state = sampler.advance(generator, chain.state, warm_sweeps)
-    scalars: dict[str, list[float]] = {}
-    tables: list[NDArray[np.float32]] = []
+    per_draw: dict[str, list[Any]] = {}  # of every draw: a number, or an array
     numbers: list[int] = []
     snapshots: list[Arrays] = []
     for draw in range(first, first + n_kept):
         chain.advanced = (draw - first) * plan.thin
         state = sampler.advance(generator, state, plan.thin)
         seen = sampler.observe(generator, state)
-        for name, value in seen.scalars.items():
-            scalars.setdefault(name, []).append(value)
-        tables.append(seen.label_probability)
+        kept: dict[str, Any] = {f"scalar {name}": value for name, value in seen.scalars.items()}
+        kept |= {"label_probability": seen.label_probability}
+        kept |= summarize(seen) if summarize is not None else {}
+        for name, value in kept.items():
+            per_draw.setdefault(name, []).append(value)
         if draw % plan.snapshot_every == 0:
             numbers.append(draw)
             snapshots.append(seen.snapshot)
     chain.state = state
-    arrays: Arrays = {f"scalar {name}": np.array(values) for name, values in scalars.items()}
+    arrays: Arrays = {name: np.stack(values) for name, values in per_draw.items()}  # (draw, ...)
     if n_kept:
-        arrays["label_probability"] = np.stack(tables)  # (draw, cell)
         arrays["snapshot_draw"] = np.array(numbers, dtype=np.int64)  # (snapshot,)
     for number, snapshot in zip(numbers, snapshots, strict=True):
         arrays |= {f"snapshot {number} {name}": value for name, value in snapshot.items()}
@@ -257,21 +290,23 @@ def _segment(
 def _collected(chains: list[_Chain], n_segments: int) -> ChainDraws:
     """Join the first segments of all chains; a resumed chain may already have more."""
     kept = [
-        [one for one in chain.segments[:n_segments] if "label_probability" in one]
+        [segment for segment in chain.segments[:n_segments] if "label_probability" in segment]
         for chain in chains
     ]
-    names = [name for name in kept[0][0] if name.startswith("scalar ")]
-    scalars = {
-        name.removeprefix("scalar "): np.stack(
-            [np.concatenate([segment[name] for segment in segments]) for segments in kept]
-        )  # (chain, draw)
-        for name in names
-    }
-    parts = [[segment["label_probability"] for segment in segments] for segments in kept]
-    shape = (len(parts), sum(len(one) for one in parts[0]), parts[0][0].shape[1])
-    tables = np.empty(shape, dtype=np.float32)  # (chain, draw, cell)
-    for table, own in zip(tables, parts, strict=True):
-        np.concatenate(own, out=table)
+
+    def joined(name: str) -> NDArray[Any]:
+        """Put the draws of all chains into one array: (chain, draw, ...)."""
+        parts = [[segment[name] for segment in segments] for segments in kept]
+        shape = (len(parts), sum(map(len, parts[0])), *parts[0][0].shape[1:])
+        whole = np.empty(shape, dtype=parts[0][0].dtype)
+        for of_chain, own in zip(whole, parts, strict=True):
+            np.concatenate(own, out=of_chain)
+        return whole
+
+    def named(start: str) -> dict[str, NDArray[np.float64]]:
+        names = [name for name in kept[0][0] if name.startswith(start)]
+        return {name.removeprefix(start): joined(name) for name in names}
+
     snapshots = [
         [
             (int(number), _snapshot(segment, int(number)))
@@ -280,7 +315,13 @@ def _collected(chains: list[_Chain], n_segments: int) -> ChainDraws:
         ]
         for segments in kept
     ]
-    return ChainDraws(scalars, tables, snapshots)
+    return ChainDraws(
+        scalars=named("scalar "),
+        label_probability=joined("label_probability"),
+        snapshots=snapshots,
+        sums=named("sum "),
+        margins=joined("margins") if "margins" in kept[0][0] else None,
+    )
 
 
 def _snapshot(segment: Arrays, number: int) -> Arrays:
@@ -331,18 +372,26 @@ class _Reporter:
         self._tell(Progress(done, everything, seconds, (everything - done) / speed, self._rhat()))
 
     def _rhat(self) -> float | None:
-        kept = [[one for one in c.segments if "label_probability" in one] for c in self._chains]
+        kept = [
+            [segment for segment in chain.segments if "label_probability" in segment]
+            for chain in self._chains
+        ]
         shared = min(len(segments) for segments in kept)
         if shared == 0:
             return None
-        found = []
-        for name in (name for name in kept[0][0] if name.startswith("scalar ")):
-            values = np.stack(
-                [np.concatenate([one[name] for one in segments[:shared]]) for segments in kept]
+        rhats = [
+            rhat_of(
+                np.stack(
+                    [
+                        np.concatenate([segment[name] for segment in segments[:shared]])
+                        for segments in kept
+                    ]
+                )
             )
-            found.append(rhat_of(values))
-        known = [value for value in found if value is not None]
-        return max(known) if known else None
+            for name in kept[0][0]
+            if name.startswith("sum ")
+        ]
+        return max((rhat for rhat in rhats if rhat is not None), default=None)
 
 
 def processors() -> int:

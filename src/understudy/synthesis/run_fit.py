@@ -37,6 +37,7 @@ TABLE_BYTES = 256 * 1024**2  # most bytes that the kept label probabilities take
 SNAPSHOT_BYTES = 64 * 1024**2  # about as many bytes per chain for what synthesis needs
 MOST_SNAPSHOTS = 250  # and no more of them per chain and `draws`
 FEWEST_SNAPSHOTS = 25
+NO_DRAWS = ChainDraws({}, np.empty((0, 0, 0), dtype=np.float32), [])
 LEVELS_ABOVE = 4  # frames from a warning here up to the caller of `fit`
 
 
@@ -196,8 +197,9 @@ class SampledModel(ABC, Generic[FitType]):
         check_labels(data)
         settings = self.settled(data)
         prepared = settings._prepared(data, options)
-        plan, chain_draws = _run(prepared, data, options, settings._identity())
-        fit: Any = self.fit_type(settings, data, plan, prepared.cells, chain_draws)
+        plan = options.plan(prepared.snapshot_bytes)
+        fit: Any = self.fit_type(settings, data, plan, prepared.cells, NO_DRAWS)
+        fit = _run(fit, prepared.sampler, options, settings._identity())
         _warn_of_chains(fit)
         settings._warn_of_limits(fit)
         return fit  # type: ignore[no-any-return]
@@ -214,22 +216,22 @@ def check_labels(data: Microdata) -> None:
             )
 
 
-def _run(
-    prepared: Prepared, data: Microdata, options: FitOptions, settings: Mapping[str, Any]
-) -> tuple[Plan, ChainDraws]:
-    """Run the chains, saved or not; the plan that comes back has the seed that was used."""
-    plan = options.plan(prepared.snapshot_bytes)
+def _run(fit: Any, sampler: ChainSampler, options: FitOptions, settings: Mapping[str, Any]) -> Any:
+    """Run the chains of a fit, saved or not; its plan gets the seed that was used."""
+    summarize, progress = fit.summarizer(), options.progress
     if options.checkpoint is None:
-        plan = replace(plan, seed=check_seed(options.seed))
-        return plan, run_chains(prepared.sampler, plan, None, options.progress)
-    identity = _identity(data, plan, options.seed, settings, prepared.sampler.describe())
+        plan = replace(fit.plan, seed=check_seed(options.seed))
+        draws = run_chains(sampler, plan, None, progress, summarize)
+        return replace(fit, plan=plan, chain_draws=draws)
+    identity = _identity(fit.data, fit.plan, options.seed, settings, sampler.describe())
     checkpoint = Checkpoint(options.checkpoint, identity)
     try:
-        plan = replace(plan, seed=check_seed(checkpoint.identity["seed"]))
+        plan = replace(fit.plan, seed=check_seed(checkpoint.identity["seed"]))
         checkpoint.remember_seed(plan.seed)
-        return plan, run_chains(prepared.sampler, plan, checkpoint, options.progress)
+        draws = run_chains(sampler, plan, checkpoint, progress, summarize)
     finally:
         checkpoint.close()
+    return replace(fit, plan=plan, chain_draws=draws)
 
 
 def _identity(
@@ -249,6 +251,7 @@ def _identity(
         "thin": plan.thin,
         "snapshot_every": plan.snapshot_every,
         "until": asdict(plan.until) if plan.until is not None else None,
+        "keeps": "sums, margins, label probabilities",
         "seed": None if seed is None else check_seed(seed),
         "versions": {
             "understudy": understudy.__version__,
@@ -263,11 +266,12 @@ def _warn_of_chains(fit: SampledFit) -> None:
     if fit.plan.chains == 1:
         warn_convergence("one chain has no R-hat: convergence cannot be judged")
     elif not fit.converged:
-        table = fit.diagnostics()
-        failed = int((~table["converged"]).sum())
+        judged = fit.diagnostics().filter("judged")
+        failed = int((~judged["converged"]).sum())
         warn_convergence(
-            f"{failed} of {table.height} quantities have not met R-hat < {fit.targets.rhat:g} "
-            f"and effective sample size >= {fit.targets.ess:g}: run longer, or with until="
+            f"{failed} of {judged.height} judged quantities have not met R-hat < "
+            f"{fit.targets.rhat:g} and effective sample size >= {fit.targets.ess:g} (laxer where "
+            "there are many of a kind): run longer, or with until="
         )
 
 

@@ -23,18 +23,19 @@ from understudy.errors import ConvergenceWarning
 from understudy.microdata.label_table import LabelTable, split_labels
 from understudy.microdata.table import Microdata
 from understudy.randomness import check_seed, stream
-from understudy.synthesis.chains import ChainDraws, Plan
+from understudy.synthesis.chains import ChainDraws, Plan, Summarize
 from understudy.synthesis.checkpoints import Arrays
-from understudy.synthesis.contract import DrawnSets
+from understudy.synthesis.contract import DrawnSets, Observation
 from understudy.synthesis.diagnostics import (
-    MOST_CELLS,
     ConvergenceTargets,
     diagnose,
     ess_bulk,
     meets,
+    spread_cells,
 )
 from understudy.synthesis.kept_probabilities import KeptCells
 from understudy.synthesis.labelled_draws import Draws, LabelledArray
+from understudy.synthesis.released_sums import released_sums
 
 __all__ = ["SampledFit", "by_pattern"]
 
@@ -79,6 +80,31 @@ class SampledFit(ABC):
         """Give what one record with that label contributes to the likelihood: (pattern, label)."""
         return self._predictive(snapshot)
 
+    @property
+    def draws_predictive(self) -> bool:
+        """Whether sets are drawn from p(label | pattern), and not from another distribution."""
+        return True
+
+    def summarizer(self) -> Summarize | None:
+        """Make the function that sums up what sets of a draw are drawn from; None if too large."""
+        rows = len(self.data.patterns) if self.draws_predictive else self.data.n_combinations
+        sums = released_sums(self.data, rows)
+        if sums is None:
+            return None
+
+        def summarize(seen: Observation) -> dict[str, Any]:
+            table = self._tabulated(seen.snapshot)
+            of_draw = sums.of(table)
+            kept: dict[str, Any] = {f"sum {name}": value for name, value in of_draw.sums.items()}
+            kept["margins"] = of_draw.margins.astype(np.float32)
+            if not self.draws_predictive:
+                kept["label_probability"] = sums.label_probability(
+                    table, self.cells.patterns, self.cells.labels
+                )
+            return kept
+
+        return summarize
+
     def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
         """Draw codes (record, synthesized variable) from one kept draw."""
         return split_labels(self.data, self._tabulated(snapshot).draw(generator, self.data))
@@ -88,13 +114,21 @@ class SampledFit(ABC):
         """What the quantities have to meet."""
         return self.plan.until or ConvergenceTargets()
 
+    @property
+    def label_targets(self) -> ConvergenceTargets:
+        """What each label probability has to meet: limits that allow for their number."""
+        n_chains, _, n_kept = self.chain_draws.label_probability.shape
+        return self.targets.for_each_of(n_kept, n_chains)
+
     @cached_property
     def draws(self) -> Draws:
         """Kept draws as labelled arrays.
 
         ``draws["posterior"]`` has the model's numbers with axes (chain, draw), and
-        label_probability with axes (chain, draw, pattern, label); where all of its cells would
-        need too much memory, a sample of them, evenly spread, with axes (chain, draw, cell).
+        label_probability with axes (chain, draw, pattern, label), averaged over the records of a
+        pattern where they are drawn from different ones; where all of its cells would need too
+        much memory, a sample of them, evenly spread, with axes (chain, draw, cell).
+        ``draws["released"]`` has the sums that are judged, with axes (chain, draw).
         """
         arrays = {
             name: LabelledArray(values, ("chain", "draw"))
@@ -123,14 +157,18 @@ class SampledFit(ABC):
             "warmup_sweeps": self.plan.warmup,
             "sweeps_per_draw": self.plan.thin,
         }
-        return Draws({"posterior": arrays}, coordinates, attributes)
+        sums = {
+            name: LabelledArray(values, ("chain", "draw"))
+            for name, values in self.chain_draws.sums.items()
+        }
+        return Draws({"posterior": arrays, "released": sums}, coordinates, attributes)
 
     def _label_names(self, labels: NDArray[np.int64]) -> list[str]:
         names = self.data.synthesized
         return [_named(self.data, names, row) for row in split_labels(self.data, labels)]
 
-    def diagnostics(self, most_cells: int | None = MOST_CELLS) -> pl.DataFrame:
-        """Convergence of every label-free quantity.
+    def diagnostics(self, most_cells: int | None = None) -> pl.DataFrame:
+        """Convergence of what sets are drawn from, and of the model's own numbers.
 
         Parameters
         ----------
@@ -140,35 +178,35 @@ class SampledFit(ABC):
         Returns
         -------
         polars.DataFrame
-            Columns quantity, rhat, ess_bulk, ess_tail, converged.
+            Columns quantity, rhat, ess_bulk, ess_tail, converged, judged: first the sums of label
+            probabilities (`released_sums`), then numbers about the model, which are shown and not
+            judged, then margins and all kept label probabilities, whose limits allow for their
+            number (`diagnostics.rhat_limit`).
         """
-        if most_cells == MOST_CELLS:
-            return self._diagnosed
-        return self._judged(most_cells)
+        return self._diagnosed if most_cells is None else self._diagnose(most_cells)
 
     @cached_property
     def _diagnosed(self) -> pl.DataFrame:
-        return self._judged(MOST_CELLS)
+        return self._diagnose(None)
 
-    def _judged(self, most_cells: int | None) -> pl.DataFrame:
-        return diagnose(
-            self.chain_draws.scalars,
-            self.chain_draws.label_probability,
-            self.targets,
-            most_cells,
-            self.plan.threads,
-        )
+    def _diagnose(self, most_cells: int | None) -> pl.DataFrame:
+        draws, many = self.chain_draws, self.chain_draws.many
+        if most_cells is not None:
+            tables = many["label_probability"]
+            many["label_probability"] = tables[:, :, spread_cells(tables.shape[2], most_cells)]
+        return diagnose(self.targets, draws.sums, many, draws.scalars, self.plan.threads)
 
     @property
     def converged(self) -> bool:
-        """Whether every quantity of `diagnostics` has met its targets."""
+        """Whether every quantity of `diagnostics` that is judged has met its targets."""
         return meets(self._diagnosed)
 
     @property
     def autocorrelation_time(self) -> float:
-        """Kept draws that make one independent draw, of the slowest scalar quantity."""
-        sizes = [ess_bulk(values) for values in self.chain_draws.scalars.values()]
-        total = next(iter(self.chain_draws.scalars.values())).size
+        """Kept draws that make one independent draw, of the slowest sum that is judged."""
+        sums = self.chain_draws.sums or self.chain_draws.scalars
+        sizes = [ess_bulk(values) for values in sums.values()]
+        total = next(iter(sums.values())).size
         return max((total / max(size, 1.0) for size in sizes if size is not None), default=1.0)
 
     def synthesize(self, m: int = 20, seed: int | None = None) -> DrawnSets:

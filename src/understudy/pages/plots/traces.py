@@ -84,22 +84,21 @@ def rhat_svg(chains: Convergence, style: SeriesStyle, name: str) -> str | None:
     rhats = chains.cell_rhats
     if rhats is None:
         return None
+    limit = chains.label_rhat_limit or chains.rhat_target
     below = sum(
-        count
-        for edge, count in zip(rhats.edges[1:], rhats.counts, strict=True)
-        if edge <= chains.rhat_target + 1e-9
+        count for edge, count in zip(rhats.edges, rhats.counts, strict=False) if edge < limit - 1e-9
     )
     with drawing(height=2.75) as (canvas, (axes,)):
         axes.stairs(rhats.counts, rhats.edges, fill=True, color=style.colour, alpha=0.8)
-        axes.axvline(chains.rhat_target, color=LIGHT["ink"], linewidth=0.8, linestyle="--")
+        axes.axvline(limit, color=LIGHT["ink"], linewidth=0.8, linestyle="--")
         axes.text(
-            chains.rhat_target,
+            limit,
             0.98,
-            f" target {number(chains.rhat_target)}",
+            f" limit {number(limit)}",
             transform=axes.get_xaxis_transform(),
             va="top",
         )
-        axes.set_xlim(0.995, max(rhats.edges[-1], chains.rhat_target + 0.01))
+        axes.set_xlim(0.995, max(rhats.edges[-1], limit + 0.01))
         axes.set_ylim(bottom=0)
         axes.set_title(f"R-hat of {chains.n_cells:,} label probabilities", pad=6)
         axes.set_xlabel("R-hat")
@@ -108,7 +107,7 @@ def rhat_svg(chains: Convergence, style: SeriesStyle, name: str) -> str | None:
             canvas,
             name,
             "R-hat of the label probabilities",
-            f"{below:,.0f} of {sum(rhats.counts):,.0f} label probabilities lie below the target of "
-            f"{number(chains.rhat_target)}; the worst of everything judged is "
+            f"{below:,.0f} of {sum(rhats.counts):,.0f} label probabilities lie below the limit of "
+            f"{number(limit)}; the worst sum of them has "
             f"{rhat_number(chains.worst_rhat)}.",
         )

@@ -46,6 +46,11 @@ class DPMPMFit(SampledFit):
     def _tabulated(self, snapshot: Arrays) -> LabelTable:
         return label_table(self.data, _parameters(snapshot), self.settings.class_draw)
 
+    @property
+    def draws_predictive(self) -> bool:
+        """Whether classes are drawn given the kept variables."""
+        return self.settings.class_draw == "kept"
+
     def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
         return by_pattern(self.data, label_table(self.data, _parameters(snapshot), "kept"))
 

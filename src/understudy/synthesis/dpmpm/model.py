@@ -141,7 +141,6 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
 
     def _identity(self) -> dict[str, Any]:
         settings = asdict(self)
-        del settings["class_draw"]  # it does not touch the draws
         if not any(isinstance(counts, str) for counts in self._level_priors()):
             del settings["strength_prior"]  # nothing is sampled from it
         return settings

@@ -1,0 +1,198 @@
+"""What convergence is judged on: sums of what is released, and limits that allow for numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.synthesis.conftest import quiet_fit, small_data
+
+import understudy as us
+from understudy.microdata.label_table import LabelTable, empirical_labels
+from understudy.randomness import stream
+from understudy.risk.expected import expected_risk
+from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, meets, rhat_limit
+from understudy.synthesis.released_sums import released_sums
+
+TARGETS = ConvergenceTargets()
+
+
+def correlated(
+    generator: np.random.Generator, shape: tuple[int, int, int], correlation: float
+) -> NDArray[np.float32]:
+    """Draw stationary autoregressive chains: (chain, draw, quantity)."""
+    values = generator.normal(size=shape)
+    for draw in range(1, shape[1]):
+        values[:, draw] *= np.sqrt(1 - correlation**2)
+        values[:, draw] += correlation * values[:, draw - 1]
+    return values.astype(np.float32)
+
+
+def judged(tables: NDArray[np.float32]) -> bool:
+    return meets(diagnose(TARGETS, {}, {"label_probability": tables}, threads=2))
+
+
+@pytest.mark.parametrize(
+    ("shape", "correlation"),
+    [((4, 100, 300), 0.0), ((4, 500, 300), 2 / 3), ((2, 200, 300), 0.0)],
+    ids=["independent", "correlated", "two chains"],
+)
+def test_chains_that_have_met_do_not_fail_because_there_are_many(
+    shape: tuple[int, int, int], correlation: float
+) -> None:
+    """Draws that are worth the target of 400 and no more, 300 quantities, 30 seeds.
+
+    The rule errs in at most one in 200 fits: two or more of 30 are an alarm once in 100 runs at
+    the most. R-hat below 1.01 in every one of them, which they all fail, would be no rule.
+    """
+    failed = strict = 0
+    for number in range(30):
+        tables = correlated(stream(5, "met", number), shape, correlation)
+        table = diagnose(TARGETS, {}, {"label_probability": tables}, threads=2)
+        failed += not meets(table)
+        strict += bool((table["rhat"] >= TARGETS.rhat).any())
+    assert failed < 2
+    assert strict == 30
+
+
+def test_one_quantity_of_thousands_that_is_apart_fails() -> None:
+    """One chain a standard deviation away, in one of 5,320: found in each of ten.
+
+    A miss has a probability below 0.01 in each: R-hat is about 1.09, give or take 0.008, and the
+    limit 1.06.
+    """
+    for number in range(10):
+        tables = correlated(stream(6, "apart", number), (4, 1000, 1), 0.0)
+        many = np.repeat(tables[:, :, :1] * 0, 5319, axis=2)
+        tables[0] += 1.0
+        assert not judged(np.concatenate([tables, many], axis=2))
+
+
+def test_chains_in_two_modes_fail_in_many_quantities() -> None:
+    tables = correlated(stream(7, "modes"), (4, 400, 500), 0.5)
+    assert judged(tables)
+    tables[:2, :, ::10] += 2.0
+    table = diagnose(TARGETS, {}, {"label_probability": tables})
+    assert int((~table["converged"]).sum()) == 50
+
+
+def test_small_shifts_that_all_quantities_share_are_found_by_their_sum() -> None:
+    """A tenth of a standard deviation in each of 500: none fails, and their sum does."""
+    tables = correlated(stream(8, "shift"), (4, 1000, 500), 0.0)
+    tables[0] += 0.1
+    assert judged(tables)
+    sums = {"sum": tables.sum(axis=2, dtype=np.float64)}
+    table = diagnose(TARGETS, sums, {"label_probability": tables})
+    assert not meets(table)
+    assert table["converged"].to_list() == [False] + [True] * 500
+
+
+def test_the_limit_grows_slowly_with_the_number_and_falls_with_the_draws() -> None:
+    limits = [rhat_limit(number, 4, 400.0) for number in (1, 100, 10_000, 1_000_000)]
+    assert limits == sorted(limits)
+    assert limits[-1] < 1.1
+    assert rhat_limit(5320, 4, 400.0) == pytest.approx(1.0614, abs=1e-4)
+    assert rhat_limit(5320, 4, 4000.0) < 1.01
+    assert TARGETS.for_each_of(5320, 4).ess == 50
+    assert ConvergenceTargets(rhat=1.2).for_each_of(10, 4).rhat == 1.2
+
+
+def test_what_is_shown_is_not_judged() -> None:
+    met = correlated(stream(9, "shown"), (4, 1000, 1), 0.0)
+    stuck = np.repeat(np.arange(4.0)[:, None], 1000, axis=1)  # (chain, draw)
+    table = diagnose(TARGETS, {"sum": met[:, :, 0].astype(np.float64)}, {}, {"classes": stuck})
+    assert meets(table)
+    assert table["converged"].to_list() == [True, False]
+    assert table["judged"].to_list() == [True, False]
+
+
+def naive_sums(data: us.Microdata, table: LabelTable) -> dict[str, float]:
+    """Add everything up record by record."""
+    found = dict.fromkeys(("expected_matches", "log_score", "repeat_probability"), 0.0)
+    columns = [data.names.index(name) for name in data.synthesized]
+    sizes = [data.variable(name).n_levels for name in data.synthesized]
+    deviation: dict[tuple[int, int], float] = {}
+    for combination in data.of_record:
+        row = table.probabilities[table.row_of_combination[combination]]
+        codes = data.combinations[combination, columns]
+        label = 0
+        for code, size in zip(codes, sizes, strict=True):
+            label = label * size + int(code)
+        found["expected_matches"] += row[label]
+        found["log_score"] += np.log(row[label])
+        found["repeat_probability"] += (row**2).sum()
+        whole = row.reshape(sizes)
+        for variable, code in enumerate(codes):
+            axes = tuple(other for other in range(len(sizes)) if other != variable)
+            for level, share in enumerate(whole.sum(axis=axes)):
+                key = variable, level
+                deviation[key] = deviation.get(key, 0.0) + share - (level == code)
+    return {**found, "margin_deviation": sum(map(abs, deviation.values()))}
+
+
+@pytest.mark.parametrize(
+    "names", [("county",), ("county", "age"), ("gender", "age", "county", "region")]
+)
+@pytest.mark.parametrize("class_draw", ["kept", "full", "prior"])
+def test_sums_are_those_of_all_records(names: tuple[str, ...], class_draw: Any) -> None:
+    data = small_data(names)
+    fit = quiet_fit(us.DPMPM(class_draw=class_draw), data, seed=1, draws=8)
+    tables = list(fit.label_tables())
+    for name, values in naive_sums(data, tables[9]).items():
+        assert fit.chain_draws.sums[name][1, 1] == pytest.approx(values, rel=1e-9), name
+    margins = fit.chain_draws.margins  # (chain, draw, level)
+    assert margins.shape == (2, 8, sum(data.variable(name).n_levels for name in names))
+    assert margins.sum(axis=2) == pytest.approx(len(names) * data.n_records, rel=1e-5)
+
+
+def test_expected_risk_of_a_draw_is_that_of_its_table() -> None:
+    """The closed forms of the risk folder, where a pattern draws alike."""
+    data = small_data()
+    fit = quiet_fit(us.DPMPM(), data, seed=1, draws=8)
+    table = list(fit.label_tables())[3]
+    risk = expected_risk(data, table, known=list(data.kept))
+    sums = fit.chain_draws.sums
+    assert sums["expected_matches"][0, 3] == pytest.approx(risk.attribute_matches)
+    assert sums["expected_match_risk"][0, 3] == pytest.approx(risk.expected_match_risk)
+
+
+def test_certain_and_impossible_labels_have_finite_sums() -> None:
+    data = small_data()
+    sums = released_sums(data, len(data.patterns))
+    assert sums is not None
+    perfect = sums.of(empirical_labels(data))
+    assert all(np.isfinite(value) for value in perfect.sums.values())
+    assert perfect.sums["margin_deviation"] == pytest.approx(0.0, abs=1e-9)
+    certain = np.zeros((1, data.n_labels))
+    certain[0, 0] = 1.0
+    table = LabelTable(certain, np.zeros(data.n_combinations, dtype=np.int32))
+    assert all(np.isfinite(value) for value in sums.of(table).sums.values())
+
+
+@pytest.mark.parametrize("class_draw", ["full", "prior"])
+def test_label_probabilities_are_those_that_sets_are_drawn_from(class_draw: Any) -> None:
+    """Averages over the records of a pattern; and another run than with classes given the kept."""
+    data = small_data()
+    fit = quiet_fit(us.DPMPM(class_draw=class_draw), data, seed=1, draws=8)
+    kept = np.asarray(fit.draws["posterior"]["label_probability"])[1, 2]  # (pattern, label)
+    table = list(fit.label_tables())[8 + 2]
+    average = np.zeros_like(kept, dtype=np.float64)
+    for combination, count in enumerate(data.counts):
+        row = table.probabilities[table.row_of_combination[combination]]
+        average[data.patterns.of_combination[combination]] += count * row
+    assert kept == pytest.approx(average / data.patterns.sizes[:, None], abs=1e-6)
+    predictive = list(fit.predictive_tables())[8 + 2]
+    assert np.abs(kept - predictive).max() > 0.01
+
+
+def test_tables_too_large_to_sum_leave_the_label_probabilities(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("understudy.synthesis.released_sums.MOST_PROBABILITIES", 10)
+    fit = quiet_fit(us.DPMPM(), small_data(), seed=1, draws=8)
+    assert fit.chain_draws.sums == {}
+    table = fit.diagnostics()
+    assert table.filter("judged")["quantity"].str.starts_with("label_probability").all()
+    assert fit.autocorrelation_time > 0
