@@ -90,8 +90,9 @@ def convergence_findings(
     cells = [row for row in rows if row.quantity.startswith(CELL)]
     margins = [row for row in rows if row.quantity.startswith(MARGIN)]
     named = [row for row in rows if not row.quantity.startswith((CELL, MARGIN))]
-    allowed = [row for row in (*cells, *margins) if row.converged]  # by limits of their own
-    strict = [row for row in rows if row.judged and row not in allowed] or allowed
+    many = (*margins, *cells)  # with limits of their own
+    strict = [row for row in named if row.judged] + [row for row in many if not row.converged]
+    strict = strict or list(many)
     first = next(iter(scalars.values()), np.empty((0, 0)))
     return Convergence(
         converged=converged,
