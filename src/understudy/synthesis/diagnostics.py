@@ -95,7 +95,18 @@ class ConvergenceTargets:
         return rhat is not None and rhat < self.rhat and min(bulk, tail) >= self.ess
 
     def for_each_of(self, n_quantities: int, n_chains: int) -> ConvergenceTargets:
-        """Give the targets for each of many quantities of one kind."""
+        """Give the targets for each of many quantities of one kind.
+
+        Parameters
+        ----------
+        n_quantities, n_chains : int
+            How many quantities there are, and chains.
+
+        Returns
+        -------
+        ConvergenceTargets
+            With the limit of `rhat_limit` and an eighth of the effective sample size.
+        """
         rhat = max(self.rhat, rhat_limit(n_quantities, n_chains, self.ess))
         return ConvergenceTargets(rhat, ESS_SHARE * self.ess, self.most_draws)
 
