@@ -195,7 +195,7 @@ def _check(estimates: Any, variances: Any) -> tuple[Numbers, Numbers, Numbers | 
         raise InputError(
             expected="at least 2 synthetic sets, for the variance between them",
             came=str(values.shape[0]),
-            do="make more sets: no rule gives an honest interval from one",
+            do="make more sets: no rule gives a valid interval from one",
         )
     if matrices is not None:
         spreads = np.diagonal(matrices, axis1=1, axis2=2)

@@ -72,12 +72,12 @@ def perfect_counts(
     )  # (repeat, pattern) records still to draw
     mass = data.patterns.sizes.copy()  # (pattern,) original records not yet passed
     for start, end in zip(np.concatenate([[0], ends[:-1]]), ends, strict=True):
-        next_ones = by_rank[start:end]  # one combination of every pattern that has so many
-        patterns = of_combination[next_ones]
-        share = data.counts[next_ones] / mass[patterns]
-        drawn[:, next_ones] = generator.binomial(left[:, patterns], share)
-        left[:, patterns] -= drawn[:, next_ones]
-        mass[patterns] -= data.counts[next_ones]
+        current = by_rank[start:end]  # one combination of every pattern that has so many
+        patterns = of_combination[current]
+        share = data.counts[current] / mass[patterns]
+        drawn[:, current] = generator.binomial(left[:, patterns], share)
+        left[:, patterns] -= drawn[:, current]
+        mass[patterns] -= data.counts[current]
     return drawn
 
 
