@@ -20,7 +20,7 @@ __all__ = ["BackoffTree"]
 
 
 @dataclass(frozen=True)
-class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=250, thin=3):
+class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=500, thin=3):
     """Label distributions that back off along a tree of groups of records.
 
     The label's distribution in a group of records is Dirichlet around that of the larger group it
