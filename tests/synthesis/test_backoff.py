@@ -19,7 +19,7 @@ from understudy.errors import DataWarning, InputError, SettingError
 from understudy.microdata.label_table import combined_labels, empirical_labels
 from understudy.randomness import stream
 from understudy.synthesis.backoff import labels as backoff_labels
-from understudy.synthesis.backoff import splits, tree
+from understudy.synthesis.backoff import sampler, splits, tree
 from understudy.synthesis.backoff.forest import plant
 from understudy.synthesis.backoff.problem import make_problem
 from understudy.synthesis.backoff.sampler import group_cells
@@ -319,14 +319,16 @@ def test_fully_synthetic_is_one_group_for_the_first_variable() -> None:
     assert np.abs(mean - expected).max() < 5 * 0.5 / np.sqrt(data.n_records * 240)
 
 
-def test_whole_rows_of_some_patterns_are_kept_where_all_are_too_many() -> None:
+def test_whole_patterns_are_kept_where_all_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     data = small_data()
     problem = make_problem(data, ("gender", "region"))
+    assert np.unique(group_cells(data, problem, 20).patterns).size > 15
+    assert group_cells(data, problem, 10_000).complete
+    monkeypatch.setattr(sampler, "FEW_CELLS", 100)
     some = group_cells(data, problem, 20)
     assert not some.complete
     assert some.labels.tolist() == [*range(6)] * 3
     assert np.unique(some.patterns).size == 3
-    assert group_cells(data, problem, 10_000).complete
 
 
 def test_chains_from_far_apart_meet() -> None:

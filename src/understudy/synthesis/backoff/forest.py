@@ -56,17 +56,17 @@ def plant(trees: Sequence[Tree], rows: Sequence[Rows]) -> tuple[Forest, list[NDA
     list of int64 (node of the tree,)
         For each tree, its nodes' numbers in the forest.
     """
-    tree = np.repeat(np.arange(len(trees)), [one.parent.size for one in trees])  # (node,)
-    depth = np.concatenate([one.depth for one in trees])  # (node,)
+    tree = np.repeat(np.arange(len(trees)), [grown.parent.size for grown in trees])  # (node,)
+    depth = np.concatenate([grown.depth for grown in trees])  # (node,)
     order = np.lexsort((tree, depth))  # stable: by depth, then tree, then the tree's own order
     number = np.empty(order.size, dtype=np.int64)  # (node as listed,) its number in the forest
     number[order] = np.arange(order.size)
-    first = np.cumsum([0, *(one.parent.size for one in trees)])
+    first = np.cumsum([0, *(grown.parent.size for grown in trees)])
     numbers = [number[low:high] for low, high in pairwise(first)]
     parent = np.full(order.size, -1, dtype=np.int64)  # (node,)
-    for one, own in zip(trees, numbers, strict=True):
-        inner = one.parent >= 0
-        parent[own[inner]] = own[one.parent[inner]]
+    for grown, own in zip(trees, numbers, strict=True):
+        inner = grown.parent >= 0
+        parent[own[inner]] = own[grown.parent[inner]]
     tree, depth = tree[order], depth[order]
     starts = np.flatnonzero(np.diff(depth * len(trees) + tree)) + 1  # (group or later root,)
     group_start = np.append(starts[len(trees) - 1 :], order.size).astype(np.int64)  # (group + 1,)

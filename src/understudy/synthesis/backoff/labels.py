@@ -93,17 +93,17 @@ def draw_rows(generator, forest, wanted, concentration, records):  # type: ignor
 
 
 def rows_of_tree(
-    forest: Forest, tree: int, draw: KeptDraw, asked: Wanted, whole: bool
+    forest: Forest, tree: int, draw: KeptDraw, nodes: Wanted, whole: bool
 ) -> NDArray[np.float64]:
     """Draw the label distributions (row, label) of a kept draw, again and again the same.
 
-    `whole` says that all nodes of the tree are asked for; some of them have a stream of their own.
+    `whole` says that these are all nodes of the tree; some of them have a stream of their own.
     """
     seed = int(draw.key[0]) << 64 | int(draw.key[1])
     generator = stream(seed, "all groups" if whole else "some groups", tree)
     records = forest.counts.copy()  # (pair,)
     records[records == 0] = draw.tables
-    rows: NDArray[np.float64] = draw_rows(generator, forest, asked, draw.concentration, records)
+    rows: NDArray[np.float64] = draw_rows(generator, forest, nodes, draw.concentration, records)
     return rows
 
 
@@ -148,8 +148,9 @@ def label_table(data: Microdata, problem: Problem, draw: KeptDraw) -> LabelTable
         codes = _record_codes(data, problem, 0, data.combinations)
         nodes = problem.nodes(0, codes)  # (combination,)
         used, of_combination = np.unique(nodes, return_inverse=True)
-        places = np.searchsorted(every.nodes, used)
-        return LabelTable(rows[places], of_combination.ravel().astype(np.int32))
+        return LabelTable(
+            rows[np.searchsorted(every.nodes, used)], of_combination.ravel().astype(np.int32)
+        )
     _check_size(len(data.patterns), data.n_labels, "patterns")
     patterns, labels = np.divmod(np.arange(len(data.patterns) * data.n_labels), data.n_labels)
     nodes, levels = cell_nodes(data, problem, patterns, labels)
@@ -209,8 +210,8 @@ def _record_codes(
     data: Microdata, problem: Problem, tree: int, codes: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """Pick the variables that may split a tree: (row, variable of the tree)."""
-    places = [data.names.index(name) for name in problem.variables[tree]]
-    return np.ascontiguousarray(codes[:, places])
+    columns = [data.names.index(name) for name in problem.variables[tree]]
+    return np.ascontiguousarray(codes[:, columns])
 
 
 def _check_size(n_rows: int, n_labels: int, what: str) -> None:

@@ -33,7 +33,7 @@ class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=500, thin=3):
     order : "auto" or sequence of str
         "auto" grows the tree: by any kept variable, different ones in different branches, levels
         put together where that pays, until no split gains. Otherwise names of kept variables, by
-        which records are split one after another; kept variables that it leaves out have no say.
+        which records are split one after another; those that it leaves out are not used.
     scale : float
         Multiplies all concentrations once they are drawn: a large one leads to the marginal
         distribution of the label (`Marginal`), one near zero to that of the pattern (`Perfect`).

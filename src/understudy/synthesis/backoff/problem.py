@@ -66,9 +66,9 @@ def make_problem(data: Microdata, order: tuple[str, ...] | None) -> Problem:
     if order is not None:
         _check_order(data, order)
     variables, rows, trees = [], [], []
-    for place, name in enumerate(data.synthesized):
+    for index, name in enumerate(data.synthesized):
         kept = data.predictors if order is None else order
-        names = (*kept, *data.synthesized[:place])
+        names = (*kept, *data.synthesized[:index])
         own = _rows(data, names, name)
         variables.append(names)
         rows.append(own)
@@ -79,12 +79,12 @@ def make_problem(data: Microdata, order: tuple[str, ...] | None) -> Problem:
 
 def _rows(data: Microdata, names: tuple[str, ...], label: str) -> Rows:
     """Count the distinct rows of some variables and a label."""
-    places = [data.names.index(name) for name in (*names, label)]
+    indices = [data.names.index(name) for name in (*names, label)]
     codes, counts, _ = regroup(
-        data.combinations[:, places],
+        data.combinations[:, indices],
         data.counts,
         np.arange(data.n_combinations, dtype=np.int32),
-        [data.variables[place].n_levels for place in places],
+        [data.variables[index].n_levels for index in indices],
     )
     return Rows(
         columns=tuple(np.ascontiguousarray(codes[:, column]) for column in range(len(names))),

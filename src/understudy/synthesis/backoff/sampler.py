@@ -19,7 +19,8 @@ from understudy.synthesis.kept_probabilities import KeptCells, choose_cells
 __all__ = ["BackoffChain", "GroupCells", "group_cells"]
 
 STARTS = (1.0, 30.0, 1000.0, 30000.0)  # concentrations that chains start from, one after another
-MOST_KEPT = 20_000  # label probabilities that are kept of a draw where all would be too many
+FEW_CELLS = 200_000  # so many label probabilities can all be drawn for every kept draw
+MOST_KEPT = 20_000  # label probabilities that are kept of a draw where there are more
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class GroupCells(KeptCells):
     ----------
     problem : Problem
         The trees.
-    asked : tuple of Wanted
+    wanted : tuple of Wanted
         By tree: the nodes whose label distributions are drawn.
     rows : int64 (synthesized variable, cell)
         The row among them that gives a cell its factor.
@@ -39,31 +40,34 @@ class GroupCells(KeptCells):
     """
 
     problem: Problem
-    asked: tuple[Wanted, ...]
+    wanted: tuple[Wanted, ...]
     rows: NDArray[np.int64]
     levels: NDArray[np.int32]
 
 
 def group_cells(data: Microdata, problem: Problem, most_cells: int) -> GroupCells:
-    """Choose cells (pattern, label): all of them, or all labels of patterns evenly spread."""
-    n_labels, n_patterns = data.n_labels, len(data.patterns)
-    kept = choose_cells(data, min(most_cells, MOST_KEPT))
-    if n_patterns * n_labels <= most_cells:
-        kept = choose_cells(data, most_cells)
-    elif n_labels <= MOST_KEPT:
-        some = spread_cells(n_patterns, max(1, min(most_cells, MOST_KEPT) // n_labels))
-        labels = np.tile(np.arange(n_labels), some.size)
-        kept = KeptCells(np.repeat(some, n_labels), labels, complete=False)
+    """Choose the cells (pattern, label) to keep, and find the groups of records behind them."""
+    kept = _kept(data, most_cells)
     nodes, levels = cell_nodes(data, problem, kept.patterns, kept.labels)
-    whole = kept.complete
-    asked = tuple(
-        wanted(problem.forest, problem.numbers[tree] if whole else nodes[tree])
+    every = tuple(
+        wanted(problem.forest, problem.numbers[tree] if kept.complete else nodes[tree])
         for tree in range(len(problem.trees))
     )
     rows = np.stack(
-        [np.searchsorted(own.nodes, of_tree) for own, of_tree in zip(asked, nodes, strict=True)]
+        [np.searchsorted(own.nodes, of_tree) for own, of_tree in zip(every, nodes, strict=True)]
     )
-    return GroupCells(kept.patterns, kept.labels, whole, problem, asked, rows, levels)
+    return GroupCells(kept.patterns, kept.labels, kept.complete, problem, every, rows, levels)
+
+
+def _kept(data: Microdata, most_cells: int) -> KeptCells:
+    """Choose cells; of many, whole patterns, so that few label distributions are drawn for them."""
+    n_labels, n_patterns = data.n_labels, len(data.patterns)
+    n_kept = min(most_cells, MOST_KEPT) // n_labels  # patterns
+    if n_patterns * n_labels <= FEW_CELLS or n_kept == 0:
+        return choose_cells(data, most_cells)
+    patterns = spread_cells(n_patterns, n_kept)
+    labels = np.tile(np.arange(n_labels), patterns.size)
+    return KeptCells(np.repeat(patterns, n_labels), labels, complete=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +106,7 @@ class BackoffChain:
         tables = records[forest.counts == 0].astype(np.int32)  # (pair of an inner node,)
         draw = KeptDraw(self.scale * state.concentration, tables, words)
         kept = np.ones(cells.labels.size)  # (cell,)
-        for tree, own in enumerate(cells.asked):
+        for tree, own in enumerate(cells.wanted):
             rows = rows_of_tree(forest, tree, draw, own, cells.complete)
             kept *= rows[cells.rows[tree], cells.levels[tree]]
         scalars = {
