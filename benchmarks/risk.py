@@ -1,8 +1,10 @@
 """How fast risk is measured: against the quadratic twins, at a million records, and the baselines.
 
-Run with ``python benchmarks/risk.py`` from the repository's root. All ratios come from this one
-run; the quadratic twin in Python is given one set and its time multiplied by the number of sets
-(its cost per set does not depend on the others).
+Run with ``python benchmarks/risk.py`` from the repository's root; with ``folds dpmpm`` or ``folds
+areal`` it compares own-record effects by weights with those by fits that leave a K-th of the
+records out (minutes to hours). All ratios come from this one run; the quadratic twin in Python is
+given one set and its time multiplied by the number of sets (its cost per set does not depend on the
+others).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from understudy.microdata.coding import regroup  # noqa: E402
 from understudy.microdata.label_table import empirical_labels  # noqa: E402
 from understudy.microdata.variable import Variable  # noqa: E402
 from understudy.randomness import stream  # noqa: E402
+from understudy.risk.left_out_refits import leave_out  # noqa: E402
 
 SETS = 20
 
@@ -137,6 +140,44 @@ def large(n: int = 1_000_000) -> None:
     print(f"  attribute risk: {seconds:.1f} s, peak memory {gigabytes():.2f} GB")
 
 
+def fold_rows(data: us.Microdata, refit: Callable[[us.Microdata], Any], folds: int) -> list[float]:
+    """Right labels by the row and by the pooled modal guess, had a record's fold been left out."""
+    fold = stream(5, "folds").permutation(np.arange(data.n_records) % folds)  # (record,)
+    pattern = data.patterns.of_combination[data.of_record]
+    true = data.combinations[data.of_record, -1]
+    right = np.zeros((2, data.n_records))
+    for index in range(folds):
+        left_out = np.flatnonzero(fold == index)
+        less = leave_out(data, left_out)
+        assert len(less.patterns) == len(data.patterns)
+        mean = np.mean(list(refit(less).predictive_tables()), axis=0)  # (pattern, label)
+        right[0, left_out] = mean[pattern[left_out], true[left_out]]
+        right[1, left_out] = mean.argmax(axis=1)[pattern[left_out]] == true[left_out]
+        print(f"  fold {index + 1}: {right[:, left_out].sum(axis=1) * folds}", flush=True)
+    return [float(value) for value in right.sum(axis=1)]
+
+
+def own_record(model: str, folds: int = 5) -> None:
+    """Compare the own-record effect by weights with fits in K folds."""
+    settings: dict[str, tuple[Any, dict[str, int]]] = {
+        "dpmpm": (us.DPMPM(sampler="blocked"), {"warmup": 1500, "draws": 250, "thin": 4}),
+        "areal": (us.DPAreal(), {"warmup": 300, "draws": 200}),
+    }
+    synthesizer, options = settings[model]
+
+    def refit(data: us.Microdata) -> Any:
+        return synthesizer.fit(data, seed=3, **options)
+
+    data = us.load_ce_like()
+    effect = us.own_record_effect(data, refit(data), "gender", seed=1)
+    print(effect, flush=True)
+    row, pooled = fold_rows(data, refit, folds)
+    print(f"{folds} folds, without the fold: row {row:.1f}, pooled modal {pooled:.0f}")
+
+
 if __name__ == "__main__":
-    small()
-    large()
+    if sys.argv[1:2] == ["folds"]:
+        own_record(sys.argv[2])
+    else:
+        small()
+        large()

@@ -25,20 +25,24 @@ all files. Guesses of the modal label need no rows and are the same in both.
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.risk.matching import Targets
+from understudy.risk.matching import Labels, Targets
 
 __all__ = [
     "ATTACKS",
     "attack_frame",
     "count_labels",
+    "count_sets",
     "modal_chance",
-    "pool_counts",
     "row_chance",
 ]
+
+Counts = tuple[NDArray[np.int64], NDArray[np.int64]]  # keys and rows, both (pair,)
 
 ATTACKS = {
     "row": "believe the row",
@@ -66,9 +70,7 @@ def attack_frame(success: dict[str, tuple[float, float | None]]) -> pl.DataFrame
     )
 
 
-def count_labels(
-    patterns: Targets, made: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def count_labels(patterns: Targets, made: NDArray[np.int64]) -> Counts:
     """Count the rows of one set, or of several together, by pattern and label.
 
     Parameters
@@ -92,11 +94,14 @@ def count_labels(
     return keys, counts[keys]
 
 
-def pool_counts(
-    first: tuple[NDArray[np.int64], NDArray[np.int64]],
-    second: tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Add the rows of two sets by pattern and label; see `count_labels`."""
+def count_sets(labels: Labels, patterns: Targets) -> tuple[list[Counts], Counts]:
+    """Count the rows of every set by pattern and label, and of all sets together."""
+    each = [count_labels(patterns, labels.of_set(index)) for index in range(len(labels.sets))]
+    return each, reduce(_pool, each)
+
+
+def _pool(first: Counts, second: Counts) -> Counts:
+    """Add the rows of two sets by pattern and label."""
     keys, pair = np.unique(np.concatenate([first[0], second[0]]), return_inverse=True)
     counts = np.bincount(pair, weights=np.concatenate([first[1], second[1]]))
     return keys, counts.astype(np.int64)

@@ -22,9 +22,8 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.attacks import (
     attack_frame,
-    count_labels,
+    count_sets,
     modal_chance,
-    pool_counts,
     row_chance,
 )
 from understudy.risk.identification import pattern_frame
@@ -200,24 +199,16 @@ def attribute_risk(
     alignment = check_alignment(labels, if_unaligned)
     true = labels.of_record
     patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
-    right = np.zeros(true.size)  # (record,), sets with the true label
-    modal, any_row = np.zeros((2, len(patterns)))  # (target,), sums over sets
-    matches, guesses = [], []
-    pooled = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))  # nothing counted yet
-    for index in range(len(sets)):
-        made = labels.of_set(index)
-        hit = made == true
-        right += hit
-        matches.append(int(np.count_nonzero(hit)))
-        counts = count_labels(patterns, made)
-        chance = modal_chance(patterns, *counts)
-        guesses.append(float(chance @ patterns.sizes))
-        modal, any_row = modal + chance, any_row + row_chance(patterns, *counts)
-        pooled = pool_counts(pooled, counts)
+    hits = [labels.of_set(index) == true for index in range(len(sets))]
+    matches = [int(np.count_nonzero(hit)) for hit in hits]
+    counted, pooled = count_sets(labels, patterns)
+    modal = [modal_chance(patterns, *counts) for counts in counted]  # (target,) each
+    guesses = [float(chance @ patterns.sizes) for chance in modal]
+    any_row = sum(float(row_chance(patterns, *counts) @ patterns.sizes) for counts in counted)
     success = {
-        "row": right / len(sets),
+        "row": np.mean(hits, axis=0),
         "vote": vote_right(labels),
-        "modal": modal[patterns.of_record] / len(sets),
+        "modal": np.mean(modal, axis=0)[patterns.of_record],
         "pooled_modal": modal_chance(patterns, *pooled)[patterns.of_record],
     }  # (record,) each
     per_set = pl.DataFrame(
@@ -234,7 +225,7 @@ def attribute_risk(
         per_set=per_set,
         per_variable=_per_variable(sets),
         spreads={name: spread_of(per_set[name].to_list()) for name in ("matches", "share")},
-        attacks=_attacks(success, float(any_row @ patterns.sizes) / len(sets)),
+        attacks=_attacks(success, any_row / len(sets)),
         joint=_vote(success["vote"], len(sets)),
         most_frequent_label=float(
             modal_chance(patterns, patterns.keys, patterns.sizes) @ patterns.sizes

@@ -20,7 +20,7 @@ from understudy.microdata.label_table import combined_labels
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
 from understudy.risk.alignment import aligned_sets
-from understudy.risk.attacks import count_labels, modal_chance, pool_counts, row_chance
+from understudy.risk.attacks import count_sets, modal_chance, row_chance
 from understudy.risk.identification import match_sets
 from understudy.risk.joint import match_each_jointly, vote_right
 from understudy.risk.left_out import Attacked, Chances, Key
@@ -71,23 +71,15 @@ def attack_sets(data: Microdata, synthetic: Any, knowledge: Sequence[tuple[str, 
     true, n_sets = labels.of_record, len(sets)
     target = np.zeros(data.n_combinations, dtype=np.int64)
     target[data.of_record] = patterns.of_record  # a combination is a pair of pattern and label
-    row = np.zeros(data.n_records)
-    modal, any_row = np.zeros((2, len(patterns)))
-    pooled = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    for index in range(n_sets):
-        made = labels.of_set(index)
-        row += made == true
-        counts = count_labels(patterns, made)
-        modal, any_row = (
-            modal + modal_chance(patterns, *counts),
-            any_row + row_chance(patterns, *counts),
-        )
-        pooled = pool_counts(pooled, counts)
+    counted, pooled = count_sets(labels, patterns)
+    modal = np.mean([modal_chance(patterns, *counts) for counts in counted], axis=0)  # (target,)
+    any_row = np.mean([row_chance(patterns, *counts) for counts in counted], axis=0)  # (target,)
+    row = np.mean([labels.of_set(index) == true for index in range(n_sets)], axis=0)  # (record,)
     success = {
-        Key("row"): _by_combination(data, row / n_sets),
-        Key("row", True): any_row[target] / n_sets,
+        Key("row"): _by_combination(data, row),
+        Key("row", True): any_row[target],
         Key("vote"): _by_combination(data, vote_right(labels)),
-        Key("modal"): modal[target] / n_sets,
+        Key("modal"): modal[target],
         Key("pooled_modal"): modal_chance(patterns, *pooled)[target],
     }
     for known in knowledge:
@@ -130,19 +122,15 @@ def compare_with_control(
     data, labels = attacked.data, measured.labels
     pattern, wanted = _control_keys(data, labels, control)
     patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
-    pooled = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    modal, any_row = np.zeros((2, wanted.size))
-    for index in range(measured.n_sets):
-        counts = count_labels(patterns, labels.of_set(index))
-        modal += modal_chance(patterns, *counts, wanted=wanted)
-        any_row += row_chance(patterns, *counts, wanted=wanted)
-        pooled = pool_counts(pooled, counts)
+    counted, pooled = count_sets(labels, patterns)
+    any_row = np.mean([row_chance(patterns, *counts, wanted=wanted) for counts in counted], axis=0)
+    modal = np.mean([modal_chance(patterns, *counts, wanted=wanted) for counts in counted], axis=0)
     of_control = {
-        Key("row"): any_row / measured.n_sets,
-        Key("row", True): any_row / measured.n_sets,
-        Key("modal"): modal / measured.n_sets,
+        Key("row"): any_row,
+        Key("row", True): any_row,
+        Key("modal"): modal,
         Key("pooled_modal"): modal_chance(patterns, *pooled, wanted=wanted),
-    }
+    }  # (person,) each
     n_control = np.bincount(pattern, minlength=len(attacked.sizes))  # (pattern,)
     covered = n_control > 0
     n_covered = int(attacked.sizes[covered].sum())

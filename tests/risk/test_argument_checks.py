@@ -1,4 +1,4 @@
-"""Wrong kinds of values are refused at the door, in the one grammar, and never shown."""
+"""Wrong kinds of values are refused before anything is computed, in one grammar, never shown."""
 
 from collections.abc import Callable
 from typing import Any
