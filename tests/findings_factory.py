@@ -11,6 +11,7 @@ from understudy.findings.chains import chain_findings
 from understudy.findings.data import data_findings
 from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import (
+    AttackFindings,
     AttributeFindings,
     Baseline,
     Convergence,
@@ -19,6 +20,7 @@ from understudy.findings.schema import (
     Histogram,
     IdentificationFindings,
     IntruderFindings,
+    OwnRecordFindings,
     Pattern,
     PatternRisk,
     PatternShares,
@@ -36,6 +38,7 @@ from understudy.findings.schema import (
 )
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.risk.attacks import ATTACKS
 
 SETS = 4
 INTRUDERS = (("gender",), ("gender", "age"))
@@ -88,7 +91,9 @@ def made_synthesizer(
             seed=5,
             repeats=SETS,
         ),
-        risk=risk_findings(data, sets, INTRUDERS, by_knowledge=True),
+        risk=risk_findings(data, sets, INTRUDERS, by_knowledge=True).model_copy(
+            update={"own_record": own_record()}
+        ),
         notes=(),
     )
 
@@ -139,8 +144,8 @@ def chains(converged: bool = True) -> Convergence:
     )
 
 
-def level(match: float, label: float, joint: float = 0.0) -> Baseline:
-    """Make a reference level: exact for one file, by samples for all."""
+def baseline(match: float, label: float, joint: float = 0.0) -> Baseline:
+    """Make a baseline: exact for one file, by samples for all."""
     return Baseline(
         samples={
             "expected_match_risk": spread(match - 1, match, match + 1),
@@ -183,6 +188,35 @@ def identification(match: float, joint: float | None = None) -> IdentificationFi
         ),
         share_of_top_percent=0.2,
     )
+
+
+def attack(
+    name: str = "row", position: float = 0.1, exact: float = 40.0, error: float = 0.0, **more: Any
+) -> AttackFindings:
+    """Make an attack whose own-record effect is this share of the exact table's."""
+    effect = position * exact
+    return AttackFindings(
+        attack=name,
+        words=ATTACKS[name],
+        setting=more.pop("setting", "worst case"),
+        known=more.pop("known", ("sex",) if name.startswith("match") else ()),
+        with_record=20.0 + effect,
+        without_record=20.0,
+        effect=effect,
+        standard_error=error,
+        exact_table=exact,
+        position=position,
+        position_error=error / exact,
+        **more,
+    )
+
+
+def own_record(*attacks: AttackFindings, evidence: str = "draws", **more: Any) -> OwnRecordFindings:
+    """Make the effect of own records; a row attack in both settings when left out."""
+    usual = (attack(measured=24.5, baselines={"Uniform": 10.0, "Marginal": 14.0, "Others": 30.0,
+                                              "Perfect": 40.0}),
+             attack(setting="as released", position=0.05))  # fmt: skip
+    return OwnRecordFindings(evidence=evidence, attacks=attacks or usual, n_records=100, **more)
 
 
 def tables(ratio: float = 1.2) -> Tables:
@@ -262,6 +296,8 @@ def synthesizer(name: str = "one", **changes: Any) -> SynthesizerFindings:
             ),
         ),
         by_knowledge={},
+        own_record=changes.pop("own_record", own_record()),
+        fully_synthetic=changes.pop("fully_synthetic_risk", None),
     )
     made = SynthesizerFindings(
         name=name,
@@ -299,7 +335,11 @@ def findings(synthesizers: Sequence[SynthesizerFindings] | None = None, **change
         n_patterns=2,
         pattern_numbers=(0, 1),
     )
-    intruder = IntruderFindings(known=("sex",), minimum=level(2.0, 10.0), maximum=level(10.0, 40.0))
+    four = {"Uniform": (2.0, 10.0), "Marginal": (3.0, 14.0), "Others": (8.0, 30.0),
+            "Perfect": (10.0, 40.0)}  # fmt: skip
+    intruder = IntruderFindings(
+        known=("sex",), baselines={name: baseline(*values) for name, values in four.items()}
+    )
     return Findings(
         title="Plain",
         data=data.model_copy(update=changes),

@@ -72,7 +72,7 @@ def test_a_study_that_ends_well(
     out = tmp_path / "out"
     for more in ([], ["--json"]):
         answer = command("run", plan, "--out", out, *more)
-        assert answer.code == 3, answer.err
+        assert answer.code == 1, answer.err
         check(tmp_path, out, answer.out, answer.err, caplog.text)
     found = [path for path in out.rglob("*") if TOKEN.encode() in _bytes(path)]
     assert found  # the token is in the study, and only in its confidential part
@@ -130,7 +130,7 @@ def test_studies_that_are_refused(
 @pytest.mark.usefixtures("_plain")
 def test_other_data(command: Command, plan: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert command("run", plan, "--out", out).code == 3
+    assert command("run", plan, "--out", out).code == 1
     data = tmp_path / FOLDER / f"{TOKEN}.csv"
     data.write_text(data.read_text().replace(f",{TOKEN},", ",east,", 1))
     answer = command("run", plan, "--out", out)
@@ -172,5 +172,5 @@ def test_a_program_of_its_own(plan: Path, tmp_path: Path) -> None:
         check=False,
         timeout=300,
     )
-    assert ended.returncode == 3, ended.stderr
+    assert ended.returncode == 1, ended.stderr
     check(tmp_path, started, ended.stdout.decode(), ended.stderr.decode())

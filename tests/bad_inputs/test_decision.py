@@ -5,17 +5,19 @@ from __future__ import annotations
 from tests import findings_factory as making
 from tests.bad_inputs.cases import covers
 from understudy.pages.report import page
+from understudy.verdict.risk_reasons import OWN_RECORD
 from understudy.verdict.verdict import Thresholds, judge
 
 
 @covers(72)
 def test_a_threshold_of_zero_is_a_limit() -> None:
-    verdict = judge(making.findings(), Thresholds(match_risk_pass=0.0, match_risk_review=0.0))
-    (reason,) = [one for one in verdict.reasons if one.subject == "expected match risk"]
+    strict = Thresholds(own_record_pass=0.0, own_record_review=0.0, own_record_least=0.0)
+    verdict = judge(making.findings(), strict)
+    (reason,) = [one for one in verdict.reasons if one.subject == OWN_RECORD]
     assert reason.outcome == "fail"
     assert reason.limit == 0.0
-    at_min = making.synthesizer(identification=(making.identification(2.0),))
-    verdict = judge(making.findings([at_min]), Thresholds(match_risk_pass=0.0))
+    nobody = making.own_record(making.attack(position=0.0))
+    verdict = judge(making.findings([making.synthesizer(own_record=nobody)]), strict)
     assert verdict.outcome == "pass"
 
 

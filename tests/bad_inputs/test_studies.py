@@ -64,7 +64,7 @@ def test_thresholds_of_zero(command: Command, plan: Path, tmp_path: Path) -> Non
     ]
     plan.write_text(plan.read_text() + ANALYSIS + "[thresholds]\n" + "\n".join(zero) + "\n")
     answer = command("run", plan, "--out", tmp_path / "out", "--json")
-    assert answer.code == ExitCode.NOT_CONVERGED
+    assert answer.code == ExitCode.DO_NOT_RELEASE
     told = json.loads(answer.out)
     assert told["outcome"] == "fail"
     judged = [one for one in told["reasons"] if one["limit"] == 0 and (one["found"] or 0) > 0]
@@ -157,7 +157,7 @@ def test_program_that_is_killed_goes_on(command: Command, tmp_path: Path) -> Non
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert command("run", plan, "--out", tmp_path / "out").code == ExitCode.NOT_CONVERGED
+    assert command("run", plan, "--out", tmp_path / "out").code == ExitCode.DO_NOT_RELEASE
     command("run", plan, "--out", tmp_path / "calm")
     assert files_of(tmp_path / "out") == files_of(tmp_path / "calm")
 
@@ -256,7 +256,7 @@ def test_chain_that_fails_is_reported(
     assert "north" not in answer.err
     monkeypatch.undo()
     monkeypatch.setattr(page, "page", plain_page)
-    assert command("run", plan, "--out", tmp_path / "out").code == ExitCode.NOT_CONVERGED
+    assert command("run", plan, "--out", tmp_path / "out").code == ExitCode.DO_NOT_RELEASE
 
 
 @covers(90, 91, 92, 93, 94)
@@ -278,7 +278,7 @@ def test_results_do_not_depend_on_the_surroundings(plan: Path, tmp_path: Path) -
     _, said = processes[1].communicate(timeout=300)
     with processes[0].stderr as stream:
         silent = stream.read()
-    assert processes[0].wait(timeout=300) == processes[1].returncode == ExitCode.NOT_CONVERGED
+    assert processes[0].wait(timeout=300) == processes[1].returncode == ExitCode.DO_NOT_RELEASE
     for text in (said, silent):
         assert b"Traceback" not in text
         assert b"fault" not in text

@@ -23,7 +23,12 @@ import understudy as us
 from tests.faults.harness import Ended, Nursery, faults_at_every_call
 from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
 from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, UnderstudyWarning
-from understudy.findings.schema import IntruderFindings, RiskFindings, UtilityFindings
+from understudy.findings.schema import (
+    IntruderFindings,
+    OwnRecordFindings,
+    RiskFindings,
+    UtilityFindings,
+)
 from understudy.pages import report as page
 from understudy.randomness import stream
 from understudy.study import stages
@@ -47,14 +52,15 @@ BOTH = PLAN.replace("[[intruders]]\n", AREAL)
 SHORT = PLAN.replace("chains = 2", "chains = 1").replace("warmup = 4", "warmup = 0")
 MEASURES: dict[str, tuple[str, type[BaseModel]]] = {
     "intruder_findings": ("intruder-1", IntruderFindings),
+    "own_record_findings": ("dpmpm-own-record", OwnRecordFindings),
     "utility_findings": ("dpmpm-utility", UtilityFindings),
     "risk_findings": ("dpmpm-risk", RiskFindings),
 }
 LOADED = (
     "matplotlib.figure", "scipy.optimize", "scipy.stats", "understudy.study.run",
     "understudy.risk.identification", "understudy.risk.attribute", "understudy.risk.baselines",
-    "understudy.risk.by_knowledge", "understudy.utility.tables", "understudy.utility.propensity",
-    "understudy.utility.within_pattern",
+    "understudy.risk.by_knowledge", "understudy.risk.own_record", "understudy.utility.tables",
+    "understudy.utility.propensity", "understudy.utility.within_pattern",
 )  # fmt: skip
 
 

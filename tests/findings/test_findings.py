@@ -15,7 +15,7 @@ from understudy.findings import utility as utility_records
 from understudy.findings.chains import convergence_findings
 from understudy.findings.data import data_findings
 from understudy.findings.risk import risk_findings
-from understudy.findings.schema import Findings
+from understudy.findings.schema import LARGEST_RHAT, Findings
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.verdict.verdict import judge
 
@@ -224,7 +224,7 @@ def test_chains() -> None:
     )
     assert (found.chains, found.draws, found.n_cells, found.n_cells_failed) == (2, 600, 3, 2)
     assert [one.quantity for one in found.quantities] == ["alpha", "label probability, worst of 3"]
-    assert found.quantities[1].rhat == found.worst_rhat == chain_records.LARGEST_RHAT
+    assert found.quantities[1].rhat == found.worst_rhat == LARGEST_RHAT
     assert found.least_ess == 1.0
     assert (found.n_judged, found.n_failed) == (4, 2)
     assert found.spacing is None
@@ -260,8 +260,9 @@ def test_the_worst_label_probability_is_one_that_misses_a_target() -> None:
     (worst,) = found.quantities
     assert (worst.converged, worst.ess_bulk) == (False, 350.0)
     one = making.synthesizer(convergence=found)
-    said = next(one for one in judge(making.findings([one])).reasons if "NOT" in one.words)
-    assert "2 of 3 quantities miss a target" in said.words
+    reasons = judge(making.findings([one])).reasons
+    told = next(reason for reason in reasons if "have not converged" in reason.words)
+    assert "2 of 3 quantities that reach the files miss a target" in told.words
 
 
 def test_ties_are_spread_over_their_ranks() -> None:

@@ -302,7 +302,7 @@ class Study:
 
 
 def _intruder(known: tuple[str, ...]) -> IntruderFindings:
-    def level(risk: float, matches: float) -> Baseline:
+    def baseline(risk: float, matches: float) -> Baseline:
         return Baseline(
             samples={"expected_match_risk": spread(risk), "attribute_matches": spread(matches)},
             exact={"expected_match_risk": risk + 0.0123, "attribute_matches": matches + 0.0123},
@@ -310,7 +310,11 @@ def _intruder(known: tuple[str, ...]) -> IntruderFindings:
         )
 
     return IntruderFindings(
-        known=known, minimum=level(12.3456, EXACT["min"]), maximum=level(61.2345, EXACT["max"])
+        known=known,
+        baselines={
+            "Uniform": baseline(12.3456, EXACT["min"]),
+            "Perfect": baseline(61.2345, EXACT["max"]),
+        },
     )
 
 

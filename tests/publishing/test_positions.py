@@ -27,7 +27,9 @@ def between(low: float, high: float, noise: float = 0.0) -> IntruderFindings:
             samples={RISK: spread(figure)}, exact={}, joint={RISK: spread(figure, noise)}
         )
 
-    return IntruderFindings(known=("gender",), minimum=level(low), maximum=level(high))
+    return IntruderFindings(
+        known=("gender",), baselines={"Uniform": level(low), "Perfect": level(high)}
+    )
 
 
 def test_positions_are_rounded() -> None:
@@ -101,10 +103,11 @@ def test_the_page_does_not_contradict_itself(study: Study, public: Path) -> None
     study.risk = 7.6
 
     def change(content: dict[str, Any]) -> None:
-        for one in content["intruders"]:
-            for name, figure in (("minimum", 6.9), ("maximum", 7.4)):
-                one[name]["exact"][RISK] = figure
-                one[name]["joint"][RISK] = json.loads(spread(figure, 2.0).model_dump_json())
+        for intruder in content["intruders"]:
+            for name, figure in (("Uniform", 6.9), ("Perfect", 7.4)):
+                own = intruder["baselines"][name]
+                own["exact"][RISK] = figure
+                own["joint"][RISK] = json.loads(spread(figure, 2.0).model_dump_json())
         for one in content["synthesizers"][0]["risk"]["identification"]:
             one["joint"][RISK] = 7.1
 

@@ -45,10 +45,8 @@ family = "logistic"
 [baselines]
 repeats = 3
 [thresholds]
-match_risk_review = 99
-attribute_risk_review = 99
-joint_match_risk_review = 99
-joint_attribute_risk_review = 99
+own_record_review = 99
+repeated_records_review = 99
 true_match_rate_review = 1
 table_deviation_review = 99
 overlap_review = 0

@@ -123,11 +123,16 @@ def test_drive_without_locks(study: Study, public: Path, monkeypatch: pytest.Mon
         assert us.release(study.folder, public, APPROVAL).is_dir()
 
 
-def test_not_converged(study: Study, public: Path) -> None:
-    study.converged = False
+def test_chains_that_have_not_converged_need_a_reason(study: Study, public: Path) -> None:
+    study.converged, study.outcome = False, "review"
     study.seal()
-    refused(study, public, NotConvergedError, "chains that have not")
-    study.converged, study.chains = True, 1
+    refused(study, public, ReleaseRefused, "a written reason")
+    us.release(study.folder, public, APPROVAL, reason="the measures of all chains agree")
+    assert "did not agree as closely" in (public / "methods.html").read_text(encoding="utf-8")
+
+
+def test_chains_that_show_nothing(study: Study, public: Path) -> None:
+    study.chains = 1
     study.seal()
     refused(study, public, NotConvergedError, "at least two chains")
     study.chains, study.rhat_target = 4, 1.9
@@ -279,18 +284,13 @@ def test_nothing_recommended(study: Study, public: Path) -> None:
 def test_nothing_recommended_because_all_fail(
     study: Study, public: Path, command: Command, converged: tuple[bool, bool]
 ) -> None:
-    """Not the missing name is at fault: the exit code is that of the run, 3 or 1."""
+    """Not the missing name is at fault, whatever the chains did."""
     study.outcome, study.converged = "fail", converged[0]
     add_second(study.seal(), converged=converged[1])
-    kind, code = (
-        (ReleaseRefused, ExitCode.DO_NOT_RELEASE)
-        if any(converged)
-        else (NotConvergedError, ExitCode.NOT_CONVERGED)
-    )
-    text = refused(study, public, kind, "at least one of")
+    text = refused(study, public, ReleaseRefused, "at least one of")
     assert '"dpmpm", "second"' in text
     asked = ["release", str(study.folder), "--to", str(public), "--approve", APPROVAL]
-    assert command(*asked).code == code
+    assert command(*asked).code == ExitCode.DO_NOT_RELEASE
 
 
 def test_files_of_a_second_run_need_a_reason(study: Study, public: Path) -> None:

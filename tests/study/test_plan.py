@@ -143,7 +143,7 @@ train = 2.5
 [baselines]
 repeat = 3
 [thresholds]
-match_risk_pass = -1
+own_record_pass = -1
 """
     with pytest.raises(SettingError) as caught:
         read_plan(make_file(text, "plan.toml"))
@@ -164,7 +164,7 @@ match_risk_pass = -1
         '"intruders[1].known" should list at least one entry',
         '"analyses[1].train" should be a number of records',
         '"baselines.repeat" is not a key here (nearest: "repeats")',
-        '"thresholds.match_risk_pass" should be greater',
+        '"thresholds.own_record_pass" should be greater',
     ):
         assert part in said, part
 

@@ -32,8 +32,8 @@ from understudy.study.progress import StudyProgress
 from understudy.synthesis.dpmpm import DPMPM
 from understudy.verdict.verdict import Verdict
 
-STAGES = ["data", "intruder-1", "dpmpm-fit", "dpmpm-sets", "dpmpm-utility", "dpmpm-risk"]
-STAGES = ["plan", *STAGES, "findings", "verdict", "report"]
+STAGES = ["data", "intruder-1", "dpmpm-fit", "dpmpm-own-record", "dpmpm-sets", "dpmpm-utility"]
+STAGES = ["plan", *STAGES, "dpmpm-risk", "findings", "verdict", "report"]
 Counted = dict[str, int]
 
 
@@ -57,7 +57,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
     count(page, "page", plain_page)
     count(DPMPM, "fit", DPMPM.fit)
-    for name in ("intruder_findings", "utility_findings", "risk_findings"):
+    for name in ("intruder_findings", "own_record_findings", "utility_findings", "risk_findings"):
         count(stages, name, getattr(stages, name))
     return counts
 
@@ -68,7 +68,14 @@ def run(counted: Counted) -> Callable[..., us.Study]:
     return run_quietly
 
 
-ONCE = {"fit": 1, "intruder_findings": 1, "utility_findings": 1, "risk_findings": 1, "page": 1}
+ONCE = {
+    "fit": 1,
+    "intruder_findings": 1,
+    "own_record_findings": 1,
+    "utility_findings": 1,
+    "risk_findings": 1,
+    "page": 1,
+}
 
 
 def test_the_whole_way(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -> None:
@@ -80,7 +87,7 @@ def test_the_whole_way(plan: Path, tmp_path: Path, run: Callable[..., us.Study])
     assert sorted(files_of(internal)) == sorted(
         ["codebook.json", "findings.json", "plan.toml", "report.html", "study.json", "verdict.json",
          "sets/dpmpm/01.parquet", "sets/dpmpm/02.parquet"]
-        + [f"stages/{name}.json" for name in STAGES[1:4] + STAGES[5:7]]
+        + [f"stages/{name}.json" for name in STAGES[1:5] + STAGES[6:8]]
     )  # fmt: skip
     for path in [internal, *internal.rglob("*")]:
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -121,12 +128,14 @@ def test_the_sets_are_the_data_with_other_labels(
 
 
 def test_not_converged_is_said_loudly(plan: Path, tmp_path: Path) -> None:
-    """With the page as it is: everything is there, and the exit code is three."""
+    """With the page as it is. So few draws do not show the risk either, so it fails."""
     with pytest.warns(UnderstudyWarning, match="quantities have not met"):
         study = us.Study(plan).run(tmp_path / "out")
-    assert study.exit_code == ExitCode.NOT_CONVERGED
+    assert study.exit_code == ExitCode.DO_NOT_RELEASE
+    outcomes = {reason.subject: reason.outcome for reason in study.verdict.reasons}
+    assert (outcomes["convergence"], outcomes["own-record effect"]) == ("review", "fail")
     assert any("quantities have not met" in one for one in study.findings.synthesizers[0].notes)
-    assert "NOT converged" in study.report().read_text(encoding="utf-8")
+    assert "have not converged" in study.report().read_text(encoding="utf-8")
 
 
 def test_one_seed_one_result(
@@ -339,7 +348,9 @@ def test_several_and_fully_synthesized_variables(
     (one,) = full.findings.synthesizers
     assert one.fully_synthetic
     assert one.risk.attribute is None
-    assert full.verdict.outcome == "fail"
+    assert one.risk.fully_synthetic is not None
+    judged = {reason.subject for reason in full.verdict.reasons}
+    assert {"own-record effect", "repeated records"} <= judged
 
 
 def test_the_default_intruder_knows_everything(

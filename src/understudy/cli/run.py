@@ -18,6 +18,7 @@ from understudy.cli.output import (
     table,
 )
 from understudy.errors import ExitCode
+from understudy.verdict.risk_reasons import OWN_RECORD
 
 if TYPE_CHECKING:
     from understudy.study.run import Study
@@ -31,20 +32,17 @@ VERDICTS = {
     "fail": "DO NOT RELEASE.",
 }
 # Heading of a column, and which reasons of the verdict it shows: the worst.
-FIGURES = {
+COLUMNS = {
+    "own record": OWN_RECORD,
+    "true matches": "true match rate",
     "tables": "table deviation",
     "overlap": "interval overlap",
-    "match": "expected match risk",
-    "attribute": "attribute risk",
-    "all match": "joint match risk",
-    "all attr.": "joint attribute risk",
 }
 EXPLANATION = (
-    "tables: deviation over a perfect synthesizer's, 1 is perfect. overlap: of intervals, as a "
-    "share of what perfect sets reach. match: expected right matches of the worst intruder; "
-    "attribute: true labels; both of one file, as a position between the data's own baselines "
-    "Min (0) and Max (1). all match, all attr.: the same for an intruder who holds all files. "
-    "-: no position."
+    "own record: effect of people's own records in the worst attack, as a share of the exact "
+    "table's. true matches: share of records found as a single and right match. tables: deviation "
+    "over that of a synthesizer that knew the population. overlap: of intervals, as a share of "
+    "what such a synthesizer reaches. -: not measured."
 )
 MOST_REASONS = 6
 
@@ -106,12 +104,12 @@ def _show(study: Study) -> None:
     say(paragraph(f"Verdict: {VERDICTS[verdict.outcome].format(name=verdict.recommended)}"))
     for name, own in verdict.synthesizers.items():
         if not own.converged:
-            say(paragraph(f"NOT CONVERGED: {name}. No figure about it can be relied on."))
+            say(paragraph(f"Not converged: {name}. See the reasons below."))
     if verdict.recommended is not None:
         say(f"Recommended: {verdict.recommended}")
     say()
     rows = [_row(name, own) for name, own in verdict.synthesizers.items()]
-    say(table(("synthesizer", "outcome", "converged", *FIGURES), rows, left=3))
+    say(table(("synthesizer", "outcome", "converged", *COLUMNS), rows, left=3))
     say(paragraph(EXPLANATION, "  ", "  "))
     say()
     _show_reasons(verdict)
@@ -120,7 +118,7 @@ def _show(study: Study) -> None:
 
 
 def _row(name: str, verdict: SynthesizerVerdict) -> tuple[str, ...]:
-    values = (_worst(verdict, subject) for subject in FIGURES.values())
+    values = (_worst(verdict, subject) for subject in COLUMNS.values())
     shown = ("-" if value is None else f"{value:.2f}" for value in values)
     return (name, verdict.outcome, "yes" if verdict.converged else "NO", *shown)
 
@@ -166,7 +164,10 @@ def _as_json(study: Study) -> dict[str, Any]:
             name: {
                 "outcome": own.outcome,
                 "converged": own.converged,
-                **{subject.replace(" ", "_"): _worst(own, subject) for subject in FIGURES.values()},
+                **{
+                    subject.replace(" ", "_").replace("-", "_"): _worst(own, subject)
+                    for subject in COLUMNS.values()
+                },
             }
             for name, own in verdict.synthesizers.items()
         },

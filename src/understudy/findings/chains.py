@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.findings.schema import (
+    LARGEST_RHAT,
     WORST_CELL,
     WORST_MARGIN,
     Convergence,
@@ -24,7 +25,6 @@ __all__ = ["chain_findings", "convergence_findings"]
 MOST_POINTS = 250  # of a trace
 MOST_TRACES = 8
 RANK_BINS = 20
-LARGEST_RHAT = 1000.0  # chains that are constants, each its own, have an infinite one
 CELL, MARGIN = "label_probability[", "label_margin["
 
 
@@ -47,6 +47,7 @@ def chain_findings(fit: Any, drawn: Any) -> Convergence:
         label_rhat_limit=fit.label_targets.rhat,
         ess_target=fit.targets.ess,
         set_chains=drawn.chain,
+        sums=[np.asarray(values) for values in fit.draws["released"].values()],
     )
 
 
@@ -63,6 +64,7 @@ def convergence_findings(
     ess_target: float,
     set_chains: Sequence[int] = (),
     label_rhat_limit: float | None = None,
+    sums: Sequence[NDArray[np.float64]] = (),
 ) -> Convergence:
     """Keep what shows whether a fit has converged.
 
@@ -85,6 +87,8 @@ def convergence_findings(
         The chain that each set comes from.
     label_rhat_limit : float, optional
         What the R-hat of each label probability had to be below.
+    sums : sequence of float (chain, draw)
+        What reaches the release, and decides whether sets are independent draws.
     """
     rows = [_row(row) for row in diagnostics.iter_rows(named=True)]
     cells = [row for row in rows if row.quantity.startswith(CELL)]
@@ -103,6 +107,8 @@ def convergence_findings(
         quantities=(*named, *_worst(margins, WORST_MARGIN), *_worst(cells, WORST_CELL)),
         n_cells=len(cells),
         n_cells_failed=sum(not row.converged for row in cells),
+        n_margins=len(margins),
+        n_margins_failed=sum(not row.converged for row in margins),
         cell_rhats=_rhat_histogram([row.rhat for row in cells]),
         traces=tuple(
             _trace(name, np.asarray(values, dtype=np.float64))
@@ -120,7 +126,25 @@ def convergence_findings(
         ),
         set_chains=tuple(set_chains),
         label_rhat_limit=label_rhat_limit,
+        set_correlation=_set_correlation(sums, spacing),
     )
+
+
+def _set_correlation(sums: Sequence[NDArray[np.float64]], spacing: float) -> float | None:
+    """Correlation of draws as far apart as neighbouring sets of a chain, worst of the sums.
+
+    Around each chain's own mean: chains that lie apart are another matter. None with one set a
+    chain.
+    """
+    correlations = []
+    for values in sums:
+        lag = round(spacing) if math.isfinite(spacing) else values.shape[1]
+        centred = values - values.mean(axis=1, keepdims=True)  # (chain, draw)
+        total = float((centred**2).mean())
+        if 0 < lag < values.shape[1] and total > 0:
+            products = centred[:, lag:] * centred[:, :-lag]
+            correlations.append(float(products.mean()) / total)
+    return max(correlations, default=None)
 
 
 def _finite(value: float | None) -> float | None:

@@ -9,12 +9,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.errors import quoted
 from understudy.findings.data import pattern_levels
 from understudy.findings.schema import (
+    AttackFindings,
     AttributeFindings,
     Baseline,
+    FullySyntheticFindings,
     IdentificationFindings,
     IntruderFindings,
+    OwnRecordFindings,
     PatternRisk,
     RecordRisk,
     RiskFindings,
@@ -32,6 +36,7 @@ MOST_KNOWLEDGE = 64  # combinations of known variables that are listed
 FEW_KEPT = 8  # kept variables up to which every combination of them is measured
 LEAST_KNOWLEDGE = 2  # with more of them, combinations of so many
 MATCH_MEASURES = ("expected_match_risk", "true_match_rate", "false_match_rate", "unique_matches")
+EFFECTS = ("effect", "standard_error", "exact_table", "position", "position_error")
 MEASURES = (*MATCH_MEASURES, "attribute_matches")
 
 
@@ -57,7 +62,8 @@ def intruder_findings(
 
     risk = inherent_risk(data, known, repeats=repeats, seed=seed, sets=sets)
     return IntruderFindings(
-        known=risk.known, minimum=_baseline(risk.minimum), maximum=_baseline(risk.maximum)
+        known=risk.known,
+        baselines={name: _baseline(baseline) for name, baseline in risk.baselines.items()},
     )
 
 
@@ -66,6 +72,10 @@ def _baseline(baseline: MeasuredBaseline) -> Baseline:
         samples=_spreads(baseline.samples),
         exact={name: getattr(baseline.expected, name, None) for name in MEASURES},
         joint={} if baseline.joint is None else _spreads(baseline.joint),
+        attacks={
+            row["attack"]: row["mean"] if row["exact"] is None else row["exact"]
+            for row in baseline.attacks.iter_rows(named=True)
+        },
     )
 
 
@@ -90,8 +100,8 @@ def risk_findings(
     by_knowledge : bool
         Whether to measure every combination of kept variables that an intruder might know.
     """
-    if sets.fully_synthetic or not data.kept:
-        return RiskFindings(identification=(), attribute=None, by_knowledge={})
+    if not data.kept:
+        return _fully_synthetic(data, sets)
     from understudy.risk.attribute import attribute_risk
 
     attribute = attribute_risk(data, sets)
@@ -103,10 +113,48 @@ def risk_findings(
         attribute=AttributeFindings(
             matches=Spread.of(attribute.per_set["matches"].to_list()),
             joint_matches=attribute.joint.matches,
+            attacks=_attacks(attribute.attacks),
             most_frequent_label=attribute.most_frequent_label,
             most_frequent_synthetic_label=attribute.most_frequent_synthetic_label,
         ),
         by_knowledge=_by_knowledge(data, sets) if by_knowledge else {},
+    )
+
+
+def _fully_synthetic(data: Microdata, sets: SyntheticSets) -> RiskFindings:
+    """Measure sets whose rows stand for nobody: guesses of each variable, and repeated records."""
+    from understudy.risk.fully_synthetic import fully_synthetic_risk
+
+    nothing = RiskFindings(identification=(), attribute=None, by_knowledge={})
+    if len(data.names) < 2:
+        return nothing
+    risk = fully_synthetic_risk(data, sets)
+    guesses = tuple(
+        AttackFindings(
+            attack="guess",
+            words=f"guess {quoted(row['target'])} from the other variables, all files",
+            setting="as released",
+            known=(),
+            with_record=row["success"],
+            without_record=row["others"],
+            measured=row["success"],
+            baselines={name: row[name.lower()] for name in ("Marginal", "Others", "Perfect")},
+            **{name: row[name] for name in EFFECTS},
+        )
+        for row in risk.guesses.iter_rows(named=True)
+    )
+    return nothing.model_copy(
+        update={
+            "own_record": OwnRecordFindings(
+                evidence="others", attacks=guesses, n_records=data.n_records
+            ),
+            "fully_synthetic": FullySyntheticFindings(
+                uniques=risk.uniques,
+                repeated=risk.repeated,
+                repeated_somewhere=risk.repeated_somewhere,
+                expected_repeats=dict(risk.expected_repeats),
+            ),
+        }
     )
 
 
@@ -137,7 +185,13 @@ def _identification(
         share_of_top_percent=_share_of_top(per_record),
         random_within_cells=risk.random_within_cells,
         alignment=str(risk.alignment),
+        attacks=_attacks(risk.attacks),
     )
+
+
+def _attacks(frame: pl.DataFrame) -> dict[str, tuple[float, float | None]]:
+    """Success of each attack, in the worst case and as released."""
+    return {row["attack"]: (row["worst_case"], row["as_released"]) for row in frame.to_dicts()}
 
 
 def _worst_patterns(

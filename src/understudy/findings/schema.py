@@ -18,16 +18,21 @@ from understudy.summaries import Spread as SpreadOverSets
 from understudy.summaries import spread_of
 
 __all__ = [
+    "LARGEST_RHAT",
     "WORST_CELL",
+    "WORST_MARGIN",
+    "AttackFindings",
     "AttributeFindings",
     "Baseline",
     "Coefficient",
     "Convergence",
     "DataFindings",
     "Findings",
+    "FullySyntheticFindings",
     "Histogram",
     "IdentificationFindings",
     "IntruderFindings",
+    "OwnRecordFindings",
     "Pattern",
     "PatternRisk",
     "PatternShares",
@@ -118,12 +123,19 @@ class DataFindings(_Finding):
     patterns: tuple[Pattern, ...]  # in the order of `Microdata.patterns`; see `pattern_numbers`
     codebook_declared: bool
     codebook_reviewed: bool
+    undeclared: tuple[str, ...] = ()  # variables whose levels no codebook declares
+    observed_only: tuple[str, ...] = ()  # declared variables each level of which somebody has
+    rare_levels: dict[str, int] = {}  # by variable: levels that fewer than three records have
+    dominated_patterns: int = 0  # patterns in which one label holds nearly everybody
+    dominated_records: int = 0  # and the records in them
+    deciding: tuple[str, ...] = ()  # kept variables whose levels each leave a single label
     n_patterns: int = 0  # of all, of which `patterns` may be a part
     pattern_numbers: tuple[int, ...] = ()  # their indices in `Microdata.patterns`
     pattern_sizes: dict[int, int] = {}  # how many patterns have so many records, up to a few
     largest_pattern: int = 0
 
 
+LARGEST_RHAT = 1000.0  # written for larger ones: chains that are constants, each its own
 WORST_CELL = "label probability, worst of"  # name of that row, before the number of them
 WORST_MARGIN = "margin of the label, worst of"  # the same, of expected records with a level
 
@@ -159,6 +171,8 @@ class Convergence(_Finding):
     quantities: tuple[QuantityRow, ...]  # scalar quantities, worst margin and label probability
     n_cells: int  # label probabilities that were judged
     n_cells_failed: int
+    n_margins: int = 0  # margins of the synthesized variables that were judged
+    n_margins_failed: int = 0
     cell_rhats: Histogram | None
     traces: tuple[Trace, ...]
     autocorrelation_time: float | None  # kept draws that make an independent one
@@ -169,22 +183,28 @@ class Convergence(_Finding):
     least_ess: float | None = None  # bulk or tail, over the same
     label_rhat_limit: float | None = None  # of each label probability, allowing for their number
     set_chains: tuple[int, ...] = ()  # (set,) the chain that each set comes from
+    set_correlation: float | None = None  # of neighbouring sets of a chain, worst of the sums
 
     @property
     def n_judged(self) -> int:
-        """Everything that had to meet the targets: scalar quantities and label probabilities."""
-        return len(self._scalars) + self.n_cells
+        """Everything that had to meet the targets: sums, margins and label probabilities."""
+        return len(self._sums) + self.n_margins + self.n_cells
 
     @property
     def n_failed(self) -> int:
         """How many of them miss a target."""
-        return sum(not row.converged for row in self._scalars) + self.n_cells_failed
+        failed = sum(not row.converged for row in self._sums)
+        return failed + self.n_margins_failed + self.n_cells_failed
 
     @property
-    def _scalars(self) -> list[QuantityRow]:
-        return [
-            row for row in self.quantities if row.judged and not row.quantity.startswith(WORST_CELL)
-        ]
+    def not_judged(self) -> list[QuantityRow]:
+        """Numbers about the model that miss the targets and are only shown."""
+        return [row for row in self.quantities if not row.judged and not row.converged]
+
+    @property
+    def _sums(self) -> list[QuantityRow]:
+        many = (WORST_CELL, WORST_MARGIN)
+        return [row for row in self.quantities if row.judged and not row.quantity.startswith(many)]
 
 
 class TableRow(_Finding):
@@ -278,19 +298,29 @@ class WithinPattern(_Finding):
 
 
 class Baseline(_Finding):
-    """One baseline of the data for one intruder: Uniform (Min) or Perfect (Max)."""
+    """One baseline of the data for one intruder: Uniform, Marginal, Others or Perfect."""
 
     samples: dict[str, Spread]  # by measure, over repeats
     exact: dict[str, float | None]  # by measure, closed forms
     joint: dict[str, Spread]  # by measure, an intruder with as many files as the study releases
+    attacks: dict[str, float] = {}  # by attack, expected right guesses or matches
 
 
 class IntruderFindings(_Finding):
     """What is known about one intruder before any synthesizer."""
 
     known: tuple[str, ...]
-    minimum: Baseline
-    maximum: Baseline
+    baselines: dict[str, Baseline]  # by name; Others is missing where its table is too large
+
+    @property
+    def minimum(self) -> Baseline:
+        """The baseline Uniform, the paper's Min."""
+        return self.baselines["Uniform"]
+
+    @property
+    def maximum(self) -> Baseline:
+        """The baseline Perfect, the paper's Max."""
+        return self.baselines["Perfect"]
 
 
 class PatternRisk(_Finding):
@@ -324,6 +354,7 @@ class IdentificationFindings(_Finding):
     records: tuple[RecordRisk, ...]  # those that carry the most, the worst first
     share_of_top_percent: float | None  # of the match risk, carried by one record in a hundred
     random_within_cells: float | None = None  # rows paired at random within the known cells
+    attacks: dict[str, tuple[float, float | None]] = {}  # worst case, as released; None: impossible
     alignment: str = ""  # whether rows look paired with their records, in words
 
 
@@ -332,6 +363,7 @@ class AttributeFindings(_Finding):
 
     matches: Spread
     joint_matches: float
+    attacks: dict[str, tuple[float, float | None]] = {}  # worst case, as released; None: impossible
     most_frequent_label: float  # right guesses from the original's most frequent label per pattern
     most_frequent_synthetic_label: float | None = None  # the same from a synthetic set, mean
 
@@ -344,12 +376,56 @@ class UtilityFindings(_Finding):
     within: WithinPattern
 
 
+class AttackFindings(_Finding):
+    """One attack: how often it is right, with people's own records and without."""
+
+    attack: str  # its key in `risk.attacks.ATTACKS`
+    words: str
+    setting: str  # "worst case": rows aligned with records; "as released": rows shuffled
+    known: tuple[str, ...]  # of an intruder who matches; () for attacks on the label
+    with_record: float  # expected records attacked rightly
+    without_record: float  # the same, had each person's label not been in the data
+    effect: float  # their difference
+    standard_error: float
+    exact_table: float  # the effect of publishing the exact table
+    position: float  # effect as a share of it
+    position_error: float
+    measured: float | None = None  # on the sets themselves
+    baselines: dict[str, float] = {}  # the same attack on each baseline, aligned rows
+
+
+class OwnRecordFindings(_Finding):
+    """What people's own records give away, by every attack."""
+
+    evidence: str  # where the success without a record comes from
+    attacks: tuple[AttackFindings, ...]
+    n_records: int
+    unreliable: int = 0  # records whose importance weights cannot be trusted
+    refitted: int = 0  # of these, those left out of a fit of their own
+
+    def worst(self, setting: str = "worst case") -> AttackFindings | None:
+        """Give the attack with the highest position in a setting; None without any."""
+        listed = [attack for attack in self.attacks if attack.setting == setting]
+        return max(listed, key=lambda attack: (attack.position, attack.effect), default=None)
+
+
+class FullySyntheticFindings(_Finding):
+    """Records that are unique in the data and verbatim in fully synthetic sets."""
+
+    uniques: int
+    repeated: float  # of these, how many a set has, mean over sets
+    repeated_somewhere: int  # how many at least one set has
+    expected_repeats: dict[str, float]  # by chance, in several ways
+
+
 class RiskFindings(_Finding):
     """What intruders learn from one synthesizer's sets."""
 
     identification: tuple[IdentificationFindings, ...]  # one per intruder
     attribute: AttributeFindings | None  # None: fully synthetic, no row stands for a record
     by_knowledge: dict[str, float]  # expected match risk by what an intruder knows, in words
+    own_record: OwnRecordFindings | None = None  # None: not measured
+    fully_synthetic: FullySyntheticFindings | None = None  # None: some variables are kept
 
 
 class SynthesizerFindings(_Finding):

@@ -22,7 +22,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from understudy.errors import (
     FileError,
-    NotConvergedError,
     ReleaseRefused,
     SettingError,
     UnderstudyError,
@@ -137,13 +136,7 @@ class Evidence:
         )
 
     def _none_recommended(self, known: list[str]) -> UnderstudyError:
-        """Say why there is nothing to release, by the exit code that the run itself ended with."""
-        if not any(own.convergence.converged for own in self.findings.synthesizers):
-            return NotConvergedError(
-                expected=f"chains that have converged, of at least one of {quoted_list(known)}",
-                came="that those of none have",
-                do="let the study run longer, or choose other synthesizers",
-            )
+        """Say why there is nothing to release."""
         if self.verdict.outcome == "fail":
             return ReleaseRefused(
                 expected=f"a verdict that allows to release at least one of {quoted_list(known)}",

@@ -70,13 +70,14 @@ def release(
 ) -> Path:
     """Make the public folder of a study, if everything that must hold does.
 
-    Refused are: a study that is not complete or is being run; draws that have not converged; files,
-    findings, verdict or codebook that do not belong together; the verdict fail, and review without
-    a written reason; further files beside those of an earlier approval without a written reason; a
-    codebook that is not declared and reviewed; an approval without name, date and reason; a folder
-    that is not empty, a symbolic link, or mixed up with the confidential one; levels that a
-    spreadsheet takes for formulas, or that cannot be written; synthetic records that the codebook
-    calls impossible; a study whose seed can be guessed.
+    Refused are: a study that is not complete or is being run; a single chain, or targets of
+    convergence that show nothing; files, findings, verdict or codebook that do not belong together;
+    the verdict fail, and review without a written reason (also where chains have not converged);
+    further files beside those of an earlier approval without a written reason; a codebook that is
+    not declared and reviewed; an approval without name, date and reason; a folder that is not
+    empty, a symbolic link, or mixed up with the confidential one; levels that a spreadsheet takes
+    for formulas, or that cannot be written; synthetic records that the codebook calls impossible; a
+    study whose seed can be guessed.
 
     The rows of every file are put into a random order that takes all its randomness from the
     operating system and cannot be repeated.
@@ -122,7 +123,7 @@ def release(
     with Lock(evidence.internal):  # no run changes what is being judged
         evidence = gather(directory)
         chosen = evidence.synthesizer(synthesizer)
-        _check_converged(chosen)
+        _check_chains(chosen)
         outcome = _check_verdict(evidence, chosen, written_reason)
         _check_seed(evidence, guessable_seed=guessable_seed)
         past = past_approvals(evidence.internal)
@@ -137,6 +138,7 @@ def release(
                 n_rows=n_rows,
                 form=form,
                 fully_synthetic=chosen.fully_synthetic,
+                converged=chosen.convergence.converged,
                 variables=variables,
                 quoted=any(
                     public.levels != own.levels
@@ -165,14 +167,8 @@ def release(
     return target
 
 
-def _check_converged(synthesizer: SynthesizerFindings) -> None:
+def _check_chains(synthesizer: SynthesizerFindings) -> None:
     chains = synthesizer.convergence
-    if not chains.converged:
-        raise NotConvergedError(
-            expected=f"chains of {quoted(synthesizer.name)} that have converged",
-            came="chains that have not",
-            do="let the study run longer, or choose another synthesizer",
-        )
     if chains.rhat_target > LOOSEST_RHAT or chains.ess_target < LEAST_DRAWS:
         raise NotConvergedError(
             expected=f"convergence judged by an R-hat of at most {LOOSEST_RHAT} and at least "

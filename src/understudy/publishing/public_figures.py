@@ -103,7 +103,10 @@ def public_findings(findings: Findings, released: SynthesizerFindings) -> Findin
             "title": "",
             "data": data,
             "intruders": tuple(
-                IntruderFindings(known=each.known, minimum=_scale(0.0), maximum=_scale(100.0))
+                IntruderFindings(
+                    known=each.known,
+                    baselines={"Uniform": _scale(0.0), "Perfect": _scale(100.0)},
+                )
                 for each in findings.intruders
             ),
             "synthesizers": (public,),

@@ -19,6 +19,14 @@ from understudy.publishing.rounding import RULE, Summary
 __all__ = ["Release", "codebook_page", "methods_page", "readme"]
 
 
+NOT_CONVERGED = (
+    "The chains behind these files did not agree as closely as is required of them. The files were "
+    "measured as they are, and released after a person had decided on it. But intervals from the "
+    "combining rule may be too short, because the files may not show the whole variation between "
+    "draws, and a second run of the same study might give files that differ more than chance."
+)
+
+
 @dataclass(frozen=True)
 class Release:
     """What the pages are about.
@@ -35,6 +43,8 @@ class Release:
         Their format.
     fully_synthetic : bool
         Whether all columns are drawn.
+    converged : bool
+        Whether the chains behind the files have.
     variables : tuple of Variable
         As published.
     quoted : bool
@@ -50,6 +60,7 @@ class Release:
     n_rows: int
     form: Format
     fully_synthetic: bool
+    converged: bool
     variables: tuple[Variable, ...]
     quoted: bool
     summary: Summary
@@ -273,6 +284,7 @@ def _methods(release: Release) -> list[Block]:
     return [
         Heading("How the files were made"),
         Paragraph(words),
+        *([] if release.converged else [Paragraph(NOT_CONVERGED)]),
         Table("Settings and convergence", ["setting", "value"], rows),
     ]
 

@@ -36,6 +36,7 @@ __all__ = [
     "DataPlan",
     "IntruderPlan",
     "ModelPlan",
+    "OwnRecordPlan",
     "StudyPlan",
     "SynthesizerPlan",
     "UntilPlan",
@@ -185,6 +186,12 @@ class BaselinesPlan(Settings):
     repeats: int = Field(default=100, ge=1)
 
 
+class OwnRecordPlan(Settings):
+    """How the effect of people's own records is measured."""
+
+    refits: int = Field(default=1, ge=0)
+
+
 class StudyPlan(Settings):
     """A whole study.
 
@@ -196,7 +203,7 @@ class StudyPlan(Settings):
         How many synthetic sets each synthesizer draws (the paper's m).
     seed : int, optional
         Makes everything repeatable. It is internal: whoever has it can redraw a release.
-    data, synthesizers, intruders, analyses, baselines, thresholds
+    data, synthesizers, intruders, analyses, baselines, own_record, thresholds
         The sections of the plan; ``[levels]`` is an older name of ``[baselines]``.
     """
 
@@ -210,6 +217,7 @@ class StudyPlan(Settings):
     baselines: BaselinesPlan = Field(
         default=BaselinesPlan(), validation_alias=AliasChoices("baselines", "levels")
     )
+    own_record: OwnRecordPlan = OwnRecordPlan()
     thresholds: Thresholds = Thresholds()
 
     @model_validator(mode="after")

@@ -274,6 +274,11 @@ unused_levels = "error"
 [baselines]
 repeats = 100
 
+# What people's own records give away is measured by leaving each out of the posterior with weights.
+# Where these cannot be trusted, the model is fitted again without such records, so many times.
+[own_record]
+refits = 1
+
 # Limits of the verdict. They may be changed at any time: a run that is finished then only makes
 # the verdict and the report again. Left out: the values below.
 [thresholds]

@@ -51,6 +51,10 @@ class PlannedFit:
         )
         return chains * (warmup + draws * thin)
 
+    def refit(self, data: Microdata, seed: int) -> Any:
+        """Fit the same model to other data, as long as the plan says and without going on."""
+        return self.model.fit(data, seed=seed, **{**self.options, "until": None})
+
     def described(self) -> dict[str, Any]:
         """All settings, as JSON."""
         until = self.options["until"]

@@ -23,12 +23,14 @@ import understudy
 from understudy.errors import Mistakes, UnderstudyError, quoted
 from understudy.findings.chains import chain_findings
 from understudy.findings.data import data_findings
+from understudy.findings.own_record import own_record_findings, with_own_record
 from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import (
     Convergence,
     DataFindings,
     Findings,
     IntruderFindings,
+    OwnRecordFindings,
     RiskFindings,
     SynthesizerFindings,
     UtilityFindings,
@@ -216,7 +218,8 @@ class Stages:
     def fit_and_draw(self, name: str) -> None:
         """Stages fit and sets: chains, saved as they go; then the sets, and the fit is dropped."""
         self.pace.start()
-        if self.folder.finished(f"{name}-fit") and self.folder.finished(f"{name}-sets"):
+        stages = (f"{name}-fit", f"{name}-own-record", f"{name}-sets")
+        if all(map(self.folder.finished, stages)):
             self.pace.end(computed=False)
             self.pace.start()
         else:
@@ -233,10 +236,28 @@ class Stages:
             self.pace.start()
             with notes.caught():
                 drawn = fit.synthesize(self.plan.sets, seed=self._seed("sets", name))
+                own_record = self._own_record(name, fit)
             self.folder.save_findings(f"{name}-fit", "", chain_findings(fit, drawn), notes)
+            self.folder.save_findings(f"{name}-own-record", "", own_record, Notes(name))
             self.folder.save(f"{name}-sets", _set_files(name, drawn))
         self.pace.end(computed=False)
         self.folder.drop_fit(name)
+
+    def _own_record(self, name: str, fit: Any) -> OwnRecordFindings:
+        """Measure what people's own records add, while the fit's draws are in memory."""
+        if not self.data.kept:
+            return OwnRecordFindings(evidence="", attacks=(), n_records=self.data.n_records)
+        planned, seed = self.synthesizers[name], self._seed("refit", name)
+        folds = self.plan.own_record.refits
+        return own_record_findings(
+            self.data,
+            fit,
+            self.intruders,
+            sets=self.plan.sets,
+            refit=(lambda data: planned.refit(data, seed)) if folds else None,
+            folds=max(folds, 1),
+            seed=self._seed("own record", name),
+        )
 
     def measure_utility(self, name: str) -> None:
         """Stage utility: what an analyst keeps with one synthesizer's sets."""
@@ -270,14 +291,15 @@ class Stages:
     def collect(self) -> Findings:
         """Stage findings: everything that was measured, in one file."""
         self.pace.start()
+        intruders = tuple(
+            self.folder.load_findings(f"intruder-{number}", IntruderFindings)[0]
+            for number in range(1, len(self.intruders) + 1)
+        )
         findings = Findings(
             title=self.plan.title,
             data=self.folder.load_findings("data", DataFindings)[0],
-            intruders=tuple(
-                self.folder.load_findings(f"intruder-{number}", IntruderFindings)[0]
-                for number in range(1, len(self.intruders) + 1)
-            ),
-            synthesizers=tuple(map(self._synthesizer, self.synthesizers)),
+            intruders=intruders,
+            synthesizers=tuple(self._synthesizer(name, intruders) for name in self.synthesizers),
             versions=self.identity["versions"],
             seed=self.folder.seed,
             data_fingerprint=self.identity["data"],
@@ -316,12 +338,13 @@ class Stages:
             self.folder.save("report", [(REPORT, content)], of)
         self.pace.end(computed=computed)
 
-    def _synthesizer(self, name: str) -> SynthesizerFindings:
+    def _synthesizer(self, name: str, intruders: Sequence[IntruderFindings]) -> SynthesizerFindings:
         """Put together what the stages measured about one synthesizer."""
         planned = self.synthesizers[name]
         convergence, fit_notes = self.folder.load_findings(f"{name}-fit", Convergence)
         utility, utility_notes = self.folder.load_findings(f"{name}-utility", UtilityFindings)
         risk, risk_notes = self.folder.load_findings(f"{name}-risk", RiskFindings)
+        own_record, _ = self.folder.load_findings(f"{name}-own-record", OwnRecordFindings)
         return SynthesizerFindings(
             name=name,
             title=planned.title,
@@ -331,7 +354,7 @@ class Stages:
             fully_synthetic=not self.data.kept,
             convergence=convergence,
             utility=utility,
-            risk=risk,
+            risk=with_own_record(risk, own_record, intruders) if self.data.kept else risk,
             notes=tuple(dict.fromkeys([*fit_notes, *utility_notes, *risk_notes])),
         )
 

@@ -1,38 +1,46 @@
-"""What is judged about a synthesizer's chains: whether they have converged."""
+"""What is judged about a synthesizer's chains: whether the sets are draws from one posterior.
+
+Risk and utility are measured on the files: they are facts about the files whatever the chains did.
+What chains that have not converged take away is the coverage of intervals from the combining rules,
+and the repeatability of the study. So that means review, not fail. It fails where nothing can be
+told: a single chain, chains that broke, or sets that are not independent draws.
+"""
 
 from __future__ import annotations
 
-from understudy.findings.schema import SynthesizerFindings
+from understudy.findings.schema import LARGEST_RHAT, Convergence, SynthesizerFindings
 from understudy.summaries import number, rhat_number
 from understudy.verdict.grading import Outcome, Reason
 
 __all__ = ["CONVERGENCE", "convergence_reason"]
 
 CONVERGENCE = "convergence"
+DEPENDENT = 0.5  # correlation of neighbouring sets of a chain, in the worst of the judged sums
 
 
 def convergence_reason(synthesizer: SynthesizerFindings) -> Reason:
-    """Judge convergence: chains that have not converged fail, whatever else was measured."""
+    """Judge the chains of one synthesizer."""
     chains = synthesizer.convergence
-    targets = number(chains.rhat_target), number(chains.ess_target)
-    worst = rhat_number(chains.worst_rhat), number(chains.least_ess)
-    outcome: Outcome = "pass" if chains.converged else "fail"
-    if not chains.converged:
+    outcome: Outcome
+    if not chains.chains:
+        outcome, words = "pass", "There is nothing that has to converge."
+    elif chains.chains < 2:
+        outcome = "fail"
+        words = "One chain cannot show whether it has converged. Run at least two."
+    elif (chains.worst_rhat or 0.0) >= LARGEST_RHAT:
+        outcome = "fail"
+        words = "Some chains broke: they stay where they started. Run the study again."
+    elif (chains.set_correlation or 0.0) > DEPENDENT:
+        outcome = "fail"
         words = (
-            "The chains have NOT converged: no figure about these sets can be relied on. "
-            f"{chains.n_failed:,} of {chains.n_judged:,} quantities miss a target (R-hat below "
-            f"{targets[0]}, effective sample size at least {targets[1]}); the worst R-hat is "
-            f"{worst[0]}, the least effective sample size {worst[1]}. Run more draws, with at "
-            "least two chains."
+            "The sets are not independent draws: neighbouring sets of a chain have a correlation "
+            f"of {number(chains.set_correlation)}, and more than {DEPENDENT} is too much. Keep "
+            "more draws, or ask for fewer sets."
         )
-    elif chains.worst_rhat is None:
-        words = "There is nothing that has to converge."
+    elif chains.converged:
+        outcome, words = "pass", _met(chains)
     else:
-        words = (
-            f"The chains have converged: R-hat is at most {worst[0]} (required: below "
-            f"{targets[0]}) and the least effective sample size is {worst[1]} (required: at least "
-            f"{targets[1]})."
-        )
+        outcome, words = "review", _not_met(chains)
     return Reason(
         subject=CONVERGENCE,
         outcome=outcome,
@@ -40,4 +48,34 @@ def convergence_reason(synthesizer: SynthesizerFindings) -> Reason:
         found=chains.worst_rhat,
         limit=chains.rhat_target,
         synthesizer=synthesizer.name,
+    )
+
+
+def _met(chains: Convergence) -> str:
+    shown = len(chains.not_judged)
+    aside = (
+        f" {shown} number{'s' * (shown > 1)} about the model, which reach no file, "
+        f"{'miss' if shown > 1 else 'misses'} the targets and {'are' if shown > 1 else 'is'} only "
+        "shown."
+        if shown
+        else ""
+    )
+    return (
+        f"The chains have converged in what reaches the files: all {chains.n_judged:,} sums, "
+        f"margins and label probabilities meet their targets (R-hat below "
+        f"{number(chains.rhat_target)} and effective sample size at least "
+        f"{number(chains.ess_target)} for the sums).{aside}"
+    )
+
+
+def _not_met(chains: Convergence) -> str:
+    return (
+        f"The chains have not converged: {chains.n_failed:,} of {chains.n_judged:,} quantities "
+        f"that reach the files miss a target (R-hat below {number(chains.rhat_target)}, effective "
+        f"sample size at least {number(chains.ess_target)} for the sums); the worst R-hat is "
+        f"{rhat_number(chains.worst_rhat)}, the least effective sample size "
+        f"{number(chains.least_ess)}. Risk and utility are measured on the files and hold for "
+        "them; confidence intervals from the combining rules may be too short, and another run may "
+        "give other files. Compare the measures chain by chain, run more draws, or write down why "
+        "this is acceptable."
     )

@@ -1,7 +1,8 @@
-"""What is judged about the data, whatever the synthesizer: the codebook and the kept variables."""
+"""What is judged about the data themselves: codebook, kept variables, group facts."""
 
 from __future__ import annotations
 
+from understudy.errors import quoted, quoted_list
 from understudy.findings.schema import DataFindings
 from understudy.summaries import percent
 from understudy.verdict.grading import Outcome, Reason
@@ -16,7 +17,7 @@ def reasons_about_data(data: DataFindings, limits: Thresholds) -> list[Reason]:
     if limits.codebook_required:
         reasons.append(_codebook(data))
     if data.kept:
-        reasons.append(_smallest_pattern(data, limits))
+        reasons += [_smallest_pattern(data, limits), _group_facts(data)]
     return reasons
 
 
@@ -24,16 +25,45 @@ def _codebook(data: DataFindings) -> Reason:
     outcome: Outcome
     if not data.codebook_declared:
         outcome = "fail"
+        which = f" of {quoted_list(data.undeclared)}" if data.undeclared else ""
         words = (
-            "No codebook declares the levels, so the list of levels comes from the confidential "
-            "file and says who is in it. Declare one before anything is released."
+            f"No codebook declares the levels{which}, so the list of levels comes from the "
+            "confidential file and says who is in it. Declare them before anything is released."
         )
     elif not data.codebook_reviewed:
         outcome = "review"
         words = "A codebook declares the levels, but it is not marked as reviewed."
     else:
         outcome, words = "pass", "A reviewed codebook declares the levels."
+    if data.codebook_declared and set(data.observed_only) >= {each.name for each in data.variables}:
+        rare = sum(data.rare_levels.values())
+        outcome = "review" if rare and outcome == "pass" else outcome
+        words += (
+            " Its levels are exactly those that somebody has, as in a list that was taken from the "
+            "file: make sure that it comes from the survey's design."
+        )
+    if data.rare_levels:
+        listed = ", ".join(f"{quoted(name)} {many:,}" for name, many in data.rare_levels.items())
+        words += f" Levels that only one or two records have: {listed}."
     return Reason(subject="codebook", outcome=outcome, words=words)
+
+
+def _group_facts(data: DataFindings) -> Reason:
+    """Judge what the files tell about groups: labels that nearly everybody of a pattern has."""
+    points = []
+    if data.dominated_patterns:
+        points.append(
+            f"In {data.dominated_patterns:,} pattern{'s' * (data.dominated_patterns > 1)} "
+            f"({data.dominated_records:,} records) one label holds nearly everybody: a useful file "
+            "tells it, whoever the person is."
+        )
+    if data.deciding:
+        points.append(
+            f"The kept variable{'s' * (len(data.deciding) > 1)} {quoted_list(data.deciding)} all "
+            "but decide what is synthesized: published as they are, they give it away."
+        )
+    words = " ".join(points) or "In no pattern does one label hold nearly everybody."
+    return Reason(subject="group facts", outcome="review" if points else "pass", words=words)
 
 
 def _smallest_pattern(data: DataFindings, limits: Thresholds) -> Reason:

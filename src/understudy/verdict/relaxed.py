@@ -6,17 +6,18 @@ default is named in the verdict, with both values, and sends the study to review
 
 from __future__ import annotations
 
-from understudy.findings.schema import SynthesizerFindings
+from understudy.findings.schema import Findings, SynthesizerFindings
 from understudy.summaries import number
 from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 from understudy.verdict.grading import Reason
 from understudy.verdict.thresholds import RISING, Thresholds
 
-__all__ = ["LIMITS", "relaxed_targets", "relaxed_thresholds"]
+__all__ = ["LIMITS", "relaxed_targets", "relaxed_thresholds", "weaker_intruders"]
 
 LIMITS = "limits"
 MORE_IS_LAXER = (
     *(f"{name}_{kind}" for name in RISING for kind in ("pass", "review")),
+    "own_record_least",
     "small_pattern_share_review",
 )
 LESS_IS_LAXER = ("overlap_pass", "overlap_review", "smallest_pattern")
@@ -39,6 +40,18 @@ def relaxed_thresholds(limits: Thresholds) -> list[Reason]:
     if not limits.codebook_required:
         named.append("codebook_required is false (by default true)")
     return [_reason("Limits of this verdict", named)] if named else []
+
+
+def weaker_intruders(findings: Findings) -> list[Reason]:
+    """Say where no intruder knows all kept variables, which the data allow for."""
+    kept = set(findings.data.kept)
+    if not kept or any(kept <= set(intruder.known) for intruder in findings.intruders):
+        return []
+    words = (
+        "No intruder of the plan knows all kept variables, so matches are measured for weaker ones "
+        f"only. {DECIDE}"
+    )
+    return [Reason(subject="intruders", outcome="review", words=words)]
 
 
 def relaxed_targets(synthesizer: SynthesizerFindings) -> list[Reason]:

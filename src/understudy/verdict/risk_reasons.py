@@ -1,82 +1,153 @@
-"""What is judged about the risk of one synthesizer's sets, for every intruder."""
+"""What is judged about the risk of one synthesizer's sets.
+
+Judged is the worst attack, by its own-record effect: how many more people it is right about than if
+their own labels had not been in the data. It counts as above a limit only if it exceeds it by more
+than a few records; it fails only if chance does not explain that either.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from understudy.errors import quoted_list
 from understudy.findings.schema import (
+    AttackFindings,
+    FullySyntheticFindings,
     IdentificationFindings,
-    IntruderFindings,
-    Spread,
+    OwnRecordFindings,
     SynthesizerFindings,
 )
 from understudy.summaries import number, percent
-from understudy.verdict.grading import (
-    ERRORS,
-    Outcome,
-    Reason,
-    graded,
-    level_figure,
-    risk_position,
-    standard_deviation,
-)
+from understudy.verdict.grading import ERRORS, Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
-__all__ = ["risk_reasons"]
+__all__ = ["OWN_RECORD", "effect_outcome", "risk_reasons"]
 
-MEASURES = {  # by name of the limits: the measure, and what it counts
-    "attribute_risk": ("attribute_matches", "true labels"),
-    "match_risk": ("expected_match_risk", "expected right matches"),
+OWN_RECORD = "own-record effect"
+EVIDENCE = {
+    "draws": "",
+    "closed form": "",
+    "control group": " Without: people who were not in the synthesis.",
+    "others": " This is weaker evidence: without a fit or a control group, the other records of "
+    "the pattern stand in for a release without the person.",
 }
 
 
-def risk_reasons(
-    synthesizer: SynthesizerFindings, intruders: Sequence[IntruderFindings], limits: Thresholds
-) -> list[Reason]:
-    """Judge alignment, matches of every intruder, and true labels."""
+def risk_reasons(synthesizer: SynthesizerFindings, limits: Thresholds) -> list[Reason]:
+    """Judge alignment, the worst attack, and the rate of true matches."""
+    risk = synthesizer.risk
     reasons = _alignment(synthesizer)
-    for risk in synthesizer.risk.identification:
-        intruder = next((other for other in intruders if other.known == risk.known), None)
-        who = f"an intruder who knows {quoted_list(risk.known)}"
-        one_file = risk.measures["expected_match_risk"]
-        all_files = risk.joint.get("expected_match_risk")
-        reasons += [
-            _by_position(synthesizer, limits, "match_risk", one_file, intruder, who),
-            _by_position(synthesizer, limits, "joint_match_risk", all_files, intruder, who),
-            _true_match_rate(risk, limits, who),
-        ]
-    attribute = synthesizer.risk.attribute
-    if attribute is not None:
-        first = intruders[0] if intruders else None  # the label's baselines are the same for all
-        who = "an intruder who knows which row is whose"
-        reasons += [
-            _by_position(synthesizer, limits, "attribute_risk", attribute.matches, first, who),
-            _by_position(
-                synthesizer, limits, "joint_attribute_risk", attribute.joint_matches, first, who
-            ),
-        ]
+    if risk.fully_synthetic is not None:
+        reasons.append(_repeated(risk.fully_synthetic, limits))
+    if risk.own_record is not None and risk.own_record.attacks:
+        reasons.append(_own_record(risk.own_record, limits))
+    else:
+        why = f" ({risk.own_record.evidence})" if risk.own_record is not None else ""
+        words = f"The risk of these sets was not measured{why}: no file is released without that."
+        reasons.append(Reason(subject=OWN_RECORD, outcome="fail", words=words))
+    reasons += [_true_match_rate(match, limits) for match in risk.identification]
     return [reason.model_copy(update={"synthesizer": synthesizer.name}) for reason in reasons]
 
 
 def _alignment(synthesizer: SynthesizerFindings) -> list[Reason]:
     """Rows that are paired with records at random make every risk look small."""
-    risks = synthesizer.risk.identification
-    if not risks or "looks random" not in risks[0].alignment:
+    matches = synthesizer.risk.identification
+    if not matches or "looks random" not in matches[0].alignment:
         return []
     words = (
         "The rows look paired with the records at random, so that every risk looks smaller than "
-        f"it is ({risks[0].alignment}). Put the rows into the order of the records."
+        f"it is ({matches[0].alignment}). Put the rows into the order of the records."
     )
     return [Reason(subject="alignment", outcome="fail", words=words)]
 
 
-def _true_match_rate(risk: IdentificationFindings, limits: Thresholds, who: str) -> Reason:
-    """Share of the records that are a single and right match: an absolute limit."""
-    rate = risk.measures["true_match_rate"]
+def effect_outcome(attack: AttackFindings, limits: Thresholds) -> Outcome:
+    """Grade the own-record effect of one attack.
+
+    An effect counts as above a limit only if it exceeds it by `own_record_least` records; it fails
+    only if two standard errors do not explain that. The error is that of the effect less the limit
+    times the exact table's.
+    """
+    scale = attack.effect / attack.position if attack.position else max(attack.exact_table, 1.0)
+    least, error = limits.own_record_least, attack.position_error * scale
+    if attack.effect - limits.own_record_pass * scale <= (least if limits.own_record_pass else 0.0):
+        return "pass"
+    excess = attack.effect - limits.own_record_review * scale
+    return "review" if excess <= max(least, ERRORS * error) else "fail"
+
+
+def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
+    """Judge the attack with the worst outcome, of these that with the highest position."""
+    order = ("pass", "review", "fail")
+    worst = max(
+        own_record.attacks,
+        key=lambda attack: (
+            order.index(effect_outcome(attack, limits)),
+            attack.setting == "worst case",
+            attack.position,
+            attack.effect,
+        ),
+    )
+    outcome = effect_outcome(worst, limits)
+    released = own_record.worst("as released")
     words = (
-        f"For {who}, {percent(rate.mean)} of the records are a single and right match in one "
-        f"file; the pass limit is {percent(limits.true_match_rate_pass)}."
+        f"The attack by which people's own records matter most: {_who(worst)} "
+        f"{_frequencies(worst, own_record.n_records)}. The effect of {number(worst.effect)} "
+        f"records is {_share(worst.position)} of the exact table's ({number(worst.exact_table)}); "
+        f"the pass limit is {number(limits.own_record_pass)}{_beyond(worst, outcome, limits)}."
+    )
+    if released is not None and released != worst:
+        words += (
+            f" With rows shuffled, as released, the worst is {_share(released.position)}: "
+            f"{_who(released)} {_frequencies(released, own_record.n_records)}."
+        )
+    words += EVIDENCE.get(own_record.evidence, "")
+    uncertain = own_record.unreliable - own_record.refitted
+    if uncertain > 0:
+        words += (
+            f" For {uncertain:,} records the weights that leave them out cannot be trusted, and "
+            "no fit was made without them."
+        )
+    return Reason(
+        subject=OWN_RECORD,
+        outcome=outcome,
+        words=words,
+        found=worst.position,
+        limit=limits.own_record_pass,
+    )
+
+
+def _who(attack: AttackFindings) -> str:
+    known = f" by an intruder who knows {quoted_list(attack.known)}" if attack.known else ""
+    return f"{attack.words}{known}:"
+
+
+def _frequencies(attack: AttackFindings, n_records: int) -> str:
+    what = "people found" if attack.known else "right"
+    return (
+        f"{attack.with_record:,.0f} of {n_records:,} {what}; {attack.without_record:,.0f} had the "
+        "person not taken part"
+    )
+
+
+def _share(position: float) -> str:
+    return f"{round(position, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def _beyond(attack: AttackFindings, outcome: Outcome, limits: Thresholds) -> str:
+    if outcome == "pass":
+        few = f", and {number(limits.own_record_least)} records more than that count as none"
+        return few if attack.position > limits.own_record_pass else ""
+    if outcome == "fail":
+        return ". More than publishing the exact table would, beyond what chance explains"
+    return ". It is above that"
+
+
+def _true_match_rate(match: IdentificationFindings, limits: Thresholds) -> Reason:
+    """Share of the records that are a single and right match: an absolute limit."""
+    rate = match.measures["true_match_rate"]
+    words = (
+        f"For an intruder who knows {quoted_list(match.known)}, {percent(rate.mean)} of the "
+        "records are a single and right match in one file; the pass limit is "
+        f"{percent(limits.true_match_rate_pass)}."
     )
     return Reason(
         subject="true match rate",
@@ -87,73 +158,28 @@ def _true_match_rate(risk: IdentificationFindings, limits: Thresholds, who: str)
     )
 
 
-def _by_position(
-    synthesizer: SynthesizerFindings,
-    limits: Thresholds,
-    name: str,
-    risk: Spread | float | None,
-    intruder: IntruderFindings | None,
-    who: str,
-) -> Reason:
-    """Judge a risk by its position between the baselines of the same intruder.
-
-    The one value of all files together has no standard error of its own; it is given the standard
-    deviation of Max.
-    """
-    joint = name.startswith("joint")
-    measure, counted = MEASURES[name.removeprefix("joint_")]
-    subject = name.replace("_", " ")
-    subject = subject if "attribute" in name or joint else f"expected {subject}"
-    value = risk.mean if isinstance(risk, Spread) else risk
-    low = high = error = position = None
-    if intruder is not None:
-        low = level_figure(intruder.minimum, measure, joint)
-        high = level_figure(intruder.maximum, measure, joint)
-        error = standard_deviation(intruder.maximum.joint.get(measure))
-        position = risk_position(value, intruder, measure, joint)
-    if isinstance(risk, Spread):
-        error = risk.standard_error
-    passing: float = getattr(limits, f"{name}_pass")
-    files = f"all {synthesizer.m} files give" if joint else "one file gives"
-    words = f"For {who}, {files} {number(value)} {counted}"
-    if position is None or low is None or high is None:
-        words += (
-            f". The baselines Min ({number(low)}) and Max ({number(high)}) are too close together "
-            "for a position between them"
-        )
-        outcome, ending = _against_max(value, high, error, passing)
-    else:
-        outcome = graded(position, limits, name, (error or 0.0) / (high - low))
-        words += (
-            f": position {_written(position)} between Min ({number(low)}) and Max "
-            f"({number(high)}); the pass limit is {_written(passing)}"
-        )
-        ending = _beyond(position, outcome)
-    return Reason(
-        subject=subject, outcome=outcome, words=f"{words}{ending}.", found=position, limit=passing
+def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
+    """Judge records that fully synthetic sets repeat verbatim, against what chance repeats."""
+    chance = max(risk.expected_repeats.values(), default=0.0)
+    least = limits.own_record_least if limits.repeated_records_pass else 0.0
+    outcome: Outcome = "review"
+    if risk.repeated <= limits.repeated_records_pass * chance + least:
+        outcome = "pass"
+    elif risk.repeated > limits.repeated_records_review * chance + least:
+        outcome = "fail"
+    by_chance = ", ".join(
+        f"{number(value)} ({name})" for name, value in risk.expected_repeats.items()
     )
-
-
-def _against_max(
-    value: float | None, high: float | None, error: float | None, passing: float
-) -> tuple[Outcome, str]:
-    """Judge a risk whose baselines coincide: it passes up to Max; chance sends it to review."""
-    if value is None or high is None:
-        return "review", ""
-    if value <= high:
-        return "pass" if passing > 0 or value == 0 else "review", ", and it is not above Max"
-    if value <= high + ERRORS * (error or 0.0):
-        return "review", ", and it is above Max, perhaps by chance"
-    return "fail", ", and it is above Max by more than chance"
-
-
-def _written(position: float) -> str:
-    return f"{round(position, 2) + 0.0:.2f}".replace("-", "−")
-
-
-def _beyond(position: float, outcome: Outcome) -> str:
-    if outcome == "pass":
-        return ""
-    if outcome == "fail":
-        return ". It is above the review limit by more than chance explains"
-    return ". It is at Max, within chance" if position > 1 else ". It is above that"
+    words = (
+        f"Of {risk.uniques:,} records that are unique in the data, a file has "
+        f"{number(risk.repeated)} verbatim on average, and {risk.repeated_somewhere:,} are in some "
+        f"file; by chance: {by_chance}. The pass limit is {number(limits.repeated_records_pass)} "
+        f"times chance, and {number(least)} records more count as none."
+    )
+    return Reason(
+        subject="repeated records",
+        outcome=outcome,
+        words=words,
+        found=risk.repeated / chance if chance > 0 else None,
+        limit=limits.repeated_records_pass,
+    )

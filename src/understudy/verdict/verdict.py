@@ -1,8 +1,8 @@
 """The decision: thresholds and findings in, pass, review or fail with reasons out.
 
 No plots and no HTML: the page, the exit code and the release all use this one verdict. Chains that
-have not converged never pass. Neither does a study whose limits are laxer than the defaults: it
-goes to review, where a person says why.
+have not converged never pass, and neither does a study whose limits or intruders are laxer than the
+defaults: they go to review, where a person says why.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from understudy.findings.schema import Findings, SynthesizerFindings
 from understudy.verdict.chain_reasons import CONVERGENCE, convergence_reason
 from understudy.verdict.data_reasons import reasons_about_data
 from understudy.verdict.grading import Outcome, Reason, table_ratios
-from understudy.verdict.relaxed import relaxed_targets, relaxed_thresholds
+from understudy.verdict.relaxed import relaxed_targets, relaxed_thresholds, weaker_intruders
 from understudy.verdict.risk_reasons import risk_reasons
 from understudy.verdict.thresholds import Thresholds
 from understudy.verdict.utility_reasons import utility_reasons
@@ -84,11 +84,17 @@ class Verdict(_Frozen):
 
     @property
     def exit_code(self) -> ExitCode:
-        """Exit status: done for pass and review; fail is "not converged" where that is why."""
+        """Exit status: done for pass and review; "not converged" where no chains can be judged."""
         if self.outcome != "fail":
             return ExitCode.DONE
-        verdicts = self.synthesizers.values()
-        if verdicts and not any(verdict.converged for verdict in verdicts):
+        failed = [
+            any(
+                reason.subject == CONVERGENCE and reason.outcome == "fail"
+                for reason in verdict.reasons
+            )
+            for verdict in self.synthesizers.values()
+        ]
+        if failed and all(failed):
             return ExitCode.NOT_CONVERGED
         return ExitCode.DO_NOT_RELEASE
 
@@ -108,11 +114,15 @@ def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:
     Verdict
     """
     limits = thresholds or Thresholds()
-    about_data = [*reasons_about_data(findings.data, limits), *relaxed_thresholds(limits)]
+    about_data = [
+        *reasons_about_data(findings.data, limits),
+        *relaxed_thresholds(limits),
+        *weaker_intruders(findings),
+    ]
     judged = {
         synthesizer.name: [
             convergence_reason(synthesizer),
-            *risk_reasons(synthesizer, findings.intruders, limits),
+            *risk_reasons(synthesizer, limits),
             *utility_reasons(synthesizer, limits),
             *relaxed_targets(synthesizer),
         ]

@@ -1,4 +1,4 @@
-"""Where risks lie between Min and Max, as the verdict sees them."""
+"""Positions of risks: of own-record effects, and between the baselines Min and Max."""
 
 from __future__ import annotations
 
@@ -8,7 +8,32 @@ from understudy.pages.plots.risk_plots import RiskPositions
 from understudy.summaries import short
 from understudy.verdict.grading import risk_position
 
-__all__ = ["risk_positions"]
+__all__ = ["attack_positions", "risk_positions"]
+
+
+def attack_positions(
+    findings: Findings, styles: list[SeriesStyle], setting: str
+) -> list[RiskPositions]:
+    """List the position of every attack's own-record effect, as the verdict judges it.
+
+    Parameters
+    ----------
+    findings : Findings
+        What the study measured.
+    styles : list of SeriesStyle
+        One for each synthesizer.
+    setting : {"worst case", "as released"}
+        Rows aligned with the records, or shuffled.
+    """
+    rows: dict[str, list[tuple[SeriesStyle, float | None]]] = {}
+    for synthesizer, style in zip(findings.synthesizers, styles, strict=True):
+        own_record = synthesizer.risk.own_record
+        for attack in own_record.attacks if own_record is not None else ():
+            if attack.setting == setting:
+                known = ": " + short(", ".join(attack.known), 20) if attack.known else ""
+                label = attack.attack.replace("_", " ") + known
+                rows.setdefault(label, []).append((style, attack.position))
+    return [RiskPositions(label, positions) for label, positions in rows.items()]
 
 
 def risk_positions(

@@ -25,7 +25,7 @@ from understudy.pages.blocks import (
     topic,
 )
 from understudy.pages.plots.canvas import series_styles
-from understudy.pages.plots.positions import risk_positions
+from understudy.pages.plots.positions import attack_positions
 from understudy.pages.plots.risk_plots import baseline_svg, positions_svg
 from understudy.pages.sections.shared import (
     BASELINES,
@@ -215,7 +215,9 @@ def joint_section(findings: Findings, limits: Thresholds) -> Section | None:
     if not findings.intruders or not any(each.risk.attribute for each in findings.synthesizers):
         return None
     styles = series_styles(findings)
-    one, every = (risk_positions(findings, styles, joint=joint) for joint in (False, True))
+    worst, released = (
+        attack_positions(findings, styles, setting) for setting in ("worst case", "as released")
+    )
     table = Table(
         "Joint risk",
         ["Attack", "Synthesizer", "One file", "All files", "Min, all", "Max, all", "Position"],
@@ -236,10 +238,12 @@ def joint_section(findings: Findings, limits: Thresholds) -> Section | None:
                 "is 0 at Min and 1 at Max. A value for all files far above that for one file means "
                 "that every further file reveals more about the same people.",
                 figures=[
-                    positions_svg("One file", one, limits.match_risk_pass, "positions-one"),
-                    positions_svg(
-                        "All files", every, limits.joint_match_risk_pass, "positions-all"
-                    ),
+                    positions_svg(title, rows, limits.own_record_pass, name)
+                    for title, rows, name in (
+                        ("Worst case", worst, "positions-worst"),
+                        ("As released", released, "positions-released"),
+                    )
+                    if rows
                 ],
                 tables=[table],
                 affected=unconverged(findings),

@@ -1,0 +1,126 @@
+"""What is kept of the own-record effect: every attack, beside the sets and the baselines.
+
+The effect comes from a fit's posterior draws, so it is measured while the fit is in memory; the
+same attacks on the sets themselves, and on the baselines, are put beside it afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from understudy.errors import InputError
+from understudy.findings.schema import (
+    AttackFindings,
+    IntruderFindings,
+    OwnRecordFindings,
+    RiskFindings,
+)
+from understudy.microdata.table import Microdata
+
+__all__ = ["own_record_findings", "with_own_record"]
+
+COPIED = (
+    "attack",
+    "setting",
+    "known",
+    "with_record",
+    "without_record",
+    "effect",
+    "standard_error",
+    "exact_table",
+    "position",
+    "position_error",
+)
+
+
+def own_record_findings(
+    data: Microdata,
+    fit: Any,
+    intruders: Sequence[Sequence[str]],
+    *,
+    sets: int,
+    refit: Callable[[Microdata], Any] | None,
+    folds: int,
+    seed: int,
+) -> OwnRecordFindings:
+    """Measure how much people's own records add to what intruders learn.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    fit : fit
+        Of these data.
+    intruders : sequence of sequences of str
+        What each intruder who matches knows besides the true label.
+    sets : int
+        Files that are released.
+    refit : callable or None
+        Takes microdata and gives a fit of the same model, for records whose weights cannot be
+        trusted.
+    folds : int
+        How many such fits.
+    seed : int
+        Makes what is simulated repeatable.
+    """
+    from understudy.risk.attacks import ATTACKS
+    from understudy.risk.own_record import own_record_effect
+
+    known = [tuple(names) for names in intruders] or None
+    try:
+        effect = own_record_effect(data, fit, known, sets=sets, refit=refit, folds=folds, seed=seed)
+    except InputError as problem:  # too few draws: the verdict says so
+        evidence = f"expected {problem.expected}, found {problem.came}"
+        return OwnRecordFindings(evidence=evidence, attacks=(), n_records=data.n_records)
+    return OwnRecordFindings(
+        evidence=effect.evidence,
+        attacks=tuple(
+            AttackFindings(
+                words=ATTACKS[attack.attack], **{name: getattr(attack, name) for name in COPIED}
+            )
+            for attack in effect.attacks
+        ),
+        n_records=effect.n_records,
+        unreliable=effect.unreliable,
+        refitted=effect.refitted,
+    )
+
+
+def with_own_record(
+    risk: RiskFindings, own_record: OwnRecordFindings, intruders: Sequence[IntruderFindings]
+) -> RiskFindings:
+    """Put each attack beside its measure on the sets and on the baselines."""
+    by_knowledge = {intruder.known: intruder for intruder in intruders}
+    first = intruders[0] if intruders else None  # label attacks are the same for all intruders
+
+    def beside(attack: AttackFindings) -> AttackFindings:
+        intruder = by_knowledge.get(attack.known, None if attack.known else first)
+        baselines = {} if intruder is None else intruder.baselines
+        return attack.model_copy(
+            update={
+                "measured": _measured(risk, attack),
+                "baselines": {
+                    name: baseline.attacks[attack.attack]
+                    for name, baseline in baselines.items()
+                    if attack.attack in baseline.attacks
+                },
+            }
+        )
+
+    attacks = tuple(map(beside, own_record.attacks))
+    return risk.model_copy(
+        update={"own_record": own_record.model_copy(update={"attacks": attacks})}
+    )
+
+
+def _measured(risk: RiskFindings, attack: AttackFindings) -> float | None:
+    """Find how often the attack was right on the sets."""
+    attacks: dict[str, tuple[float, float | None]] = {}
+    if attack.known:
+        for match in risk.identification:
+            attacks = match.attacks if match.known == attack.known else attacks
+    elif risk.attribute is not None:
+        attacks = risk.attribute.attacks
+    worst_case, released = attacks.get(attack.attack, (None, None))
+    return worst_case if attack.setting == "worst case" else released
