@@ -12,6 +12,7 @@ label, numbered with the last variable running fastest.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,13 +67,18 @@ class LabelTable:
         int32 (record,)
             Combined labels, in the order of the data's records.
         """
-        cumulative = np.cumsum(self.probabilities, axis=1)  # (row, label)
-        cumulative /= cumulative[:, -1:]
         uniform = generator.random(data.n_records)  # (record,)
         labels: NDArray[np.int32] = _invert(
-            cumulative, self.row_of_combination, data.of_record, uniform
+            self._cumulative, self.row_of_combination, data.of_record, uniform
         )
         return labels
+
+    @cached_property
+    def _cumulative(self) -> NDArray[np.float64]:
+        """Cumulative probabilities, (row, label), kept for the next draw."""
+        cumulative = np.cumsum(self.probabilities, axis=1)
+        cumulative /= cumulative[:, -1:]
+        return cumulative
 
 
 @compiled
