@@ -177,3 +177,25 @@ def test_a_plan_in_place_of_options(
     answer = command("evaluate", tmp_path / "plan.toml", files[0], "--repeats", 2, "--json")
     assert answer.code == 0, answer.err
     assert json.loads(answer.out)["identification"][0]["known"] == ["gender", "income", "age"]
+
+
+def test_own_records_against_a_control_group(
+    command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
+) -> None:
+    """The original's own rows as control: then nobody's record matters, by the row."""
+    original, files = data.write(tmp_path / "original.csv"), sets.write(tmp_path)
+    asked = ["evaluate", original, *files, "--synthesize", "county", "--repeats", 2, "--seed", 1]
+    alone = json.loads(command(*asked, "--json").out)["own_record"]
+    assert alone["evidence"] == "others"
+    assert {attack["setting"] for attack in alone["attacks"]} == {"worst case", "as released"}
+    with_control = json.loads(command(*asked, "--control", original, "--json").out)["own_record"]
+    assert with_control["evidence"] == "control group"
+    released = next(
+        attack
+        for attack in with_control["attacks"]
+        if (attack["attack"], attack["setting"]) == ("pooled_modal", "as released")
+    )
+    assert released["effect"] == pytest.approx(0.0, abs=1e-6)
+    words = command(*asked).out
+    assert "had the person not taken part" in words
+    assert "weaker evidence" in words

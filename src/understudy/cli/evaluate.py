@@ -19,7 +19,9 @@ from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.attribute import AttributeRisk, attribute_risk
 from understudy.risk.baselines import Baseline, InherentRisk, inherent_risk
+from understudy.risk.fully_synthetic import FullySyntheticRisk, fully_synthetic_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
+from understudy.risk.own_record import OwnRecordEffect, own_record_effect
 from understudy.summaries import Spread, number
 from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
 from understudy.utility.tables import TableUtility, table_utility
@@ -52,6 +54,7 @@ def evaluate(
     delimiter: str | None = None,
     formula: str | None = None,
     family: Literal["ordered-logit", "logistic", "linear"] = "ordered-logit",
+    control: Path | None = None,
     if_unaligned: Literal["warn", "error"] = "warn",
     repeats: int = 100,
     seed: int | None = None,
@@ -93,6 +96,10 @@ def evaluate(
         A regression to ask of the original and of every file, such as "income ~ county + age".
     family
         Its kind.
+    control
+        A file of people who were not in the synthesis, with the same columns: what is guessed right
+        about them is inference, and what is guessed right beyond it comes from people's own
+        records. Without one, what the other records tell stands in, which is weaker evidence.
     if_unaligned
         What to do if the rows of a file look mixed up: warn, or stop.
     repeats
@@ -124,6 +131,7 @@ def evaluate(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnderstudyWarning)
         risk = _measure(data, sets, intruders or [data.kept], repeats, seed, if_unaligned)
+        own_record = _own_record(data, sets, intruders, control, seed)
         tables = table_utility(data, sets, seed=seed)
         patterns = within_pattern_utility(data, sets, seed=seed) if data.kept else None
         regression = (
@@ -143,10 +151,14 @@ def evaluate(
             "warnings": notes,
         }
         content |= {} if risk is None else _risk_json(*risk)
+        content |= _own_record_json(own_record)
         content["utility"] = _utility_json(tables, patterns, regression)
         say_json(content)
     else:
         _show(data, sets, risk)
+        if own_record is not None:
+            say()
+            say(str(own_record))
         _show_utility(tables, patterns, regression)
     for note in notes:
         warnings.warn(note, DataWarning, stacklevel=1)
@@ -175,6 +187,37 @@ def _measure(
     return attribute, pairs
 
 
+def _own_record(
+    data: Microdata,
+    sets: SyntheticSets,
+    intruders: Sequence[tuple[str, ...]],
+    control: Path | None,
+    seed: int | None,
+) -> OwnRecordEffect | FullySyntheticRisk | None:
+    """Measure what people's own records give away; None where a table would be too large."""
+    if not data.kept:
+        return fully_synthetic_risk(data, sets) if len(data.names) > 1 else None
+    if table_size(data) > LARGEST_TABLE:
+        return None
+    return own_record_effect(data, sets, intruders or None, control=control, seed=seed)
+
+
+def _own_record_json(own_record: OwnRecordEffect | FullySyntheticRisk | None) -> dict[str, Any]:
+    if own_record is None:
+        return {}
+    if isinstance(own_record, OwnRecordEffect):
+        attacks = own_record.effects.to_dicts()
+        return {"own_record": {"evidence": own_record.evidence, "attacks": attacks}}
+    return {
+        "fully_synthetic_risk": {
+            "guesses": own_record.guesses.to_dicts(),
+            "unique_records": own_record.uniques,
+            "repeated": own_record.repeated,
+            "repeated_by_chance": dict(own_record.expected_repeats),
+        }
+    }
+
+
 def _levels(
     data: Microdata, known: tuple[str, ...], repeats: int, seed: int | None, n_sets: int
 ) -> InherentRisk | None:
@@ -194,7 +237,7 @@ def _show(
         say(
             paragraph(
                 "Nothing is kept: the rows are new people, so that no row belongs to any record, "
-                "and nothing can be matched by rows. In Python, attribution_risk needs no rows."
+                "and nothing can be matched by rows."
             )
         )
         return
