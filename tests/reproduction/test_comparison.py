@@ -132,7 +132,7 @@ def test_every_printed_cell_meets_every_configuration_of_its_column() -> None:
     attribute = [one.configuration for one in beside if one.cell.printed == "88.15"]
     assert attribute == ["text", "script", "text shuffled", "script shuffled"]
     classes = [one.configuration for one in beside if one.cell.printed == "28"]
-    assert classes == ["collapsed kept", "blocked kept"]
+    assert classes == ["collapsed kept", "blocked kept", "sampled kept"]
 
 
 def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:

@@ -1,7 +1,8 @@
 """Whom the printed columns are compared with: fits, and the ways of drawing sets from them.
 
-The paper's DPMPM column is set beside both samplers and all three class draws, its DP-areal column
-beside both variants of the model.
+The paper's DPMPM column is set beside both samplers and all three class draws, with the paper's
+prior of level probabilities, and beside one fit whose prior is sampled; its DP-areal column beside
+both variants of the model.
 """
 
 from __future__ import annotations
@@ -76,8 +77,24 @@ class FitPlan:
 FITS = {
     each.key: each
     for each in (
-        FitPlan("collapsed", "DPMPM, collapsed sampler", "DPMPM", DPMPM(sampler="collapsed")),
-        FitPlan("blocked", "DPMPM, blocked sampler, 40 classes", "DPMPM", DPMPM(sampler="blocked")),
+        FitPlan(
+            "collapsed",
+            "DPMPM, collapsed sampler",
+            "DPMPM",
+            DPMPM(sampler="collapsed", level_prior=1.0),
+        ),
+        FitPlan(
+            "blocked",
+            "DPMPM, blocked sampler, 40 classes",
+            "DPMPM",
+            DPMPM(sampler="blocked", level_prior=1.0),
+        ),
+        FitPlan(
+            "sampled",
+            "DPMPM, blocked sampler, level prior sampled",
+            "DPMPM",
+            DPMPM(sampler="blocked", level_prior="sampled"),
+        ),
         FitPlan("text", "DP-areal as in the paper's text", "DP-areal", DPAreal()),
         FitPlan(
             "script", "DP-areal as in the paper's script", "DP-areal", DPAreal(variant="script")
@@ -118,6 +135,7 @@ def _configurations() -> list[Configuration]:
             for sampler in ("collapsed", "blocked")
             for draw in ("kept", "full", "prior")
         ),
+        Configuration("sampled kept", "sampled", "DPMPM, level prior sampled", "kept"),
         *(
             Configuration(variant, variant, f"DP-areal, {variant}")
             for variant in ("text", "script")
@@ -178,6 +196,7 @@ FULL = Scale(
     lengths={
         "collapsed": {"bundled": _USUAL, "redrawn": _USUAL},
         "blocked": {"bundled": _LONGER_BLOCKED, "redrawn": _LONGER_BLOCKED},
+        "sampled": {"bundled": _LONGER_BLOCKED, "redrawn": _LONGER_BLOCKED},
         "text": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
         "script": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
     },

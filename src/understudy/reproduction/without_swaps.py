@@ -43,7 +43,7 @@ def classes_without_swaps(
 
 def _occupied(data: Microdata, seed: int, start: int, chain: int, sweeps: int) -> NDArray[np.int64]:
     """Count classes in use, sweep by sweep: (sweep,)."""
-    settings = DPMPM(sampler="blocked", n_classes=N_CLASSES)
+    settings = DPMPM(sampler="blocked", n_classes=N_CLASSES, level_prior=1.0)
     problem = make_problem(data, settings.level_prior)
     generator = stream(seed, "reproduction", "without swaps", start, chain)
     state = blocked.init(generator, problem, N_CLASSES, start)
