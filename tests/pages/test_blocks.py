@@ -107,10 +107,9 @@ def test_a_page_without_script_can_run_nothing() -> None:
 def test_the_order_of_a_topic() -> None:
     table = Table("t", ("a",), [])
     legend = Legend([("words", "dpmpm", "")])
-    blocks = topic("read", "title", ["<svg/>", None], [table], ["note"], ["X"], legend)
+    blocks = topic("read", "title", ["<svg/>", None], [table], ["note"], legend)
     assert blocks == [
         Heading("title", 3),
-        Paragraph("NOT CONVERGED: X. Do not rely on these values.", "affected"),
         Paragraph("read", "reading"),
         legend,
         Figures([Figure("<svg/>")]),

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtrc
+from scipy.special import fdtrc, fdtri, ncfdtr
 
-__all__ = ["RARE", "ByChain", "by_chain", "chance_in_words"]
+__all__ = ["RARE", "ByChain", "by_chain", "chance_in_words", "power"]
 
 RARE = 0.05  # a chance below it, divided by the number of comparisons, shows a difference
 
@@ -91,6 +91,23 @@ def by_chain(values: Sequence[float | None], chains: Sequence[int]) -> ByChain |
     else:
         chance = float(fdtrc(*free, (between / free[0]) / (within / free[1])))
     return ByChain(tuple(means), float(np.sqrt(within / free[1])), chance)
+
+
+def power(n_sets: int, n_chains: int, gap: float, level: float) -> float:
+    """Compute the probability of noticing that chains differ.
+
+    Parameters
+    ----------
+    n_sets, n_chains : int
+        Sets of all chains together, and chains, with as many sets of each.
+    gap : float
+        How far half of the chains lie from the other half, in standard deviations of a set.
+    level : float
+        Chance below which a difference counts.
+    """
+    free = (n_chains - 1, n_sets - n_chains)
+    critical = fdtri(*free, 1 - level)
+    return 1.0 - float(ncfdtr(*free, n_sets * (gap / 2) ** 2, critical))
 
 
 def chance_in_words(chance: float) -> str:

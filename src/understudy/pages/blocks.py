@@ -61,7 +61,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain words. The style is "reading", "remark", "affected" or nothing."""
+    """Plain words. The style is "reading", "remark" or nothing."""
 
     text: str
     style: str = ""
@@ -204,22 +204,15 @@ def topic(
     figures: Sequence[Figure | str | None] = (),
     tables: Sequence[Table] = (),
     remarks: Sequence[str] = (),
-    affected: Sequence[str] = (),
     legend: Legend | None = None,
     panels: Panels | None = None,
 ) -> list[Block]:
     """Set one topic of a section: how to read it, its drawings, its numbers.
 
-    Of the figures, None is left out. `affected` are the titles of synthesizers in it that have not
-    converged.
+    Of the figures, None is left out.
     """
     drawn = [Figure(svg) if isinstance(svg, str) else svg for svg in figures if svg is not None]
     blocks: list[Block] = [Heading(title, 3)] if title else []
-    if affected:
-        names = ", ".join(affected)
-        blocks.append(
-            Paragraph(f"NOT CONVERGED: {names}. Do not rely on these values.", "affected")
-        )
     blocks.append(Paragraph(reading, "reading"))
     blocks += [legend] if legend else []
     blocks += [Figures(drawn)] if drawn else []

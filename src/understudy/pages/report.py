@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from understudy.findings.schema import Findings, IntruderFindings, Spread, SynthesizerFindings
-from understudy.pages.blocks import Cell, Section, Table, number_cell, percent_cell
+from understudy.pages.blocks import LAST, Cell, Section, Table, number_cell, percent_cell
 from understudy.pages.html import TEMPLATES, render
 from understudy.pages.sections.convergence import convergence_section, settings_section
-from understudy.pages.sections.decision import grouped_reasons, verdict_words
+from understudy.pages.sections.decision import action_words, decision_words, grouped_reasons
+from understudy.pages.sections.first_screen import strips
+from understudy.pages.sections.own_record_section import own_record_section
 from understudy.pages.sections.risk_section import (
     attribute_section,
     identification_section,
@@ -20,7 +22,13 @@ from understudy.pages.sections.risk_section import (
 )
 from understudy.pages.sections.risk_utility_map import map_section
 from understudy.pages.sections.riskiest_people import riskiest_section
-from understudy.pages.sections.shared import identified, known_words, titles, unconverged
+from understudy.pages.sections.shared import (
+    identified,
+    known_words,
+    position_text,
+    titles,
+    unconverged,
+)
 from understudy.pages.sections.utility_section import regression_section, tables_section
 from understudy.pages.sections.within_section import within_section
 from understudy.summaries import shown, whole
@@ -48,15 +56,18 @@ def page(findings: Findings, verdict: Verdict) -> str:
     str
         A whole HTML page. Confidential.
     """
+    groups = grouped_reasons(findings, verdict)
     return render(
         "report.html",
         title=shown(findings.title),
         about=_about(findings),
         verdict=verdict,
         verdict_word=WORDS[verdict.outcome],
-        verdict_words=verdict_words(findings, verdict),
+        decision=decision_words(groups, verdict),
+        action=action_words(findings, verdict),
+        strips=strips(findings, verdict),
         unconverged=unconverged(findings),
-        groups=grouped_reasons(findings, verdict),
+        groups=groups,
         overview=_overview(findings, verdict),
         sections=_sections(findings, verdict),
         script=(TEMPLATES / "script.js").read_text(encoding="utf-8"),
@@ -70,9 +81,10 @@ def _sections(findings: Findings, verdict: Verdict) -> list[Section]:
         tables_section(findings),
         regression_section(findings),
         within_section(findings, verdict.thresholds.smallest_pattern),
+        own_record_section(findings, verdict.thresholds),
         identification_section(findings) if findings.intruders else None,
         attribute_section(findings),
-        joint_section(findings, verdict.thresholds),
+        joint_section(findings),
         riskiest_section(findings),
         settings_section(findings, verdict.thresholds),
     ]
@@ -97,6 +109,7 @@ def _overview(findings: Findings, verdict: Verdict) -> Table:
     outcomes = [verdict.synthesizers[each.name].outcome for each in every]
     rows: list[list[Cell | str]] = [
         ["Outcome", "", *(Cell(outcome, tone=outcome) for outcome in outcomes), ""],
+        *_position_rows(every),
         *_utility_rows(every),
     ]
     for intruder in findings.intruders:
@@ -123,6 +136,25 @@ def _overview(findings: Findings, verdict: Verdict) -> Table:
         "synthesizer that knew the population would reach a ratio of 1; Max resamples the data "
         "themselves and lies below.",
     )
+
+
+def _position_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell | str]]:
+    """Positions of the worst attacks: 0 where labels are drawn alike, 1 for the exact table."""
+    rows: list[list[Cell | str]] = []
+    for setting in ("worst case", "as released"):
+        worst = [
+            own.worst(setting) if (own := synthesizer.risk.own_record) else None
+            for synthesizer in every
+        ]
+        if any(worst):
+            cells = [
+                Cell("–", sort=LAST)
+                if attack is None
+                else Cell(position_text(attack.position), sort=attack.position)
+                for attack in worst
+            ]
+            rows.append([f"Own-record position of the worst attack, {setting}", "0", *cells, "1"])
+    return rows
 
 
 def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell | str]]:

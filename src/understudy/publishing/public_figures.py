@@ -10,11 +10,9 @@ import re
 
 from understudy.errors import OutputError
 from understudy.findings.schema import (
-    AttributeFindings,
-    Baseline,
+    AttackFindings,
     Findings,
-    IdentificationFindings,
-    IntruderFindings,
+    OwnRecordFindings,
     Regression,
     RiskFindings,
     Spread,
@@ -25,17 +23,16 @@ from understudy.findings.schema import (
 from understudy.publishing.rounding import (
     BASELINES,
     LIMIT,
-    MATCH,
     model_words,
     overlap,
     position_percent,
     rounded,
+    worst_attacks,
 )
 from understudy.synthesis.registry import MODELS
 
 __all__ = ["public_findings", "public_pictures"]
 
-LABELS = "attribute_matches"
 FILE_NAME = re.compile(r"[a-z0-9-]{1,80}\.png")
 
 
@@ -70,7 +67,7 @@ def public_findings(findings: Findings, released: SynthesizerFindings) -> Findin
     -------
     Findings
         Without title, seed, versions, digests, patterns, records, levels and labels; deviations of
-        tables rounded; of risks only their positions between Min (0) and Max (100), rounded.
+        tables rounded; of risks only the positions of the worst attacks, rounded.
     """
     data = findings.data.model_copy(
         update={
@@ -82,6 +79,12 @@ def public_findings(findings: Findings, released: SynthesizerFindings) -> Findin
             "pattern_numbers": (),
             "pattern_sizes": {},
             "largest_pattern": 0,
+            "undeclared": (),
+            "observed_only": (),
+            "rare_levels": {},
+            "dominated_patterns": 0,
+            "dominated_records": 0,
+            "deciding": (),
         }
     )
     public = released.model_copy(
@@ -92,7 +95,7 @@ def public_findings(findings: Findings, released: SynthesizerFindings) -> Findin
             "settings": {},
             "notes": (),
             "utility": _utility(released.utility),
-            "risk": _risk(findings, released),
+            "risk": _risk(released),
             "convergence": released.convergence.model_copy(
                 update={"traces": (), "cell_rhats": None, "quantities": (), "set_chains": ()}
             ),
@@ -102,13 +105,7 @@ def public_findings(findings: Findings, released: SynthesizerFindings) -> Findin
         update={
             "title": "",
             "data": data,
-            "intruders": tuple(
-                IntruderFindings(
-                    known=each.known,
-                    baselines={"Uniform": _scale(0.0), "Perfect": _scale(100.0)},
-                )
-                for each in findings.intruders
-            ),
+            "intruders": (),
             "synthesizers": (public,),
             "versions": {},
             "seed": None,
@@ -118,45 +115,35 @@ def public_findings(findings: Findings, released: SynthesizerFindings) -> Findin
     )
 
 
-def _scale(end: float) -> Baseline:
-    """A baseline at one end of the scale of positions."""
-    return Baseline(samples={name: _mean(end) for name in (MATCH, LABELS)}, exact={}, joint={})
-
-
 def _mean(value: float | None) -> Spread:
     return Spread(mean=value, minimum=None, maximum=None, standard_error=None, values=())
 
 
-def _risk(findings: Findings, released: SynthesizerFindings) -> RiskFindings:
-    """Keep of every risk its position between the baselines, on a scale from 0 to 100."""
-    intruders = {intruder.known: intruder for intruder in findings.intruders}
-    attribute = released.risk.attribute
-    label = None
-    if attribute is not None and findings.intruders:
-        label = position_percent(attribute.matches.mean, findings.intruders[0], LABELS)
+def _risk(released: SynthesizerFindings) -> RiskFindings:
+    """Keep of every setting the worst attack's rounded position, and nothing else."""
+    attacks = [
+        AttackFindings(
+            attack=attack.attack,
+            words="",
+            setting=attack.setting,
+            known=(),
+            with_record=0.0,
+            without_record=0.0,
+            effect=0.0,
+            standard_error=0.0,
+            exact_table=0.0,
+            position=percentage / 100,
+            position_error=0.0,
+        )
+        for attack in worst_attacks(released)
+        if (percentage := position_percent(attack)) is not None
+    ]
+    own_record = OwnRecordFindings(evidence="", attacks=tuple(attacks), n_records=0)
     return RiskFindings(
-        identification=tuple(
-            IdentificationFindings(
-                known=risk.known,
-                measures={
-                    MATCH: _mean(
-                        position_percent(
-                            risk.measures[MATCH].mean, intruders.get(risk.known), MATCH
-                        )
-                    )
-                },
-                joint={},
-                random_linkage=0.0,
-                patterns=(),
-                records=(),
-                share_of_top_percent=None,
-            )
-            for risk in released.risk.identification
-        ),
-        attribute=None
-        if label is None
-        else AttributeFindings(matches=_mean(label), joint_matches=0.0, most_frequent_label=0.0),
+        identification=(),
+        attribute=None,
         by_knowledge={},
+        own_record=own_record if attacks else None,
     )
 
 

@@ -212,8 +212,8 @@ def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
 CAPTIONS = {
     "table-deviation.png": "Bars: how far tables of the files are from the confidential ones. "
     "Line: a perfect synthesizer.",
-    "risk-position.png": "Where risks of one file lie between the baselines Min and Max. Risks "
-    "whose baselines are too close together for a position are not drawn.",
+    "risk-position.png": "How much people's own records matter in the worst attack, as a share of "
+    "the exact table's effect. Filled: the intruder knows which row is whose. Hollow: as released.",
 }
 
 
@@ -229,19 +229,19 @@ def _pictures(figures: Mapping[str, bytes], *, about_risk: bool) -> list[Block]:
 def _risk(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
     summary = release.summary
     heading = Heading("What an intruder could learn")
+    rule = Paragraph(RULE, "remark")
     if release.fully_synthetic or not (summary.identification or summary.attribute):
         words = "No row represents a record, so nobody can be matched by rows."
-        return [heading, Paragraph(words)]
+        return [heading, Paragraph(words), *_fully_synthetic(summary), rule]
     reading = Paragraph(
         "The values assume an intruder who knows more than these files reveal: the true values of "
         "the named variables and of the synthesized ones, and which row of every file represents "
         "the person sought. The rows of the released files are shuffled, which makes an attack "
         "harder. Two baselines of the confidential file itself are given for comparison: Min, "
         "labels drawn with equal probabilities, and Max, labels drawn by a perfect synthesizer. "
-        "The position says where the files lie between the two, from 0 % at Min to 100 % at Max. "
         "The baselines are references and not bounds: a value can lie beyond either."
     )
-    header = ["measure", "Min", "these files", "Max", "position"]
+    header = ["measure", "Min", "these files", "Max"]
     tables = [
         Table(f"An intruder who knows {known}", header, rows)
         for known, rows in summary.identification
@@ -249,8 +249,38 @@ def _risk(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
     if summary.attribute:
         words = "An intruder who believes the label of the person's row"
         tables.append(Table(words, header, summary.attribute))
-    rule = Paragraph(RULE, "remark")
-    return [heading, reading, *tables, *_pictures(figures, about_risk=True), rule]
+    pictures = _pictures(figures, about_risk=True)
+    return [heading, *_own_record(summary), *pictures, reading, *tables, rule]
+
+
+def _own_record(summary: Summary) -> list[Block]:
+    if not summary.own_record:
+        return []
+    words = (
+        "An attack can be right about a person because of other people: every useful file allows "
+        "that. What taking part cost a person is how much more often the attack is right because "
+        "the person's own record was in the confidential file. The last column compares this with "
+        "publishing the exact table of the synthesized variables by the kept ones."
+    )
+    header = ["intruder", "worst attack", "people got right", "had they not taken part",
+              "their own records matter"]  # fmt: skip
+    caption = "What people's own records give away, in the worst attack"
+    return [
+        Paragraph(words),
+        Table(caption, header, summary.own_record, text_columns=(0, 1, 4)),
+    ]
+
+
+def _fully_synthetic(summary: Summary) -> list[Block]:
+    if not summary.fully_synthetic:
+        return []
+    words = (
+        "What the files repeat or reveal of people in the confidential file is counted beside what "
+        "files would give in which a person's own record plays no part."
+    )
+    header = ["measure, in records", "these files", "without own records"]
+    caption = "What fully synthetic files give away"
+    return [Paragraph(words), Table(caption, header, summary.fully_synthetic)]
 
 
 def _limits(release: Release) -> list[Block]:

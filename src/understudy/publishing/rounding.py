@@ -8,7 +8,8 @@ which every value has gone through `count`, `percent` or `ratio`:
 - other counts are rounded to the nearest 5, and from 100 on to two significant digits;
 - shares of records are made from the rounded count, never from the exact one;
 - a rate among unique matches is left out where there are fewer than ten unique matches;
-- ratios have two significant digits; rates and positions between two baselines are rounded to 5 %;
+- ratios have two significant digits; rates and positions are rounded to 5 %;
+- a position is left out where publishing the exact table would affect fewer than ten people;
 - nothing about single records, patterns, labels, tables or coefficients.
 """
 
@@ -20,14 +21,16 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from understudy.findings.schema import (
+    AttackFindings,
     Findings,
     IdentificationFindings,
     IntruderFindings,
     Regression,
     SynthesizerFindings,
 )
+from understudy.risk.attacks import ATTACKS
 from understudy.synthesis.registry import MODELS
-from understudy.verdict.grading import level_figure, risk_position
+from understudy.verdict.grading import level_figure
 
 __all__ = [
     "BASELINES",
@@ -43,25 +46,27 @@ __all__ = [
     "ratio",
     "rounded",
     "summarize",
+    "worst_attacks",
 ]
 
 Rows = tuple[tuple[str, ...], ...]
 
 MATCH = "expected_match_risk"
 LIMIT = 10
-BEYOND_MAX = 105  # what lies above Max, however far, is written and drawn here
+BEYOND = 105  # what lies above the exact table, however far, is written and drawn here
 NOT_SHOWN = "not shown"
-TOO_CLOSE = "baselines too close"
+TOO_FEW = "too few people to say"
+SETTINGS = {"worst case": "rows known", "as released": "rows shuffled, as released"}
 FEW = f"fewer than {LIMIT}"
 RULE = (
     f"Counts below {LIMIT}, zero included, are shown as “{FEW}”. Other counts are rounded to the "
     "nearest 5, and from 100 on to two significant digits. Percentages of records are computed "
+    "nearest 5, and from 100 on to two significant digits. Percentages of records are computed "
     f"from the rounded counts. Rates among fewer than {LIMIT} unique matches are not shown. Other "
-    "rates, and positions between two baselines, are rounded to the nearest 5 %. Baselines less "
-    "than one record apart, or closer than chance can distinguish, are too close for a position "
-    "between them; values above Max are reported all the same. No value is given for single "
-    "records, combinations, labels or coefficients, and no value computed from the confidential "
-    "file is exact."
+    "rates, and shares of the exact table's effect, are rounded to the nearest 5 %; such a share "
+    f"is not shown where the exact table would affect fewer than {LIMIT} people, unless the files "
+    f"affect {LIMIT} or more. No value is given for single records, combinations, labels or "
+    "coefficients, and no value computed from the confidential file is exact."
 )
 
 BASELINES = {
@@ -108,6 +113,10 @@ class Summary:
         For every intruder: what is known, and the rows of the risk table.
     attribute : tuple of tuple of str
         Rows of the attribute risk table; empty for fully synthetic files.
+    own_record : tuple of tuple of str
+        For each setting, the attack in which people's own records matter most.
+    fully_synthetic : tuple of tuple of str
+        Rows about fully synthetic files; empty where variables are kept.
     """
 
     model: str
@@ -119,6 +128,8 @@ class Summary:
     within: Rows
     identification: tuple[tuple[str, Rows], ...]
     attribute: Rows
+    own_record: Rows = ()
+    fully_synthetic: Rows = ()
 
 
 def rounded(value: float) -> int:
@@ -152,48 +163,64 @@ def ratio(value: float | None) -> str:
     return NOT_SHOWN if value is None else _two_digits(value)
 
 
-def position(
-    value: float | None, intruder: IntruderFindings | None, measure: str, *, joint: bool = False
-) -> str:
-    """Say where a risk lies between an intruder's baselines Min (0 %) and Max (100 %)."""
-    if value is None or intruder is None or None in _baselines(intruder, measure, joint):
-        return NOT_SHOWN
-    percentage = position_percent(value, intruder, measure, joint=joint)
+def position(attack: AttackFindings) -> str:
+    """Say how much people's own records matter in an attack, beside the exact table's effect."""
+    percentage = position_percent(attack)
     if percentage is None:
-        return TOO_CLOSE
-    if 0 < percentage < 100:
-        return f"{percentage}\u00a0%"
-    return "Min or below" if percentage <= 0 else "Max or above"
+        return TOO_FEW
+    if percentage >= 100:
+        return "as much as in the exact table, or more"
+    share = f"(about {percentage}\u00a0%)" if percentage >= 5 else "(below 5\u00a0%)"
+    blunt = "next to nothing" if percentage < 5 else "little" if percentage <= 25 else "a good part"
+    return f"{blunt} {share}"
 
 
-def position_percent(
-    value: float | None, intruder: IntruderFindings | None, measure: str, *, joint: bool = False
-) -> int | None:
-    """Compute the position between two baselines in percent, rounded to 5; None where undefined.
+def position_percent(attack: AttackFindings) -> int | None:
+    """Round a position to 5 %; None where the effects are too small to be compared in public.
 
-    As in the verdict, baselines of all files together that differ by no more than chance have no
-    position between them; in public neither have baselines less than one record apart. A value
-    above Max is reported even then, since the verdict counts it against the files. A value beyond
-    a baseline is reported as just beyond it.
+    The exact table's effect must be that of ten people. Where it is smaller and the files' is not,
+    the files give away more than the exact table, which is reported.
     """
-    low, high = _baselines(intruder, measure, joint)
-    if value is None or intruder is None or low is None or high is None:
-        return None
-    exact = risk_position(value, intruder, measure, joint)
-    if exact is None or high - low < 1:
-        return BEYOND_MAX if value > high else None
-    return 5 * round(20 * min(max(exact, -0.05), BEYOND_MAX / 100))
+    if attack.exact_table < LIMIT:
+        return BEYOND if attack.effect >= LIMIT else None
+    return 5 * round(20 * min(max(attack.position, 0.0), BEYOND / 100))
 
 
-def _baselines(
-    intruder: IntruderFindings | None, measure: str, joint: bool
-) -> tuple[float | None, float | None]:
-    """Values of Min and Max."""
-    if intruder is None:
-        return None, None
-    return (
-        level_figure(intruder.minimum, measure, joint),
-        level_figure(intruder.maximum, measure, joint),
+def worst_attacks(released: SynthesizerFindings) -> list[AttackFindings]:
+    """Give the worst attack of each setting: rows aligned with the records, and as released."""
+    own_record = released.risk.own_record
+    if own_record is None:
+        return []
+    worst = [own_record.worst(setting) for setting in ("worst case", "as released")]
+    return [attack for attack in worst if attack is not None]
+
+
+def _own_record(findings: Findings, released: SynthesizerFindings) -> Rows:
+    n_records = findings.data.n_records
+    return tuple(
+        (
+            SETTINGS[attack.setting],
+            _attack_words(attack),
+            count(attack.with_record, n_records),
+            count(attack.without_record, n_records),
+            position(attack),
+        )
+        for attack in worst_attacks(released)
+    )
+
+
+def _attack_words(attack: AttackFindings) -> str:
+    known = f", knowing {', '.join(attack.known)}" if attack.known else ""
+    return f"{ATTACKS[attack.attack]}{known}"
+
+
+def _fully_synthetic(released: SynthesizerFindings) -> Rows:
+    risk = released.risk.fully_synthetic
+    if risk is None:
+        return ()
+    return tuple(
+        (name, count(value), count(risk.baselines.get(name, {}).get("Others")))
+        for name, value in risk.measures.items()
     )
 
 
@@ -230,6 +257,8 @@ def summarize(findings: Findings, released: SynthesizerFindings) -> Summary:
             for risk in released.risk.identification
         ),
         attribute=_attribute(findings, released),
+        own_record=_own_record(findings, released),
+        fully_synthetic=_fully_synthetic(released),
     )
 
 
@@ -311,8 +340,8 @@ def _identification(
             "expected match risk, all files together",
             *_between(joint, intruder, MATCH, n_records, joint=True),
         ),
-        ("records matched correctly and uniquely, one file", "", matches, "", ""),
-        ("wrong among the unique matches, one file", "", wrong, "", ""),
+        ("records matched correctly and uniquely, one file", "", matches, ""),
+        ("wrong among the unique matches, one file", "", wrong, ""),
     )
 
 
@@ -326,7 +355,7 @@ def _attribute(findings: Findings, released: SynthesizerFindings) -> Rows:
     votes = count(risk.joint_matches, n_records)
     return (
         ("synthetic label is the true one, one file", *matches),
-        ("most frequent label over all files is the true one", "", votes, "", ""),
+        ("most frequent label over all files is the true one", "", votes, ""),
     )
 
 
@@ -338,7 +367,10 @@ def _between(
     *,
     joint: bool = False,
 ) -> tuple[str, ...]:
-    """Write Min, a risk, Max, and the position of the risk between them."""
-    low, high = _baselines(intruder, measure, joint)
-    counts = [count(number, n_records) for number in (low, value, high)]
-    return (*counts, position(value, intruder, measure, joint=joint))
+    """Write Min, a risk, and Max."""
+    low, high = (
+        (None, None)
+        if intruder is None
+        else (level_figure(each, measure, joint) for each in (intruder.minimum, intruder.maximum))
+    )
+    return tuple(count(number, n_records) for number in (low, value, high))

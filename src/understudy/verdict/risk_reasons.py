@@ -19,7 +19,7 @@ from understudy.summaries import number, percent
 from understudy.verdict.grading import ERRORS, Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
-__all__ = ["OWN_RECORD", "effect_outcome", "risk_reasons"]
+__all__ = ["OWN_RECORD", "effect_outcome", "judged_attack", "risk_reasons"]
 
 OWN_RECORD = "own-record effect"
 EVIDENCE = {
@@ -74,10 +74,10 @@ def effect_outcome(attack: AttackFindings, limits: Thresholds) -> Outcome:
     return "review" if excess <= max(least, ERRORS * error) else "fail"
 
 
-def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
-    """Judge the attack with the worst outcome, of these that with the highest position."""
+def judged_attack(own_record: OwnRecordFindings, limits: Thresholds) -> AttackFindings:
+    """Give the attack with the worst outcome, of these that with the highest position."""
     order = ("pass", "review", "fail")
-    worst = max(
+    return max(
         own_record.attacks,
         key=lambda attack: (
             order.index(effect_outcome(attack, limits)),
@@ -86,6 +86,11 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
             attack.effect,
         ),
     )
+
+
+def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
+    """Judge the worst attack."""
+    worst = judged_attack(own_record, limits)
     outcome = effect_outcome(worst, limits)
     released = own_record.worst("as released")
     words = (

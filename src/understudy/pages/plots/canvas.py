@@ -48,6 +48,11 @@ LIGHT = {
     **{name: model.colours[0] for name, model in MODELS.items()},
     "max": "#14703f",
     "min": "#7a3a9a",
+    "marginal": "#75677f",
+    "others": "#54705f",
+    "pass": "#0b6b57",
+    "review": "#7a5c00",
+    "fail": "#a1221c",
 }
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
 WIDTH, HEIGHT = 3.6, 2.35  # inches, of a drawing among others

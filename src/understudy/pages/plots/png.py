@@ -1,7 +1,7 @@
 """The few drawings that may become public: summaries of whole sets, as PNG without any metadata.
 
 Nothing in them belongs to a record, a pattern or a small count: sums over whole tables against
-their noise floor, and positions between the baselines.
+their noise floor, and positions of own-record effects.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from understudy.errors import InputError, OutputError, nearest, quoted, quoted_l
 from understudy.findings.schema import Findings
 from understudy.pages.plots.canvas import drawing, series_styles
 from understudy.pages.plots.deviations import draw_deviations
-from understudy.pages.plots.positions import risk_positions
-from understudy.pages.plots.risk_plots import draw_positions
+from understudy.pages.plots.positions import attack_positions, draw_positions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,11 +58,12 @@ def public_figures(findings: Findings, name: str) -> dict[str, bytes]:
     with drawing(width=5.2, height=0.9 + 0.34 * n_orders) as (canvas, (axes,)):
         draw_deviations(axes, alone, styles, digits=2)  # as rounded for the public
         drawn["table-deviation.png"] = _png(canvas)
-    rows = [row for row in risk_positions(alone, styles) if row.positions[0][1] is not None]
-    if rows:
-        with drawing(width=5.2, height=0.95 + 0.34 * len(rows)) as (canvas, (axes,)):
-            draw_positions(axes, rows, None)
-            axes.set_title("Risk, between the baselines Min and Max")
+    points = attack_positions(alone, styles)
+    if points:
+        n_rows = len({point.words for point in points})
+        with drawing(width=5.2, height=1.05 + 0.34 * n_rows) as (canvas, (axes,)):
+            draw_positions(axes, points, None)
+            axes.set_title("How much people's own records matter")
             drawn["risk-position.png"] = _png(canvas)
     return drawn
 

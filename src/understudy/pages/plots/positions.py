@@ -1,85 +1,105 @@
-"""Positions of risks: of own-record effects, and between the baselines Min and Max."""
+"""Positions of own-record effects: every attack on one scale, with the zones of the verdict."""
 
 from __future__ import annotations
 
-from understudy.findings.schema import Findings, IntruderFindings, SynthesizerFindings
-from understudy.pages.plots.canvas import SeriesStyle
-from understudy.pages.plots.risk_plots import RiskPositions
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from understudy.findings.schema import AttackFindings, Findings
+from understudy.pages.plots.canvas import ALONE, LIGHT, SeriesStyle, drawing, name_series, svg_of
+from understudy.pages.plots.strips import ERRORS, draw_zones
 from understudy.summaries import short
-from understudy.verdict.grading import risk_position
 
-__all__ = ["attack_positions", "risk_positions"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["AttackPosition", "attack_positions", "draw_positions", "positions_svg"]
+
+RELEASED = "as released"
 
 
-def attack_positions(
-    findings: Findings, styles: list[SeriesStyle], setting: str
-) -> list[RiskPositions]:
-    """List the position of every attack's own-record effect, as the verdict judges it.
+@dataclass(frozen=True)
+class AttackPosition:
+    """One attack on one synthesizer's sets.
 
-    Parameters
-    ----------
-    findings : Findings
-        What the study measured.
-    styles : list of SeriesStyle
-        One for each synthesizer.
-    setting : {"worst case", "as released"}
-        Rows aligned with the records, or shuffled.
+    Its position is 0 if nobody's own record matters and 1 if it matters as much as in the exact
+    table.
     """
-    rows: dict[str, list[tuple[SeriesStyle, float | None]]] = {}
-    for synthesizer, style in zip(findings.synthesizers, styles, strict=True):
-        own_record = synthesizer.risk.own_record
-        for attack in own_record.attacks if own_record is not None else ():
-            if attack.setting == setting:
-                known = ": " + short(", ".join(attack.known), 20) if attack.known else ""
-                label = attack.attack.replace("_", " ") + known
-                rows.setdefault(label, []).append((style, attack.position))
-    return [RiskPositions(label, positions) for label, positions in rows.items()]
+
+    words: str
+    style: SeriesStyle
+    position: float
+    error: float
+    released: bool  # rows shuffled, or aligned with the records
 
 
-def risk_positions(
-    findings: Findings, styles: list[SeriesStyle], joint: bool = False
-) -> list[RiskPositions]:
-    """List the position of every risk: one row for each intruder, and one for labels.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the study found.
-    styles : list of SeriesStyle
-        One for each synthesizer.
-    joint : bool
-        For an intruder who holds all files, rather than one.
-    """
-    pairs = list(zip(findings.synthesizers, styles, strict=True))
-    rows = [
-        RiskPositions(
-            "match: " + short(", ".join(intruder.known), 20),
-            [(style, _match_position(each, intruder, joint)) for each, style in pairs],
+def attack_positions(findings: Findings, styles: Sequence[SeriesStyle]) -> list[AttackPosition]:
+    """List the position of every attack on every synthesizer's sets, in both settings."""
+    return [
+        AttackPosition(
+            _label(attack),
+            style,
+            attack.position,
+            attack.position_error,
+            attack.setting == RELEASED,
         )
-        for intruder in findings.intruders
+        for synthesizer, style in zip(findings.synthesizers, styles, strict=True)
+        if synthesizer.risk.own_record is not None
+        for attack in synthesizer.risk.own_record.attacks
     ]
-    for intruder in findings.intruders[:1]:  # the label's baselines are the same for all
-        labels = [(style, _label_position(each, intruder, joint)) for each, style in pairs]
-        rows.append(RiskPositions("label", labels))
-    return rows
 
 
-def _match_position(
-    synthesizer: SynthesizerFindings, intruder: IntruderFindings, joint: bool
-) -> float | None:
-    measure = "expected_match_risk"
-    for risk in synthesizer.risk.identification:
-        if risk.known == intruder.known:
-            value = risk.joint.get(measure) if joint else risk.measures[measure].mean
-            return risk_position(value, intruder, measure, joint)
-    return None
+def _label(attack: AttackFindings) -> str:
+    known = ": " + short(", ".join(attack.known), 20) if attack.known else ""
+    return attack.attack.replace("_", " ") + known
 
 
-def _label_position(
-    synthesizer: SynthesizerFindings, intruder: IntruderFindings, joint: bool
-) -> float | None:
-    risk = synthesizer.risk.attribute
-    if risk is None:
+def positions_svg(
+    points: Sequence[AttackPosition], passing: float, review: float, name: str
+) -> str | None:
+    """Draw all positions; None where there are none."""
+    if not points:
         return None
-    value = risk.joint_matches if joint else risk.matches.mean
-    return risk_position(value, intruder, "attribute_matches", joint)
+    n_rows = len({point.words for point in points})
+    with drawing(width=ALONE, height=1.0 + 0.34 * n_rows) as (canvas, (axes,)):
+        words = draw_positions(axes, points, (passing, review))
+        axes.set_title("Own-record effect, as a share of the exact table's")
+        return svg_of(canvas, name, "Positions of all attacks", words)
+
+
+def draw_positions(
+    axes: Axes, points: Sequence[AttackPosition], zones: tuple[float, float] | None
+) -> str:
+    """Draw positions into axes, with or without zones; return what they show, in words."""
+    rows = list(dict.fromkeys(point.words for point in points))
+    order = list(dict.fromkeys(point.style.name for point in points))
+    ends = [
+        point.position + sign * ERRORS * point.error for point in points for sign in (-1.0, 1.0)
+    ]
+    axes.set_xlim(min(-0.04, *ends) - 0.04, max(1.1, *ends) + 0.06)
+    axes.set_ylim(len(rows) - 0.4, -1.1)
+    if zones is not None:
+        draw_zones(axes, *zones)
+    else:
+        axes.set_xticks([0.0, 1.0], ["0", "exact table"])
+        axes.axvline(1, color=LIGHT["max"], linewidth=1.4)
+    axes.axvline(0, color=LIGHT["rule"], linewidth=1.0, zorder=0)
+    for point in points:
+        shift = 0.2 * (order.index(point.style.name) - (len(order) - 1) / 2)
+        at = rows.index(point.words) + shift
+        axes.errorbar([point.position], [at], xerr=[ERRORS * point.error] if point.error else None,
+                      color=point.style.colour, marker=point.style.marker, markersize=5,
+                      markerfacecolor=LIGHT["paper"] if point.released else point.style.colour,
+                      linewidth=1.0)  # fmt: skip
+    names = {point.style.title: point.style.colour for point in points}
+    name_series(axes, list(names.items()))
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    return "; ".join(_in_words(point) for point in points) + "."
+
+
+def _in_words(point: AttackPosition) -> str:
+    setting = RELEASED if point.released else "worst case"
+    return f"{point.words}, {setting}, {point.style.title}: {point.position:.2f}"

@@ -1,9 +1,8 @@
-"""Drawings of risk: baselines with the synthesizers' lines, positions, the map, the riskiest."""
+"""Drawings of risk: baselines with the synthesizers' lines, the map, the riskiest."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "RiskPositions",
     "baseline_svg",
-    "draw_positions",
     "map_svg",
-    "positions_svg",
     "riskiest_svg",
 ]
 
@@ -112,55 +108,6 @@ def _words(
         for style, spread in shown
     ]
     return "; ".join(words) + "."
-
-
-@dataclass(frozen=True)
-class RiskPositions:
-    """One risk, and where every synthesizer lies between its Min (0) and Max (1)."""
-
-    words: str
-    positions: Sequence[tuple[SeriesStyle, float | None]]
-
-
-def positions_svg(
-    title: str, rows: Sequence[RiskPositions], limit: float, name: str, width: float = WIDTH
-) -> str | None:
-    """Draw where every synthesizer lies between Min and Max, risk by risk, with the limit."""
-    if not any(position is not None for row in rows for _, position in row.positions):
-        return None
-    with drawing(width=width, height=0.8 + 0.34 * len(rows)) as (canvas, (axes,)):
-        words = draw_positions(axes, rows, limit)
-        axes.set_title(title)
-        return svg_of(canvas, name, title, words)
-
-
-def draw_positions(axes: Axes, rows: Sequence[RiskPositions], limit: float | None) -> str:
-    """Draw positions into axes; return what they show, in words."""
-    words = []
-    values = [position for row in rows for _, position in row.positions if position is not None]
-    for at, row in enumerate(rows):
-        axes.plot([0, 1], [at, at], color=LIGHT["rule"], linewidth=1.0, zorder=0)
-        for style, position in row.positions:
-            if position is None:
-                continue
-            axes.plot([position], [at], marker=style.marker, color=style.colour, markersize=5,
-                      linestyle="none", label=style.title)  # fmt: skip
-            words.append(f"{row.words}, {style.title}: {position:.2f}")
-    names = {style.title: style.colour for row in rows for style, _ in row.positions}
-    name_series(axes, list(names.items()))
-    axes.axvline(0, color=LIGHT["min"], linewidth=1.4)
-    axes.axvline(1, color=LIGHT["max"], linewidth=1.4)
-    ticks = {0.0: "Min", 1.0: "Max"}
-    if limit is not None:
-        axes.axvline(limit, color=LIGHT["soft"], linewidth=0.8, linestyle=(0, (2, 2)))
-        ticks[limit] = f"{limit:g}"
-    axes.set_yticks(range(len(rows)), [row.words for row in rows])
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(min(-0.1, *values) - 0.06, max(1.1, *values) + 0.06)
-    axes.set_xticks(list(ticks), list(ticks.values()))
-    return "Position between Min (0) and Max (1). " + "; ".join(words) + "."
 
 
 def map_svg(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.findings.by_chain import RARE, ByChain, by_chain, chance_in_words
+from understudy.findings.by_chain import RARE, ByChain, by_chain, chance_in_words, power
 from understudy.findings.schema import Convergence, Findings, Spread, SynthesizerFindings
 from understudy.pages.blocks import (
     Block,
@@ -29,16 +29,19 @@ READING_CHAINS = (
     "1. The effective sample size (ESS) is the number of independent draws that the draws are "
     "worth."
 )
+JUDGED = {
+    True: "Judged: what reaches the files",
+    False: "Only shown: numbers about the model that reach no file",
+}
 READING_SETS = (
     "If all chains represent the same file, only chance makes the means of their sets differ. The "
     "last column is the probability of differences at least this large (analysis of variance; * "
     "small, allowing for the number of rows). The test can show that it matters which chain a set "
-    "comes from, but not that it does not: with a few sets per chain, means up to about two "
-    "standard deviations of a set apart can go unnoticed. Sets of a chain that are not independent "
-    "make the probabilities too small. Where chains have not converged to each other, all sets "
-    "together weight the modes by the number of chains in each. The verdict does not use this "
-    "table."
+    "comes from, but not that it does not.{power} Sets of a chain that are not independent make "
+    "the probabilities too small. Where chains have not converged to each other, all sets together "
+    "weight the modes by the number of chains in each. The verdict does not use this table."
 )
+GAP = 2.0  # standard deviations of a set, for which the power of the comparison is given
 
 
 def convergence_section(findings: Findings) -> Section:
@@ -57,18 +60,7 @@ def _convergence(
     table = Table(
         f"Convergence of {title}",
         ["Quantity", "R-hat", "ESS, bulk", "ESS, tail", "Converged"],
-        [
-            [
-                row.quantity.replace("_", " "),
-                rhat_cell(row.rhat),
-                *(
-                    number_cell(None if ess is None else round(ess))
-                    for ess in (row.ess_bulk, row.ess_tail)
-                ),
-                yes_cell(row.converged),
-            ]
-            for row in chains.quantities
-        ],
+        _quantity_rows(chains),
         text_columns=(0, 4),
     )
     return topic(
@@ -81,10 +73,30 @@ def _convergence(
             ),
             rhat_svg(chains, style, f"{key}-rhat"),
         ],
-        affected=() if chains.converged else (title,),
         remarks=_remarks(synthesizer, chains),
         tables=[table, *_measured_by_chain(synthesizer)],
     )
+
+
+def _quantity_rows(chains: Convergence) -> list[list[Cell | str]]:
+    """List what is judged, because it reaches the files, and then what is only shown."""
+    rows: list[list[Cell | str]] = []
+    for judged, heading in JUDGED.items():
+        quantities = [row for row in chains.quantities if row.judged == judged]
+        rows += [[heading]] if quantities else []
+        rows += [
+            [
+                row.quantity.replace("_", " "),
+                rhat_cell(row.rhat),
+                *(
+                    number_cell(None if ess is None else round(ess))
+                    for ess in (row.ess_bulk, row.ess_tail)
+                ),
+                yes_cell(row.converged),
+            ]
+            for row in quantities
+        ]
+    return rows
 
 
 def _measured_by_chain(synthesizer: SynthesizerFindings) -> list[Table]:
@@ -116,9 +128,20 @@ def _measured_by_chain(synthesizer: SynthesizerFindings) -> list[Table]:
                 ]
                 for words, comparison in compared
             ],
-            note=READING_SETS,
+            note=READING_SETS.format(power=_power_words(len(chains), n_chains, len(compared))),
         )
     ]
+
+
+def _power_words(n_sets: int, n_chains: int, n_rows: int) -> str:
+    """Say how likely it is that a difference is noticed, at the level that is used."""
+    if n_sets % n_chains or n_chains % 2:
+        return ""
+    chance = power(n_sets, n_chains, GAP, RARE / n_rows)
+    return (
+        f" If half of the chains lay {GAP:g} standard deviations of a set from the other half, a "
+        f"row would show it with probability {chance:.2f}."
+    )
 
 
 def _set_measures(synthesizer: SynthesizerFindings) -> list[tuple[str, Spread]]:
@@ -152,6 +175,9 @@ def _remarks(synthesizer: SynthesizerFindings, chains: Convergence) -> list[str]
         f"{chains.warmup_sweeps:,} sweeps of warm-up. Targets: R-hat below "
         f"{number(chains.rhat_target)}, effective sample size at least {number(chains.ess_target)}."
     ]
+    if chains.n_margins:
+        missed = f"{chains.n_margins_failed:,} of {chains.n_margins:,}"
+        remarks.append(f"Margins that miss a target: {missed}.")
     if chains.n_cells:
         failed = f"{chains.n_cells_failed:,} of {chains.n_cells:,}"
         share = percent(chains.n_cells_failed / chains.n_cells)

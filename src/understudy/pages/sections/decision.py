@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from understudy.findings.schema import Findings
+from understudy.findings.schema import Findings, SynthesizerFindings
 from understudy.summaries import number, shown
 from understudy.verdict.grading import Outcome, Reason
 from understudy.verdict.verdict import ORDER, Verdict
 
-__all__ = ["Point", "ReasonGroup", "grouped_reasons", "verdict_words"]
+__all__ = [
+    "Point",
+    "ReasonGroup",
+    "action_words",
+    "decision_words",
+    "grouped_reasons",
+    "ranked_synthesizers",
+]
 
 
 @dataclass(frozen=True)
@@ -31,26 +38,42 @@ class ReasonGroup:
     recommended: bool
     open: Sequence[Point]  # what does not pass, the worst first
     passed: Sequence[Point]
+    folded: str = ""  # its reason in one line, where the rest is folded away
 
 
-def verdict_words(findings: Findings, verdict: Verdict) -> str:
-    """Say what was decided, in one or two sentences."""
+def decision_words(groups: Sequence[ReasonGroup], verdict: Verdict) -> str:
+    """Say what is left to decide, in one sentence."""
+    open_points = [point for group in groups if not group.folded for point in group.open]
+    failed = sum(point.outcome == "fail" for point in open_points)
+    if verdict.outcome == "pass":
+        return "Every point passes: nothing is left for the board to decide."
+    if verdict.outcome == "review":
+        return f"The board decides {_points_in_words(len(open_points))}."
+    return f"No release: {_points_in_words(failed)} {'fails' if failed == 1 else 'fail'}."
+
+
+def _points_in_words(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"
+
+
+def action_words(findings: Findings, verdict: Verdict) -> str:
+    """Say what to do, in one or two sentences."""
     titles = {each.name: shown(each.title) for each in findings.synthesizers}
-    best = "" if verdict.recommended is None else titles[verdict.recommended]
+    if verdict.recommended is None:
+        return "Recommended: release none of these sets. Fix what is marked “fail” and run again."
+    best = titles[verdict.recommended]
     alike = [
         name
         for name, own in verdict.synthesizers.items()
         if own.outcome == verdict.outcome and name != verdict.recommended
     ]
     why = f" Of those with this outcome, {best} preserves the tables best." if alike else ""
-    if verdict.outcome == "pass":
-        return f"{best} passes every check: its sets may be released.{why}"
-    if verdict.outcome == "review":
-        return (
-            f"The sets of {best} may be released if a person takes responsibility for the points "
-            f"marked “review” and writes down why.{why}"
-        )
-    return "None of these sets may be released as they are. The points marked “fail” say why."
+    condition = (
+        ""
+        if verdict.outcome == "pass"
+        else ", if the board accepts the points marked “review” and writes down why"
+    )
+    return f"Recommended: release the sets of {best}{condition}.{why}"
 
 
 def grouped_reasons(findings: Findings, verdict: Verdict) -> list[ReasonGroup]:
@@ -60,15 +83,32 @@ def grouped_reasons(findings: Findings, verdict: Verdict) -> list[ReasonGroup]:
     if about_data:
         worst = max((reason.outcome for reason in about_data), key=ORDER.index)
         groups.append(_group("The data", worst, False, about_data))
-
-    def rank(name: str) -> tuple[bool, int]:
-        return name != verdict.recommended, ORDER.index(verdict.synthesizers[name].outcome)
-
-    for synthesizer in sorted(findings.synthesizers, key=lambda each: rank(each.name)):
+    for index, synthesizer in enumerate(ranked_synthesizers(findings, verdict)):
         own = verdict.synthesizers[synthesizer.name]
         recommended = synthesizer.name == verdict.recommended
-        groups.append(_group(shown(synthesizer.title), own.outcome, recommended, own.reasons))
+        group = _group(shown(synthesizer.title), own.outcome, recommended, own.reasons)
+        groups.append(replace(group, folded=_one_line(group)) if index else group)
     return groups
+
+
+def ranked_synthesizers(findings: Findings, verdict: Verdict) -> list[SynthesizerFindings]:
+    """List the synthesizers: the recommended one first, then by outcome."""
+
+    def rank(synthesizer: SynthesizerFindings) -> tuple[bool, int]:
+        own = verdict.synthesizers[synthesizer.name]
+        return synthesizer.name != verdict.recommended, ORDER.index(own.outcome)
+
+    return sorted(findings.synthesizers, key=rank)
+
+
+def _one_line(group: ReasonGroup) -> str:
+    """Say why a synthesizer is not the recommended one."""
+    worst = [point.subject.lower() for point in group.open if point.outcome == group.outcome]
+    if group.outcome == "pass":
+        return "passes, but preserves the tables less well"
+    if not worst:
+        return "nothing against it but the points about the data"
+    return f"{'fails on' if group.outcome == 'fail' else 'left to the board:'} {', '.join(worst)}"
 
 
 def _group(

@@ -13,7 +13,6 @@ from understudy.findings.schema import (
     SynthesizerFindings,
 )
 from understudy.pages.blocks import (
-    LAST,
     Block,
     Cell,
     Paragraph,
@@ -24,20 +23,17 @@ from understudy.pages.blocks import (
     percent_cell,
     topic,
 )
-from understudy.pages.plots.canvas import series_styles
-from understudy.pages.plots.positions import attack_positions
-from understudy.pages.plots.risk_plots import baseline_svg, positions_svg
+from understudy.pages.plots.risk_plots import baseline_svg
+from understudy.pages.sections.own_record_section import FOUR
 from understudy.pages.sections.shared import (
     BASELINES,
     identified,
     known_words,
     styled,
     titles,
-    unconverged,
 )
 from understudy.summaries import shown
-from understudy.verdict.grading import level_figure, risk_position
-from understudy.verdict.thresholds import Thresholds
+from understudy.verdict.grading import level_figure
 
 __all__ = ["attribute_section", "identification_section", "joint_section"]
 
@@ -69,7 +65,6 @@ def identification_section(findings: Findings) -> Section:
             reading="As above." if index else READING,
             figures=_histograms(findings, index, intruder),
             tables=[_matches(findings, intruder)],
-            affected=unconverged(findings),
         )
     return Section("identification", "Identification risk", blocks + _by_knowledge(findings))
 
@@ -111,7 +106,6 @@ def _by_knowledge(findings: Findings) -> list[Block]:
         reading="The expected match risk for every set of kept variables, the most dangerous "
         "first. What an intruder knows is an assumption; the table shows what each would give.",
         tables=[table],
-        affected=unconverged(findings),
     )
 
 
@@ -204,25 +198,23 @@ def attribute_section(findings: Findings) -> Section | None:
                 "Histograms and lines as above.",
                 figures=[drawn],
                 tables=[table],
-                affected=unconverged(findings),
             ),
         ],
     )
 
 
-def joint_section(findings: Findings, limits: Thresholds) -> Section | None:
+def joint_section(findings: Findings) -> Section | None:
     """Show what an intruder learns who holds all files at once."""
     if not findings.intruders or not any(each.risk.attribute for each in findings.synthesizers):
         return None
-    styles = series_styles(findings)
-    worst, released = (
-        attack_positions(findings, styles, setting) for setting in ("worst case", "as released")
-    )
     table = Table(
         "Joint risk",
-        ["Attack", "Synthesizer", "One file", "All files", "Min, all", "Max, all", "Position"],
+        ["Attack", "Synthesizer", "One file", "All files", *FOUR],
         _joint_rows(findings),
         text_columns=(0, 1),
+        note="Baselines: the same attack on as many files, with labels drawn from "
+        + "; ".join(f"{words} ({name})" for name, words in FOUR.items())
+        + ".",
     )
     lead = Paragraph(
         "The m files are released together and their rows belong together, so an intruder may "
@@ -234,19 +226,10 @@ def joint_section(findings: Findings, limits: Thresholds) -> Section | None:
         [
             lead,
             *topic(
-                "Compare the value for all files with the baselines for all files: the position "
-                "is 0 at Min and 1 at Max. A value for all files far above that for one file means "
-                "that every further file reveals more about the same people.",
-                figures=[
-                    positions_svg(title, rows, limits.own_record_pass, name)
-                    for title, rows, name in (
-                        ("Worst case", worst, "positions-worst"),
-                        ("As released", released, "positions-released"),
-                    )
-                    if rows
-                ],
+                "Compare the value for all files with the baselines, which are for all files too. "
+                "A value for all files far above that for one file means that every further file "
+                "reveals more about the same people.",
                 tables=[table],
-                affected=unconverged(findings),
             ),
         ],
     )
@@ -287,14 +270,13 @@ def _joint_row(
     intruder: IntruderFindings,
     measure: str = "expected_match_risk",
 ) -> list[Cell | str]:
-    low = level_figure(intruder.minimum, measure, joint=True)
-    high = level_figure(intruder.maximum, measure, joint=True)
-    position = risk_position(values[1], intruder, measure, joint=True)
+    baselines = [intruder.baselines.get(name) for name in FOUR]
     return [
         attack,
         synthesizer.title,
-        *(number_cell(value) for value in (*values, low, high)),
-        Cell("–", sort=LAST)
-        if position is None
-        else Cell(f"{round(position, 2) + 0.0:.2f}".replace("-", "−"), sort=position),
+        *(number_cell(value) for value in values),
+        *(
+            number_cell(baseline and level_figure(baseline, measure, joint=True))
+            for baseline in baselines
+        ),
     ]

@@ -7,7 +7,7 @@ from typing import Literal
 from understudy.findings.schema import Findings, IntruderFindings, SynthesizerFindings
 from understudy.pages.blocks import Cell, Section, Table, number_cell, topic
 from understudy.pages.plots.risk_plots import map_svg
-from understudy.pages.sections.shared import identified, styled, unconverged
+from understudy.pages.sections.shared import identified, styled
 from understudy.summaries import short
 from understudy.verdict.grading import level_figure, table_ratios
 
@@ -42,7 +42,6 @@ def map_section(findings: Findings) -> Section | None:
         "Low and to the left is best.",
         figures=figures,
         tables=[table],
-        affected=unconverged(findings),
     )
     return Section("map", "Utility and risk on one map", blocks)
 

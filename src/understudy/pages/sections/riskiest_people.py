@@ -70,7 +70,6 @@ def _riskiest(
             for synthesizer, _, risk in judged
             if risk.share_of_top_percent is not None
         ],
-        affected=[shown(each.title) for each, _, _ in judged if not each.convergence.converged],
         tables=[
             table(findings, synthesizer, risk)
             for synthesizer, _, risk in judged

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from understudy.findings.schema import (
+    AttackFindings,
     Findings,
     IdentificationFindings,
     IntruderFindings,
     SynthesizerFindings,
 )
 from understudy.pages.plots.canvas import SeriesStyle, series_styles
-from understudy.summaries import shown
+from understudy.summaries import percent, shown, whole
 
-__all__ = ["BASELINES", "identified", "known_words", "styled", "titles", "unconverged"]
+__all__ = [
+    "BASELINES",
+    "attack_words",
+    "frequencies",
+    "identified",
+    "known_words",
+    "position_text",
+    "styled",
+    "titles",
+    "unconverged",
+]
 
 BASELINES = (
     "Min and Max are baselines of the confidential data, not bounds: Min draws every label with "
@@ -48,3 +59,24 @@ def identified(
     """What this intruder learns from one synthesizer's sets."""
     every = synthesizer.risk.identification
     return next((each for each in every if each.known == intruder.known), None)
+
+
+def attack_words(attack: AttackFindings) -> str:
+    """Name an attack, with what the intruder knows."""
+    known = f" (known: {known_words(attack.known)})" if attack.known else ""
+    return f"{attack.words[:1].upper()}{attack.words[1:]}{known}"
+
+
+def frequencies(attack: AttackFindings, n_records: int) -> str:
+    """Say in natural frequencies how often an attack is right, and how often without the person."""
+    what = "people found" if attack.known else "right"
+    share = percent(attack.with_record / n_records) if n_records else percent(None)
+    return (
+        f"{whole(attack.with_record)} of {whole(n_records)} {what}, {share}; "
+        f"{whole(attack.without_record)} had the person not taken part"
+    )
+
+
+def position_text(position: float) -> str:
+    """Write a position to two decimals, with a real minus."""
+    return f"{round(position, 2) + 0.0:.2f}".replace("-", "−")

@@ -24,7 +24,7 @@ from understudy.pages.plots.coefficients import (
     select_coefficients,
 )
 from understudy.pages.plots.deviations import deviation_svg, moments, signed_svg
-from understudy.pages.sections.shared import styled, unconverged
+from understudy.pages.sections.shared import styled
 from understudy.summaries import number, shown
 from understudy.verdict.grading import table_ratios
 
@@ -43,7 +43,7 @@ Fitted = list[tuple[SynthesizerFindings, SeriesStyle, Regression]]
 
 def tables_section(findings: Findings) -> Section:
     """Show how far the tables are from the original's."""
-    styles, affected = series_styles(findings), unconverged(findings)
+    styles = series_styles(findings)
     orders = sorted(
         {order for each in findings.synthesizers for order in each.utility.tables.orders}
     )
@@ -66,7 +66,6 @@ def tables_section(findings: Findings) -> Section:
                 figures=[deviation_svg(findings, styles, "deviation")],
                 remarks=_propensity(findings),
                 tables=[_deviations(findings), _by_table(findings)],
-                affected=affected,
             ),
             *topic(
                 title="Signed deviations of single cells",
@@ -77,7 +76,6 @@ def tables_section(findings: Findings) -> Section:
                     signed_svg(findings, styles, order, f"signed-{order}") for order in orders
                 ],
                 tables=[_signed_table(findings, orders)],
-                affected=affected,
             ),
         ],
     )
@@ -208,7 +206,6 @@ def _regression(findings: Findings, index: int) -> list[Block]:
             "on the shaded one predicts alike.",
             figures=[predictions],
             tables=[_distances(fitted)],
-            affected=unconverged(findings),
         )
     return blocks + topic(
         title=f"Coefficients: {shown(first.formula)} ({shown(first.family)}, "
@@ -231,7 +228,6 @@ def _regression(findings: Findings, index: int) -> list[Block]:
             _overlaps(fitted),
             *(_coefficients(each, regression) for each, _, regression in fitted),
         ],
-        affected=unconverged(findings),
     )
 
 
@@ -254,9 +250,9 @@ def _overlaps(fitted: Fitted) -> Table:
     return Table(
         "Interval overlap",
         [
-            "Synthesizer", "Mean overlap", "where perfect sets have one too", "Perfect sets",
-            "Population known",
-            "Coefficients", "that both have", "Not estimable",
+            "Synthesizer", "Mean overlap", "over those in common", "Resampled floor",
+            "Truth floor", "Ratio",
+            "Coefficients", "in common", "Not estimable",
         ],
         [
             [
@@ -265,15 +261,18 @@ def _overlaps(fitted: Fitted) -> Table:
                 percent_cell(regression.overlap_in_common),
                 percent_cell(regression.overlap_floor),
                 percent_cell(regression.overlap_truth_floor),
+                percent_cell(
+                    _over(regression.overlap_in_common, regression.overlap_truth_floor)
+                ),
                 number_cell(regression.n_coefficients or len(regression.coefficients)),
                 number_cell(regression.n_in_common),
                 number_cell(regression.n_failed),
             ]
             for synthesizer, _, regression in fitted
         ],
-        note="That both have: an interval in the sets and in perfect sets; the comparison is over "
-        "these. Not estimable: separated or absent in the original or in some sets; the table of "
-        "coefficients says why.",
+        note="In common: coefficients with an interval in the sets and in resampled sets. The "
+        "ratio is over these, to the truth floor. Not estimable: separated or absent in the "
+        "original or in some sets; the table of coefficients says why.",
     )  # fmt: skip
 
 
@@ -285,8 +284,9 @@ def _distances(fitted: Fitted) -> Table:
             "Mean over sets",
             "Smallest",
             "Largest",
-            "Perfect sets",
-            "Population known",
+            "Resampled floor",
+            "Truth floor",
+            "Ratio",
         ],
         [
             [
@@ -296,11 +296,16 @@ def _distances(fitted: Fitted) -> Table:
                 number_cell(regression.distance.maximum),
                 number_cell(regression.distance_floor),
                 number_cell(regression.distance_truth_floor),
+                number_cell(_over(regression.distance.mean, regression.distance_truth_floor), 0.1),
             ]
             for synthesizer, _, regression in fitted
             if regression.distance is not None
         ],
     )
+
+
+def _over(value: float | None, floor: float | None) -> float | None:
+    return value / floor if value is not None and floor else None
 
 
 def _coefficients(synthesizer: SynthesizerFindings, regression: Regression) -> Table:

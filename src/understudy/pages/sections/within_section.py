@@ -22,7 +22,7 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.pattern_panels import distances_svg, panel_svg, svg_dashes
-from understudy.pages.sections.shared import styled, titles, unconverged
+from understudy.pages.sections.shared import styled, titles
 from understudy.summaries import short, shown
 
 __all__ = ["label_words", "level_names", "within_section"]
@@ -70,11 +70,30 @@ def within_section(findings: Findings, small: int) -> Section | None:
                     )
                     for index, (synthesizer, style) in enumerate(styled(findings))
                 ],
-                tables=[_patterns(findings)],
+                tables=[_over_records(findings), _patterns(findings)],
                 remarks=_left_out(len(data.patterns), data.n_patterns, "are listed", "the largest"),
-                affected=unconverged(findings),
             ),
             *_panels(findings, small),
+        ],
+    )
+
+
+def _over_records(findings: Findings) -> Table:
+    """Mean distance over all records beside both floors."""
+    return Table(
+        "Distance within patterns, mean over records",
+        ["Synthesizer", "Distance", "Resampled floor", "Truth floor", "Ratio"],
+        [
+            [
+                shown(synthesizer.title),
+                *(number_cell(value, 0.01) for value in (own.mean_distance, own.mean_floor)),
+                number_cell(own.mean_truth_floor, 0.01),
+                number_cell(
+                    own.mean_distance / own.mean_truth_floor if own.mean_truth_floor else None, 0.1
+                ),
+            ]
+            for synthesizer in findings.synthesizers
+            for own in [synthesizer.utility.within]
         ],
     )
 
@@ -112,7 +131,6 @@ def _panels(findings: Findings, small: int) -> list[Block]:
         "chance varies equally everywhere; patterns of few records exceed it. Small patterns have "
         "a dashed line above them. " + " ".join(left_out),
         panels=Panels("within-panels", SORTS, panels, legend),
-        affected=unconverged(findings),
     )
 
 

@@ -1,0 +1,99 @@
+"""Strips: one value on a scale with its zones, pass, review and fail, and its error.
+
+The first screen has two of them, and the positions of all attacks are drawn on the same zones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from understudy.pages.plots.canvas import LIGHT, WIDTH, SeriesStyle, drawing, svg_of
+from understudy.summaries import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ERRORS", "Strip", "draw_zones", "strip_svg", "zone_of"]
+
+ERRORS = 2.0  # standard errors on either side of a value
+NARROW = 0.13  # share of the axis below which a zone has no name of its own
+
+
+@dataclass(frozen=True)
+class Strip:
+    """One judged value.
+
+    Attributes
+    ----------
+    title : str
+        What it is.
+    axis : str
+        Its scale, in words.
+    value : float
+    error : float or None
+        Its standard error.
+    passing, review : float
+        Up to where it passes, and up to where it goes to review.
+    """
+
+    title: str
+    axis: str
+    value: float
+    error: float | None
+    passing: float
+    review: float
+
+
+def strip_svg(strip: Strip, style: SeriesStyle, name: str) -> str:
+    """Draw a value with its error bar on its zones."""
+    reach = ERRORS * (strip.error or 0.0)
+    left = min(0.0, 1.1 * (strip.value - reach))
+    right = 1.12 * max(1.2 * strip.review, strip.value + reach, 1e-6)
+    with drawing(width=WIDTH, height=1.25) as (canvas, (axes,)):
+        axes.set_xlim(left, right)
+        axes.set_ylim(0, 1)
+        draw_zones(axes, strip.passing, strip.review)
+        axes.errorbar([strip.value], [0.36], xerr=[reach] if reach else None, color=style.colour,
+                      marker=style.marker, markersize=8, capsize=4, linewidth=1.6)  # fmt: skip
+        axes.annotate(f"{strip.value:.2f}".replace("-", "−"), (strip.value, 0.36),
+                      xytext=(0, 7), textcoords="offset points", ha="center", weight="bold",
+                      size=10)  # fmt: skip
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="x", labelsize=9)
+        axes.set_title(strip.title, pad=5, size=9.5)
+        axes.set_xlabel(strip.axis, size=9)
+        return svg_of(canvas, name, strip.title, _words(strip, style))
+
+
+def draw_zones(axes: Axes, passing: float, review: float) -> None:
+    """Shade the zones over the axes' own range, name them, and put ticks at their limits."""
+    left, right = axes.get_xlim()
+    ends = {"pass": (left, passing), "review": (passing, review), "fail": (review, right)}
+    for zone, (low, high) in ends.items():
+        if high <= low:
+            continue
+        axes.axvspan(low, high, color=LIGHT[zone], alpha=0.14, linewidth=0, zorder=0)
+        if high - low >= NARROW * (right - left):
+            axes.annotate(zone, ((low + high) / 2, 1), xycoords=("data", "axes fraction"),
+                          xytext=(0, -3), textcoords="offset points", ha="center", va="top",
+                          color=LIGHT[zone], size=9)  # fmt: skip
+    ticks = sorted({0.0, passing, review})
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+
+
+def zone_of(value: float, passing: float, review: float) -> str:
+    """Name the zone that a value lies in, whatever its error."""
+    if value <= passing:
+        return "pass"
+    return "review" if value <= review else "fail"
+
+
+def _words(strip: Strip, style: SeriesStyle) -> str:
+    error = f", standard error {number(strip.error)}" if strip.error else ""
+    return (
+        f"{style.title}: {number(strip.value)}{error}, in the zone "
+        f"“{zone_of(strip.value, strip.passing, strip.review)}”. Up to {strip.passing:g} passes, "
+        f"up to {strip.review:g} goes to review, beyond that fails. Scale: {strip.axis}."
+    )

@@ -1,0 +1,180 @@
+"""The section on what people's own records give away: what the verdict judges about risk."""
+
+from __future__ import annotations
+
+from understudy.findings.schema import (
+    AttackFindings,
+    Findings,
+    FullySyntheticFindings,
+    OwnRecordFindings,
+    SynthesizerFindings,
+)
+from understudy.pages.blocks import (
+    LAST,
+    Block,
+    Cell,
+    Heading,
+    Paragraph,
+    Section,
+    Table,
+    number_cell,
+    topic,
+)
+from understudy.pages.plots.canvas import series_styles
+from understudy.pages.plots.positions import attack_positions, positions_svg
+from understudy.pages.sections.shared import attack_words, frequencies, position_text
+from understudy.summaries import number, shown, whole
+from understudy.verdict.risk_reasons import effect_outcome, judged_attack
+from understudy.verdict.thresholds import Thresholds
+
+__all__ = ["FOUR", "own_record_section"]
+
+FOUR = {
+    "Uniform": "all labels alike",
+    "Marginal": "the label's overall distribution",
+    "Others": "the other records of the person's pattern",
+    "Perfect": "the exact table",
+}  # the baselines, and what each draws labels from
+SETTINGS = {
+    "worst case": "Worst case: the intruder knows which row stands for whom",
+    "as released": "As released: the rows are shuffled",
+}
+WITHOUT_ROWS = ("modal", "pooled_modal")  # attacks that are the same in both settings
+LEAD = (
+    "An attack may be right about a person because of other people's records: that is inference, "
+    "and every useful file allows it. What taking part costs the person is the rest: how much "
+    "more often the attack is right because the person's own record is in the data. That is the "
+    "own-record effect. Its position is the effect as a share of the effect of publishing the "
+    "exact table: 0 if nobody's own record matters, 1 if it matters as much as in the exact table."
+)
+READING = (
+    "Filled marks are the worst case, hollow marks the files as released. Bars are two standard "
+    "errors. The verdict takes the worst mark."
+)
+EVIDENCE = {
+    "draws": "Success without a person's record is computed from the posterior draws, each "
+    "weighted as if the record had been left out.",
+    "closed form": "Success without a person's record is exact: it has a closed form.",
+    "control group": "Success without a person's record is that on people who were not in the "
+    "synthesis.",
+    "others": "Without a fit or a control group, the other records of the pattern stand in for a "
+    "release without the person. This is weaker evidence.",
+}
+
+
+def own_record_section(findings: Findings, limits: Thresholds) -> Section | None:
+    """Show every attack with and without people's own records; None where nothing was measured."""
+    blocks: list[Block] = []
+    points = attack_positions(findings, series_styles(findings))
+    if points:
+        drawn = positions_svg(points, limits.own_record_pass, limits.own_record_review, "positions")
+        blocks += [Paragraph(LEAD), *topic(READING, "All attacks on one scale", [drawn])]
+    for synthesizer in findings.synthesizers:
+        own_record = synthesizer.risk.own_record
+        if own_record is not None and own_record.attacks:
+            blocks += _attacks(synthesizer, own_record, limits)
+        if synthesizer.risk.fully_synthetic is not None:
+            blocks += _fully_synthetic(synthesizer, synthesizer.risk.fully_synthetic)
+    if not blocks:
+        return None
+    return Section("own-record", "What people's own records give away", blocks)
+
+
+def _attacks(
+    synthesizer: SynthesizerFindings, own_record: OwnRecordFindings, limits: Thresholds
+) -> list[Block]:
+    worst = judged_attack(own_record, limits)
+    rows: list[list[Cell | str]] = []
+    for setting, heading in SETTINGS.items():
+        attacks = [attack for attack in own_record.attacks if attack.setting == setting]
+        if attacks:
+            rows += [[heading], *(_attack_row(attack, limits) for attack in attacks)]
+    table = Table(
+        f"Attacks on the sets of {shown(synthesizer.title)}, in records of "
+        f"{whole(own_record.n_records)}",
+        ["Attack", "Right", "Without own record", "Effect", "± error", "Position", *FOUR],
+        rows,
+        note="Right: expected with the release. Baselines: the same attack on labels drawn from "
+        + "; ".join(f"{words} ({name})" for name, words in FOUR.items())
+        + ". They are for aligned rows, so they are left out where shuffling matters.",
+    )
+    return [
+        Heading(shown(synthesizer.title), 3),
+        Paragraph(
+            f"The worst attack: {attack_words(worst)}, {worst.setting}. "
+            f"{frequencies(worst, own_record.n_records)}."
+        ),
+        *(Paragraph(remark, "remark") for remark in _reliability(own_record)),
+        table,
+    ]
+
+
+def _attack_row(attack: AttackFindings, limits: Thresholds) -> list[Cell | str]:
+    aligned = attack.setting == "worst case" or attack.attack in WITHOUT_ROWS
+    baselines = attack.baselines if aligned else {}
+    return [
+        Cell(attack_words(attack)),
+        *(_records(value) for value in (attack.with_record, attack.without_record)),
+        number_cell(attack.effect, attack.standard_error or None),
+        number_cell(attack.standard_error, digits=2),
+        Cell(
+            position_text(attack.position),
+            sort=attack.position,
+            tone=effect_outcome(attack, limits),
+        ),
+        *(_records(baselines.get(name)) for name in FOUR),
+    ]
+
+
+def _records(value: float | None) -> Cell:
+    """A number of people: whole where there are many, else to a tenth."""
+    if value is None:
+        return Cell("–", sort=LAST)
+    return Cell(whole(value) if value >= 100 else f"{value:.1f}", sort=value)
+
+
+def _reliability(own_record: OwnRecordFindings) -> list[str]:
+    """Say where the success without a record comes from, and how far it can be trusted."""
+    remarks = [EVIDENCE[own_record.evidence]] if own_record.evidence in EVIDENCE else []
+    if own_record.unreliable:
+        remarks.append(
+            f"For {_of(own_record.unreliable, own_record.n_records)} records these weights are "
+            f"unreliable; {whole(own_record.refitted)} of them were left out of a fit of their own."
+        )
+    elif own_record.evidence == "draws":
+        remarks.append("All weights are reliable, so no record needed a fit of its own.")
+    return remarks
+
+
+def _of(part: int, total: int) -> str:
+    return f"{whole(part)} of {whole(total)}"
+
+
+def _fully_synthetic(synthesizer: SynthesizerFindings, risk: FullySyntheticFindings) -> list[Block]:
+    rows = []
+    for name, value in risk.measures.items():
+        baselines = risk.baselines.get(name, {})
+        others = baselines.get("Others")
+        rows.append(
+            [
+                Cell(name[:1].upper() + name[1:]),
+                number_cell(value, risk.standard_errors.get(name)),
+                *(number_cell(baselines.get(baseline)) for baseline in FOUR),
+                Cell(number(value / others, 0.1), sort=value / others)
+                if others
+                else Cell("–", sort=LAST),
+            ]
+        )
+    table = Table(
+        f"Fully synthetic sets of {shown(synthesizer.title)}, in records",
+        ["Measure, mean over files", "These files", *FOUR, "Ratio to Others"],
+        rows,
+    )
+    return topic(
+        "No row stands for a person, so nobody can be matched by rows. What remains is what the "
+        "files repeat or reveal of people in the data. In the baseline Others a record's own "
+        "labels play no part: a ratio of 1 or less tells no more about a person than other "
+        "people's records do.",
+        f"Fully synthetic: {shown(synthesizer.title)}",
+        tables=[table],
+    )
