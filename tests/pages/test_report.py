@@ -147,7 +147,7 @@ def test_everything_the_board_asks_for_is_there(study: Findings, read: Reader) -
         assert f"riskiest-{intruder}-0-title" in ids
     assert "baselines-attribute-title" in ids
     assert "chains-0-trace-0-title" in ids
-    assert "positions-all-title" in ids
+    assert {"positions-title", "strip-risk-title", "strip-utility-title"} <= ids
     words = " ".join(read.words)
     assert "CONFIDENTIAL" in words
     assert words.count("How to read it.") >= 12
@@ -156,12 +156,16 @@ def test_everything_the_board_asks_for_is_there(study: Findings, read: Reader) -
     assert study.data_fingerprint in words
 
 
-def test_the_verdict_comes_first_and_not_converged_is_loud(read: Reader) -> None:
+def test_the_verdict_comes_first_and_convergence_is_said_once(read: Reader) -> None:
     words = " ".join(" ".join(read.words).split())
     at = words.index("Verdict Review")
-    assert words.index("NOT CONVERGED: DPMPM") < words.index("How to read it.")
-    assert at < words.index("NOT CONVERGED") < words.index("Contents")
-    assert words.count("NOT CONVERGED: DPMPM") > 8  # at the top, and beside what it affects
+    box = "The chains of DPMPM have not converged. Risk and utility are measured on the files"
+    assert at < words.index("The board decides") < words.index("Recommended:")
+    assert words.index("Recommended:") < words.index(box) < words.index("Contents")
+    assert words.count(box) == 1
+    assert "relied on" not in words
+    assert "rely on" not in words
+    assert "NOT CONVERGED" not in words
 
 
 def hostile() -> Findings:
@@ -212,24 +216,27 @@ def test_long_levels_are_cut_with_the_full_text_beside() -> None:
     assert not any(LONG in text for text in read.words if len(text) < 200)
 
 
-EVERY_SECTION = {"verdict", "map", "convergence", "tables", "regression", "within",
+EVERY_SECTION = {"verdict", "map", "convergence", "tables", "regression", "within", "own-record",
                  "identification", "attribute", "joint", "riskiest", "settings"}  # fmt: skip
 RISK_SECTIONS = {"map", "identification", "attribute", "joint", "riskiest"}
-UNMEASURED = making.synthesizer(identification=(), attribute=None)
+UNMEASURED = making.synthesizer(identification=(), attribute=None, own_record=None)
 
 
 @pytest.mark.parametrize(
     ("found", "missing"),
     [
-        (making.findings([]), {"map", "regression", "attribute", "joint", "riskiest"}),
+        (
+            making.findings([]),
+            {"map", "regression", "own-record", "attribute", "joint", "riskiest"},
+        ),
         (making.findings().model_copy(update={"intruders": ()}), RISK_SECTIONS),
-        (making.findings([UNMEASURED]), {"attribute", "joint", "riskiest"}),
+        (making.findings([UNMEASURED]), {"own-record", "attribute", "joint", "riskiest"}),
         (making.findings([making.synthesizer(regressions=())]), {"regression"}),
         (
             making.findings(
                 [UNMEASURED], kept=(), patterns=(Pattern(levels=(), records=50),) * 2
             ).model_copy(update={"intruders": ()}),
-            RISK_SECTIONS,
+            {*RISK_SECTIONS, "own-record"},
         ),
         (making.findings(patterns=()), {"within"}),
         (making.findings([making.synthesizer(), making.synthesizer("two", kind="other")]), set()),

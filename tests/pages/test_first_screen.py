@@ -1,0 +1,138 @@
+"""The first screen: what is left to decide, what to do, and two strips with their zones."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests import findings_factory as making
+
+from understudy.findings.schema import Findings, FullySyntheticFindings
+from understudy.pages.plots.canvas import series_styles
+from understudy.pages.plots.strips import Strip, strip_svg, zone_of
+from understudy.pages.report import page
+from understudy.verdict.verdict import Thresholds, judge
+
+
+def written(found: Findings, limits: Thresholds | None = None) -> str:
+    """Write the page."""
+    return page(found, judge(found, limits))
+
+
+def first_words(html: str) -> str:
+    """Give the words of the verdict's section."""
+    start = html.index('<section class="verdict"')
+    section = html[start : html.index("</section>", start)]
+    return " ".join(re.sub(r"<[^>]*>", " ", section).split())
+
+
+def study(*positions: float, error: float = 0.0) -> Findings:
+    """Make a study of synthesizers whose worst attacks lie at these positions."""
+    return making.findings(
+        [
+            making.synthesizer(
+                name,
+                own_record=making.own_record(making.attack("row", position, error=error)),
+            )
+            for name, position in zip("abcd", positions, strict=False)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("position", "decision", "action", "zone"),
+    [
+        (0.25, "nothing is left for the board", "Recommended: release the sets of A.", "pass"),
+        (0.5, "The board decides 1 point.", "A, if the board accepts the points", "review"),
+        (1.5, "No release: 1 point fails.", "release none of these sets", "fail"),
+    ],
+)
+def test_the_decision_and_the_action(
+    position: float, decision: str, action: str, zone: str
+) -> None:
+    html = written(study(position))
+    words = first_words(html)
+    assert decision in words
+    assert action in words
+    assert f'<p class="outcome {zone}"><svg class="icon"' in html
+    assert f"in the zone “{zone}”" in html
+
+
+def test_several_points_are_counted() -> None:
+    found = study(0.5)
+    data = found.data.model_copy(update={"codebook_declared": False})
+    words = first_words(written(found.model_copy(update={"data": data})))
+    assert re.search(r"The board decides [2-9] points\.|No release: \d points? fails?\.", words)
+
+
+def test_natural_frequencies_come_with_the_risk() -> None:
+    words = first_words(written(study(0.5)))
+    assert "40 of 100 right, 40 %; 20 had the person not taken part." in words
+
+
+def test_strips_show_the_recommended_synthesizer_and_others_are_folded() -> None:
+    html = written(study(1.5, 0.1))
+    words = first_words(html)
+    assert "Risk: B, worst attack" in words
+    assert "Risk: A, worst attack" not in words
+    assert html.count('<details class="other">') == 1
+    assert "A fail fails on own-record effect" in words
+    alike = first_words(written(study(0.1, 0.1)))
+    assert "passes, but preserves the tables less well" in alike
+
+
+def test_the_error_bar_is_described_where_there_is_one() -> None:
+    assert "standard error 0.1" in written(study(0.5, error=4.0))
+    assert "standard error" not in first_words(written(study(0.5)))
+
+
+@pytest.mark.parametrize(("value", "zone"), [(0.25, "pass"), (0.26, "review"), (1.0, "review"),
+                                             (1.01, "fail")])  # fmt: skip
+def test_zones_from_both_sides(value: float, zone: str) -> None:
+    assert zone_of(value, 0.25, 1.0) == zone
+
+
+def test_an_empty_zone_is_not_drawn() -> None:
+    style = series_styles(making.findings())[0]
+    both, passing, none = (
+        strip_svg(Strip("t", "x", 0.5, None, low, high), style, "n").count("fill-opacity")
+        or strip_svg(Strip("t", "x", 0.5, None, low, high), style, "n").count("opacity: 0.14")
+        for low, high in ((0.25, 1.0), (1.0, 1.0), (0.0, 0.0))
+    )
+    assert both > passing > none > 0
+
+
+def test_the_utility_strip_takes_the_worst_tables() -> None:
+    found = making.findings([making.synthesizer(tables=making.tables(1.4))])
+    words = first_words(written(found))
+    assert "tables deviate 1.40 times as far as those of a synthesizer that knew" in words
+
+
+def fully_synthetic(value: float) -> Findings:
+    """Make fully synthetic sets that repeat so many unique records, where Others repeats ten."""
+    risk = FullySyntheticFindings(
+        measures={"unique records repeated": value},
+        baselines={"unique records repeated": {"Uniform": 1.0, "Marginal": 4.0, "Others": 10.0,
+                                               "Perfect": 20.0}},
+    )  # fmt: skip
+    one = making.synthesizer(
+        identification=(), attribute=None, own_record=None, fully_synthetic_risk=risk
+    )
+    return making.findings([one.model_copy(update={"fully_synthetic": True})])
+
+
+@pytest.mark.parametrize(("value", "zone"), [(8.0, "pass"), (18.0, "review"), (40.0, "fail")])
+def test_fully_synthetic_files_have_a_strip_and_a_table(value: float, zone: str) -> None:
+    html = written(fully_synthetic(value))
+    assert f"in the zone “{zone}”" in html
+    assert f"{value:.0f} records; 10 by the records of others alone" in html
+    assert "Fully synthetic sets of ONE, in records" in html
+    assert f'data-sort="{value / 10}"' in html
+
+
+def test_no_risk_is_said() -> None:
+    one = making.synthesizer(identification=(), attribute=None, own_record=None)
+    words = first_words(written(making.findings([one])))
+    assert "No risk was measured about these sets." in words
+    assert "Do not release" in words
+    assert "No risk was measured about these sets" not in first_words(written(study(0.1)))

@@ -1,0 +1,115 @@
+"""The risk section: every attack with and without people's own records, beside four baselines."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests import findings_factory as making
+
+from understudy.findings.by_chain import power
+from understudy.findings.schema import AttackFindings, Findings, QuantityRow
+from understudy.pages.plots.canvas import series_styles
+from understudy.pages.plots.positions import attack_positions, positions_svg
+from understudy.pages.report import page
+from understudy.verdict.verdict import judge
+
+FOUR = {"Uniform": 11.0, "Marginal": 14.0, "Others": 31.0, "Perfect": 42.0}
+
+
+def study(*attacks: AttackFindings, **more: object) -> Findings:
+    """Make a study with these attacks."""
+    own_record = making.own_record(*attacks, **more)
+    return making.findings([making.synthesizer(own_record=own_record)])
+
+
+def section(found: Findings, key: str = "own-record") -> str:
+    """Cut a section out of the page."""
+    html = page(found, judge(found))
+    start = html.index(f'<section id="{key}"')
+    return html[start : html.index("</section>", start)]
+
+
+def rows_of(html: str) -> list[list[str]]:
+    """List the cells of all table rows, as words."""
+    return [
+        [re.sub(r"<[^>]*>", "", cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+        for row in re.findall(r"<tr.*?</tr>", html, re.DOTALL)
+    ]
+
+
+def test_every_attack_in_both_settings_beside_the_baselines() -> None:
+    found = study(
+        making.attack("row", 0.5, error=2.0, baselines=FOUR),
+        making.attack("row", 0.1, setting="as released", baselines=FOUR),
+        making.attack("pooled_modal", 0.1, setting="as released", baselines=FOUR),
+        making.attack("match_best", 0.2, known=("sex",), baselines=FOUR),
+    )
+    rows = rows_of(section(found))
+    assert rows[0][-4:] == list(FOUR)
+    assert rows[1] == ["Worst case: the intruder knows which row stands for whom"]
+    four = ["11.0", "14.0", "31.0", "42.0"]
+    assert rows[2] == ["Believe the row", "40.0", "20.0", "20.0", "2", "0.50", *four]
+    assert rows[3][0] == "Match, the better of both (known: sex)"
+    assert rows[4] == ["As released: the rows are shuffled"]
+    assert rows[5][-4:] == ["–"] * 4  # shuffled rows cannot be compared with aligned ones
+    assert rows[6][-4:] == four  # needs no rows
+
+
+@pytest.mark.parametrize(("position", "tone"), [(0.3, "pass"), (0.31, "review"), (1.06, "fail")])
+def test_positions_carry_the_outcome(position: float, tone: str) -> None:
+    """Two records above a limit count as none: 0.30 of 40 is two above 0.25."""
+    html = section(study(making.attack("row", position)))
+    assert f'class="number {tone}"><svg class="icon"' in html
+
+
+def test_unreliable_weights_are_counted() -> None:
+    some = section(study(unreliable=12, refitted=9))
+    assert "For 12 of 100 records these weights are unreliable; 9 of them were left out" in some
+    none = section(study())
+    assert "All weights are reliable" in none
+    assert "unreliable" not in none
+    others = section(study(evidence="others"))
+    assert "This is weaker evidence" in others
+    assert "All weights are reliable" not in others
+
+
+def test_one_drawing_has_all_attacks() -> None:
+    found = study(making.attack("row", 0.5), making.attack("row", -0.1, setting="as released"))
+    points = attack_positions(found, series_styles(found))
+    assert [(point.position, point.released) for point in points] == [(0.5, False), (-0.1, True)]
+    svg = positions_svg(points, 0.25, 1.0, "p")
+    assert svg is not None
+    assert "row, worst case, ONE: 0.50; row, as released, ONE: -0.10" in svg
+    assert all(f"var(--{zone})" in svg for zone in ("pass", "review", "fail"))
+    assert positions_svg([], 0.25, 1.0, "p") is None
+
+
+def test_all_files_stand_beside_four_baselines() -> None:
+    header, *rows = rows_of(section(making.findings(), "joint"))
+    assert header[-4:] == list(FOUR)
+    assert all(len(row) == len(header) for row in rows)
+
+
+def test_what_is_judged_and_what_is_only_shown() -> None:
+    chains = making.chains()
+    shown = QuantityRow(quantity="occupied_classes", rhat=1.3, ess_bulk=9.0, ess_tail=9.0,
+                        converged=False, judged=False)  # fmt: skip
+    both = chains.model_copy(update={"quantities": (*chains.quantities, shown)})
+    html = section(making.findings([making.synthesizer(convergence=both)]), "convergence")
+    assert html.index("Judged: what reaches the files") < html.index("Only shown:")
+    assert html.index("Only shown:") < html.index("occupied classes")
+    assert "Only shown:" not in section(making.findings(), "convergence")
+
+
+def test_the_power_of_the_comparison_between_chains() -> None:
+    """20 sets of four chains, half 1.7 from the other half: 0.81, and 0.52 over six rows."""
+    assert power(20, 4, 1.7, 0.05) == pytest.approx(0.815, abs=0.001)
+    assert power(20, 4, 1.7, 0.05 / 6) == pytest.approx(0.517, abs=0.001)
+    assert power(20, 4, 0.0, 0.05) == pytest.approx(0.05)
+
+
+def test_both_floors_stand_beside_the_distance_within_patterns() -> None:
+    rows = rows_of(section(making.findings(), "within"))
+    assert rows[0] == ["Synthesizer", "Distance", "Resampled floor", "Truth floor", "Ratio"]
+    assert rows[1] == ["ONE", "0.250", "0.140", "0.200", "1.25"]
