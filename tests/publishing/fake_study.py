@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from understudy.findings.schema import (
+    AttackFindings,
     AttributeFindings,
     Baseline,
     Convergence,
@@ -25,6 +26,7 @@ from understudy.findings.schema import (
     Histogram,
     IdentificationFindings,
     IntruderFindings,
+    OwnRecordFindings,
     Pattern,
     PatternRisk,
     QuantityRow,
@@ -225,6 +227,7 @@ class Study:
                 matches=spread(self.attribute), joint_matches=151.5, most_frequent_label=133.0
             ),
             by_knowledge={"gender": 1.2345},
+            own_record=own_record(self.n_records),
         )
 
     def _identification(self, known: tuple[str, ...]) -> IdentificationFindings:
@@ -299,6 +302,31 @@ class Study:
         record = json.loads((self.internal / "study.json").read_text())
         record["stages"]["all"]["files"][name] = digest(content)
         (self.internal / "study.json").write_text(json.dumps(record))
+
+
+def own_record(
+    n_records: int, position: float = 0.3712, exact: float = 61.2345
+) -> OwnRecordFindings:
+    """Make two attacks: the rows known, and, with half of the position, as released."""
+    attacks = [
+        AttackFindings(
+            attack="pooled_modal",
+            words="private words",
+            setting=setting,
+            known=(),
+            with_record=73.4567 + share * exact,
+            without_record=73.4567,
+            effect=share * exact,
+            standard_error=1.2121,
+            exact_table=exact,
+            position=share,
+            position_error=0.0198,
+        )
+        for setting, share in (("worst case", position), ("as released", position / 2))
+    ]
+    return OwnRecordFindings(
+        evidence="draws", attacks=tuple(attacks), n_records=n_records, unreliable=7, refitted=7
+    )
 
 
 def _intruder(known: tuple[str, ...]) -> IntruderFindings:

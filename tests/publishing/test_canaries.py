@@ -65,6 +65,8 @@ def _into_findings(study: Study) -> None:
     one["utility"]["regressions"][0]["formula"] = f"age ~ {TOKEN}"
     one["utility"]["regressions"][0]["family"] = f"{TOKEN} 1"
     one["risk"]["by_knowledge"] = {TOKEN: 1.0}
+    one["risk"]["own_record"]["evidence"] = TOKEN
+    one["risk"]["own_record"]["attacks"][0]["words"] = TOKEN
     one["risk"]["identification"][0]["alignment"] = TOKEN
     one["risk"]["identification"][0]["records"][0]["levels"] = [TOKEN]
     raw = json.dumps(content).encode()
@@ -150,10 +152,12 @@ def test_plots_see_nothing_that_is_not_public(study: Study) -> None:
         assert hidden not in text, hidden
     for exact in ("31.7", "117.2", "175.3", "47.2", "671.0", "909.1", "0.98761", "1.77777"):
         assert exact not in text, exact
+    for exact in ("0.3712", "0.1856", "61.23", "73.45", "22.7", "1.2121", "0.0198"):
+        assert exact not in text, exact
     risk = shown.synthesizers[0].risk
-    assert [one.measures["expected_match_risk"].mean for one in risk.identification] == [40, 40]
-    assert risk.attribute is not None
-    assert risk.attribute.matches.mean == 55
+    assert (risk.identification, risk.attribute, shown.intruders) == ((), None, ())
+    assert risk.own_record is not None
+    assert [attack.position for attack in risk.own_record.attacks] == [0.35, 0.2]
     assert Pattern(levels=("f", "old"), records=3) in found.data.patterns
     assert shown.data.patterns == ()
 
