@@ -16,7 +16,9 @@ from axe_playwright_python.sync_playwright import Axe
 
 from understudy.cli.demo import demo_plan
 from understudy.findings.schema import Findings
+from understudy.pages.report import WORDS
 from understudy.study.run import Study
+from understudy.verdict.verdict import judge
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -82,9 +84,10 @@ def visible_panels(page: Page) -> list[str]:
     return page.locator("#within-panels > li:visible h4").all_inner_texts()
 
 
-def test_nothing_is_asked_for_and_no_error_is_raised(opened: Opened) -> None:
+def test_nothing_is_asked_for_and_no_error_is_raised(opened: Opened, study: Findings) -> None:
     page = opened()
-    assert page.title().startswith("Do not release")  # chains this short have not converged
+    assert page.title().startswith(WORDS[judge(study).outcome])
+    assert page.locator(".loud").count() == 1  # chains this short have not converged
     assert page.locator(".secret").inner_text().startswith("CONFIDENTIAL")
     page.keyboard.press("End")
     assert page.evaluate("performance.getEntriesByType('resource').length") == 0
@@ -96,6 +99,29 @@ def test_the_verdict_is_on_the_first_screen(opened: Opened) -> None:
         box = page.locator(".outcome").bounding_box()
         assert box is not None
         assert box["y"] + box["height"] < viewport["height"]
+
+
+def test_the_strips_are_on_the_first_screen(opened: Opened) -> None:
+    """Both on a desktop; on a phone that of risk."""
+    for viewport, drawn in ((DESKTOP, ("risk", "utility")), (PHONE, ("risk",))):
+        page = opened(viewport)
+        for name in drawn:
+            box = page.locator(f"svg[aria-labelledby^=strip-{name}]").bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] < viewport["height"]
+
+
+def test_outcomes_have_a_colour_and_an_icon(opened: Opened) -> None:
+    page = opened()
+    colours = {
+        page.evaluate(f"getComputedStyle(document.querySelector('.mark.{outcome}')).color")
+        for outcome in ("pass", "review", "fail")
+        if page.locator(f".mark.{outcome}").count()
+    }
+    marks = page.locator(".mark").count()
+    assert len(colours) > 1
+    assert page.locator(".mark > svg.icon").count() == marks
+    assert page.locator(".outcome > svg.icon").count() == 1
 
 
 def test_panels_are_sorted_and_picked(opened: Opened, study: Findings) -> None:

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import understudy as us
 from tests.publishing.fake_study import APPROVAL, Study, digest, own_record
 from understudy.findings.schema import AttackFindings, Findings
@@ -97,3 +99,15 @@ def test_the_sampler_is_named(study: Study, public: Path) -> None:
     study.settings = {"sampler": "blocked"}
     us.release(study.seal().folder, public, APPROVAL)
     assert "|sampler|blocked|" in words_of(public / "methods.html")
+
+
+@pytest.mark.parametrize("converged", [True, False])
+def test_intervals_carry_the_warning(study: Study, public: Path, converged: bool) -> None:
+    study.converged = converged
+    study.outcome = "pass" if converged else "review"
+    us.release(study.seal().folder, public, APPROVAL, reason="looked at by the whole board")
+    said = words_of(public / "methods.html")
+    assert said.count("Caution: the chains behind these files did not fully agree") == (
+        not converged
+    )
+    assert ("Intervals may be too short" in (public / "README.txt").read_text()) != converged

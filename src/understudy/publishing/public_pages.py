@@ -25,6 +25,10 @@ NOT_CONVERGED = (
     "combining rule may be too short, because the files may not show the whole variation between "
     "draws, and a second run of the same study might give files that differ more than chance."
 )
+SHORT_INTERVALS = (
+    "Caution: the chains behind these files did not fully agree, so intervals may be too short. "
+    "“How the files were made” says more."
+)
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,8 @@ def _use(release: Release) -> list[Block]:
             "same."
         ),
     ]
+    if not release.converged:
+        blocks.append(Paragraph(SHORT_INTERVALS))
     programs = examples(release.rule, release.m, release.form, release.variables)
     for language, text in programs.items():
         words = f"{language} cannot read this format by itself; convert the files first."
@@ -376,6 +382,8 @@ def readme(release: Release) -> str:
         if release.m > 1
         else "With one file there is no rule for the error of an estimate."
     )
+    if release.m > 1 and not release.converged:
+        combine += "\nIntervals may be too short: see methods.html."
     return f"""{release.title}
 {"=" * len(release.title)}
 
