@@ -238,7 +238,15 @@ def _risk(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
     rule = Paragraph(RULE, "remark")
     if release.fully_synthetic or not (summary.identification or summary.attribute):
         words = "No row represents a record, so nobody can be matched by rows."
-        return [heading, Paragraph(words), *_fully_synthetic(summary), rule]
+        pictures = _pictures(figures, about_risk=True)
+        return [
+            heading,
+            Paragraph(words),
+            *_own_record(summary),
+            *pictures,
+            *_fully_synthetic(summary),
+            rule,
+        ]
     reading = Paragraph(
         "The values assume an intruder who knows more than these files reveal: the true values of "
         "the named variables and of the synthesized ones, and which row of every file represents "
@@ -281,11 +289,11 @@ def _fully_synthetic(summary: Summary) -> list[Block]:
     if not summary.fully_synthetic:
         return []
     words = (
-        "What the files repeat or reveal of people in the confidential file is counted beside what "
-        "files would give in which a person's own record plays no part."
+        "By chance alone, files repeat some records that one person alone has. Their number is "
+        "given beside what chance explains."
     )
-    header = ["measure, in records", "these files", "without own records"]
-    caption = "What fully synthetic files give away"
+    header = ["measure", "these files", "by chance"]
+    caption = "Records that the files repeat"
     return [Paragraph(words), Table(caption, header, summary.fully_synthetic)]
 
 

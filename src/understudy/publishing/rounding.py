@@ -57,6 +57,7 @@ BEYOND = 105  # what lies above the exact table, however far, is written and dra
 NOT_SHOWN = "not shown"
 TOO_FEW = "too few people to say"
 SETTINGS = {"worst case": "rows known", "as released": "rows shuffled, as released"}
+GUESS = "guess one variable from the others, all files"
 FEW = f"fewer than {LIMIT}"
 RULE = (
     f"Counts below {LIMIT}, zero included, are shown as “{FEW}”. Other counts are rounded to the "
@@ -211,17 +212,16 @@ def _own_record(findings: Findings, released: SynthesizerFindings) -> Rows:
 
 def _attack_words(attack: AttackFindings) -> str:
     known = f", knowing {', '.join(attack.known)}" if attack.known else ""
-    return f"{ATTACKS[attack.attack]}{known}"
+    return f"{ATTACKS.get(attack.attack, GUESS)}{known}"
 
 
 def _fully_synthetic(released: SynthesizerFindings) -> Rows:
     risk = released.risk.fully_synthetic
     if risk is None:
         return ()
-    return tuple(
-        (name, count(value), count(risk.baselines.get(name, {}).get("Others")))
-        for name, value in risk.measures.items()
-    )
+    chance = max(risk.expected_repeats.values(), default=None)
+    repeated, expected = count(risk.repeated), count(chance)
+    return (("records of one person alone that a file repeats verbatim", repeated, expected),)
 
 
 def _two_digits(value: float) -> str:

@@ -51,6 +51,8 @@ def attack_positions(findings: Findings, styles: Sequence[SeriesStyle]) -> list[
 
 
 def _label(attack: AttackFindings) -> str:
+    if attack.attack == "guess":  # of one variable from the others
+        return short(attack.words, 34)
     known = ": " + short(", ".join(attack.known), 20) if attack.known else ""
     return attack.attack.replace("_", " ") + known
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from understudy.findings.schema import Findings, FullySyntheticFindings, SynthesizerFindings
+from understudy.findings.schema import Findings, SynthesizerFindings
 from understudy.pages.blocks import Figure, Figures, Paragraph
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.strips import Strip, strip_svg
 from understudy.pages.sections.decision import ranked_synthesizers
 from understudy.pages.sections.shared import attack_words, frequencies, styled
-from understudy.summaries import number, whole
+from understudy.summaries import number
 from understudy.verdict.grading import table_ratios
 from understudy.verdict.risk_reasons import judged_attack
 from understudy.verdict.thresholds import Thresholds
@@ -29,25 +29,17 @@ def strips(findings: Findings, verdict: Verdict) -> list[Figures | Paragraph]:
         return []
     synthesizer = ranked[0]
     (style,) = [own for each, own in styled(findings) if each.name == synthesizer.name]
-    drawn = [
-        figure
-        for figure in (
-            _risk(synthesizer, style, verdict.thresholds),
-            _utility(synthesizer, style, verdict.thresholds),
-        )
-        if figure is not None
-    ]
-    about: list[Figures | Paragraph] = [Figures(drawn)] if drawn else []
-    measured = synthesizer.risk.own_record, synthesizer.risk.fully_synthetic
-    return about if any(measured) else [*about, Paragraph(NOT_MEASURED, "remark")]
+    risk = _risk(synthesizer, style, verdict.thresholds)
+    utility = _utility(synthesizer, style, verdict.thresholds)
+    drawn = [figure for figure in (risk, utility) if figure is not None]
+    shown: list[Figures | Paragraph] = [Figures(drawn)] if drawn else []
+    return shown if risk is not None else [*shown, Paragraph(NOT_MEASURED, "remark")]
 
 
 def _risk(
     synthesizer: SynthesizerFindings, style: SeriesStyle, limits: Thresholds
 ) -> Figure | None:
     own_record = synthesizer.risk.own_record
-    if synthesizer.risk.fully_synthetic is not None:
-        return _repeated(synthesizer.risk.fully_synthetic, style, limits)
     if own_record is None or not own_record.attacks:
         return None
     attack = judged_attack(own_record, limits)
@@ -62,30 +54,6 @@ def _risk(
     caption = (
         f"{attack_words(attack)}, {attack.setting}: {frequencies(attack, own_record.n_records)}."
     )
-    return Figure(strip_svg(strip, style, "strip-risk"), caption)
-
-
-def _repeated(
-    risk: FullySyntheticFindings, style: SeriesStyle, limits: Thresholds
-) -> Figure | None:
-    """Records of fully synthetic sets over what the baseline Others gives, the worst measure."""
-    ratios = [
-        (value / others, name, value, others)
-        for name, value in risk.measures.items()
-        if (others := risk.baselines.get(name, {}).get("Others"))
-    ]
-    if not ratios:
-        return None
-    ratio, name, value, others = max(ratios)
-    strip = Strip(
-        f"Risk: {style.title}, worst measure",
-        "ratio to the baseline Others",
-        ratio,
-        risk.standard_errors.get(name, 0.0) / others,
-        limits.repeated_records_pass,
-        limits.repeated_records_review,
-    )
-    caption = f"{name}: {whole(value)} records; {whole(others)} by the records of others alone."
     return Figure(strip_svg(strip, style, "strip-risk"), caption)
 
 

@@ -23,7 +23,7 @@ from understudy.pages.blocks import (
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.positions import attack_positions, positions_svg
 from understudy.pages.sections.shared import attack_words, frequencies, position_text
-from understudy.summaries import number, shown, whole
+from understudy.summaries import shown, whole
 from understudy.verdict.risk_reasons import effect_outcome, judged_attack
 from understudy.verdict.thresholds import Thresholds
 
@@ -39,7 +39,7 @@ SETTINGS = {
     "worst case": "Worst case: the intruder knows which row stands for whom",
     "as released": "As released: the rows are shuffled",
 }
-WITHOUT_ROWS = ("modal", "pooled_modal")  # attacks that are the same in both settings
+WITHOUT_ROWS = ("modal", "pooled_modal", "guess")  # attacks that are the same in both settings
 LEAD = (
     "An attack may be right about a person because of other people's records: that is inference, "
     "and every useful file allows it. What taking part costs the person is the rest: how much "
@@ -74,7 +74,7 @@ def own_record_section(findings: Findings, limits: Thresholds) -> Section | None
         if own_record is not None and own_record.attacks:
             blocks += _attacks(synthesizer, own_record, limits)
         if synthesizer.risk.fully_synthetic is not None:
-            blocks += _fully_synthetic(synthesizer, synthesizer.risk.fully_synthetic)
+            blocks += _repeats(synthesizer, synthesizer.risk.fully_synthetic)
     if not blocks:
         return None
     return Section("own-record", "What people's own records give away", blocks)
@@ -150,31 +150,32 @@ def _of(part: int, total: int) -> str:
     return f"{whole(part)} of {whole(total)}"
 
 
-def _fully_synthetic(synthesizer: SynthesizerFindings, risk: FullySyntheticFindings) -> list[Block]:
-    rows = []
-    for name, value in risk.measures.items():
-        baselines = risk.baselines.get(name, {})
-        others = baselines.get("Others")
-        rows.append(
-            [
-                Cell(name[:1].upper() + name[1:]),
-                number_cell(value, risk.standard_errors.get(name)),
-                *(number_cell(baselines.get(baseline)) for baseline in FOUR),
-                Cell(number(value / others, 0.1), sort=value / others)
-                if others
-                else Cell("–", sort=LAST),
-            ]
-        )
+def _repeats(synthesizer: SynthesizerFindings, risk: FullySyntheticFindings) -> list[Block]:
+    """Records of one person that fully synthetic files repeat, beside what chance repeats."""
+    chance = risk.expected_repeats
     table = Table(
-        f"Fully synthetic sets of {shown(synthesizer.title)}, in records",
-        ["Measure, mean over files", "These files", *FOUR, "Ratio to Others"],
-        rows,
+        f"Unique records in the sets of {shown(synthesizer.title)}",
+        [
+            "Unique in the data",
+            "In a file, mean",
+            "In any file",
+            *(f"By chance: {name}" for name in chance),
+        ],
+        [
+            [
+                number_cell(value)
+                for value in (
+                    risk.uniques,
+                    risk.repeated,
+                    risk.repeated_somewhere,
+                    *chance.values(),
+                )
+            ]
+        ],
+        text_columns=(),
+        note="All variables are synthetic: no row stands for a person, and an intruder guesses one "
+        "variable from the others. A record counts here if one person alone has it and a file "
+        "repeats it verbatim. Chance repeats some: with labels drawn from overall distributions "
+        "(Marginal), from other people's records (Others), or as one file repeats another.",
     )
-    return topic(
-        "No row stands for a person, so nobody can be matched by rows. What remains is what the "
-        "files repeat or reveal of people in the data. In the baseline Others a record's own "
-        "labels play no part: a ratio of 1 or less tells no more about a person than other "
-        "people's records do.",
-        f"Fully synthetic: {shown(synthesizer.title)}",
-        tables=[table],
-    )
+    return [table]
