@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from tests import findings_factory as making
@@ -17,7 +18,7 @@ from understudy.verdict.verdict import judge
 FOUR = {"Uniform": 11.0, "Marginal": 14.0, "Others": 31.0, "Perfect": 42.0}
 
 
-def study(*attacks: AttackFindings, **more: object) -> Findings:
+def study(*attacks: AttackFindings, **more: Any) -> Findings:
     """Make a study with these attacks."""
     own_record = making.own_record(*attacks, **more)
     return making.findings([making.synthesizer(own_record=own_record)])

@@ -276,7 +276,7 @@ def _joint_row(
         synthesizer.title,
         *(number_cell(value) for value in values),
         *(
-            number_cell(baseline and level_figure(baseline, measure, joint=True))
+            number_cell(None if baseline is None else level_figure(baseline, measure, joint=True))
             for baseline in baselines
         ),
     ]
