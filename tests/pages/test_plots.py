@@ -147,7 +147,7 @@ def test_public_drawings_do_not_depend_on_records(study: Findings) -> None:
 
 
 def test_risk_is_not_drawn_where_there_is_none() -> None:
-    one = making.synthesizer(identification=(), attribute=None)
+    one = making.synthesizer(identification=(), attribute=None, own_record=None)
     assert set(public_figures(making.findings([one]), "one")) == {"table-deviation.png"}
 
 

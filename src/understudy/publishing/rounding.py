@@ -28,7 +28,6 @@ from understudy.findings.schema import (
     Regression,
     SynthesizerFindings,
 )
-from understudy.risk.attacks import ATTACKS
 from understudy.synthesis.registry import MODELS
 from understudy.verdict.grading import level_figure
 
@@ -57,7 +56,16 @@ BEYOND = 105  # what lies above the exact table, however far, is written and dra
 NOT_SHOWN = "not shown"
 TOO_FEW = "too few people to say"
 SETTINGS = {"worst case": "rows known", "as released": "rows shuffled, as released"}
-GUESS = "guess one variable from the others, all files"
+ATTACKS = {
+    "row": "believe the row",
+    "vote": "vote over the rows of all files",
+    "modal": "most frequent label of the pattern, one file",
+    "pooled_modal": "most frequent label of the pattern, all files",
+    "match_one_file": "match one file",
+    "match_all_files": "match all files",
+    "match_best": "match, the better of both",
+    "guess": "guess one variable from the others, all files",
+}  # in public; the words of the findings may name variables
 FEW = f"fewer than {LIMIT}"
 RULE = (
     f"Counts below {LIMIT}, zero included, are shown as “{FEW}”. Other counts are rounded to the "
@@ -212,7 +220,7 @@ def _own_record(findings: Findings, released: SynthesizerFindings) -> Rows:
 
 def _attack_words(attack: AttackFindings) -> str:
     known = f", knowing {', '.join(attack.known)}" if attack.known else ""
-    return f"{ATTACKS.get(attack.attack, GUESS)}{known}"
+    return f"{ATTACKS.get(attack.attack, 'another attack')}{known}"
 
 
 def _fully_synthetic(released: SynthesizerFindings) -> Rows:
