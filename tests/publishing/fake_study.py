@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tests import findings_factory as making
 from understudy.findings.schema import (
     AttackFindings,
-    AttributeFindings,
     Baseline,
     Convergence,
     DataFindings,
@@ -29,18 +29,13 @@ from understudy.findings.schema import (
     OwnRecordFindings,
     Pattern,
     PatternRisk,
-    QuantityRow,
     RecordRisk,
-    Regression,
     RiskFindings,
     Spread,
     SynthesizerFindings,
-    TableRow,
-    Tables,
     Trace,
     UtilityFindings,
     VariableFindings,
-    WithinPattern,
 )
 from understudy.microdata.variable import MISSING
 
@@ -159,25 +154,27 @@ class Study:
         )
 
     def _data(self) -> DataFindings:
-        kept = tuple(one.name for one in self.variables if one.role == "kept")
-        return DataFindings(
-            n_records=self.n_records,
-            n_dropped=17,
-            n_combinations=23,
-            n_labels=4,
-            kept=kept,
-            synthesized=tuple(one.name for one in self.variables if one.role == "synthesized"),
-            variables=tuple(self.variables),
-            patterns=(Pattern(levels=("f", "old"), records=3),),
-            codebook_declared=self.declared,
-            codebook_reviewed=self.reviewed,
-            n_patterns=6,
-            pattern_numbers=(4,),
+        named = {role: tuple(each.name for each in self.variables if each.role == role)
+                 for role in ("kept", "synthesized")}  # fmt: skip
+        return making.findings().data.model_copy(
+            update={
+                "n_records": self.n_records,
+                "n_dropped": 17,
+                "n_combinations": 23,
+                "n_labels": 4,
+                **named,
+                "variables": tuple(self.variables),
+                "patterns": (Pattern(levels=("f", "old"), records=3),),
+                "codebook_declared": self.declared,
+                "codebook_reviewed": self.reviewed,
+                "n_patterns": 6,
+                "pattern_numbers": (4,),
+            }
         )
 
     def _synthesizer(self) -> SynthesizerFindings:
-        return SynthesizerFindings(
-            name=self.name,
+        return making.synthesizer(
+            self.name,
             title="A private title",
             kind=self.kind,
             settings=self.settings,
@@ -193,57 +190,58 @@ class Study:
 
     def _convergence(self) -> Convergence:
         trace = Trace(quantity="concentration", draws=(1,), values=((0.51234,),), ranks=((1,),))
-        return Convergence(
-            converged=self.converged,
-            chains=self.chains,
-            draws=1000,
-            warmup_sweeps=500,
-            sweeps_per_draw=1,
-            quantities=(
-                QuantityRow(
-                    quantity="concentration",
-                    rhat=1.0123,
-                    ess_bulk=700,
-                    ess_tail=800,
-                    converged=True,
-                ),
-            ),
-            n_cells=12,
-            n_cells_failed=0,
-            cell_rhats=Histogram(edges=(1.0, 1.1), counts=(12,)),
-            traces=(trace,),
-            autocorrelation_time=2.0,
-            spacing=100.0,
-            rhat_target=self.rhat_target,
-            ess_target=self.ess_target,
+        return making.chains().model_copy(
+            update={
+                "converged": self.converged,
+                "chains": self.chains,
+                "draws": 1000,
+                "warmup_sweeps": 500,
+                "n_cells": 12,
+                "cell_rhats": Histogram(edges=(1.0, 1.1), counts=(12,)),
+                "traces": (trace,),
+                "autocorrelation_time": 2.0,
+                "spacing": 100.0,
+                "rhat_target": self.rhat_target,
+                "ess_target": self.ess_target,
+            }
         )
 
     def _risk(self) -> RiskFindings:
-        return RiskFindings(
-            identification=tuple(
-                self._identification(known) for known in (("gender",), ("gender", "age"))
-            ),
-            attribute=AttributeFindings(
-                matches=spread(self.attribute), joint_matches=151.5, most_frequent_label=133.0
-            ),
-            by_knowledge={"gender": 1.2345},
-            own_record=own_record(self.n_records),
+        plain = making.synthesizer().risk
+        assert plain.attribute is not None
+        attribute = {"matches": spread(self.attribute), "joint_matches": 151.5,
+                     "most_frequent_label": 133.0}  # fmt: skip
+        return plain.model_copy(
+            update={
+                "identification": tuple(
+                    self._identification(known) for known in (("gender",), ("gender", "age"))
+                ),
+                "attribute": plain.attribute.model_copy(update=attribute),
+                "by_knowledge": {"gender": 1.2345},
+                "own_record": own_record(self.n_records),
+            }
         )
 
     def _identification(self, known: tuple[str, ...]) -> IdentificationFindings:
-        return IdentificationFindings(
-            known=known,
-            measures={
-                "expected_match_risk": spread(self.risk),
-                "true_match_rate": spread(4 / self.n_records, 0.0),
-                "false_match_rate": spread(0.87654, 0.0),
-                "unique_matches": spread(self.unique),
-            },
-            joint={"expected_match_risk": 44.4},
-            random_linkage=0.98765,
-            patterns=(PatternRisk(pattern=4, expected_match_risk=1.77777, attribute_matches=2.0),),
-            records=(RecordRisk(row=137, pattern=4, match_probability=0.98761, label_right=1.0),),
-            share_of_top_percent=0.54321,
+        return making.identification(0.0).model_copy(
+            update={
+                "known": known,
+                "measures": {
+                    "expected_match_risk": spread(self.risk),
+                    "true_match_rate": spread(4 / self.n_records, 0.0),
+                    "false_match_rate": spread(0.87654, 0.0),
+                    "unique_matches": spread(self.unique),
+                },
+                "joint": {"expected_match_risk": 44.4},
+                "random_linkage": 0.98765,
+                "patterns": (
+                    PatternRisk(pattern=4, expected_match_risk=1.77777, attribute_matches=2.0),
+                ),
+                "records": (
+                    RecordRisk(row=137, pattern=4, match_probability=0.98761, label_right=1.0),
+                ),
+                "share_of_top_percent": 0.54321,
+            }
         )
 
     def seal(self) -> Study:
@@ -347,50 +345,33 @@ def _intruder(known: tuple[str, ...]) -> IntruderFindings:
 
 
 def _utility(orders: tuple[int, ...]) -> UtilityFindings:
-    deviation = tuple(spread(909.1357 * order) for order in orders)
+    plain = making.synthesizer().utility
+    row = plain.tables.tables[0].model_copy(
+        update={
+            "table": "county",
+            "deviation": 909.1357,
+            "noise_floor": 474.5,
+            "truth_floor": 671.0,
+        }
+    )
+    tables = {
+        "orders": orders,
+        "deviation": tuple(spread(909.1357 * order) for order in orders),
+        "noise_floor": tuple(474.5357 * order for order in orders),
+        "truth_floor": tuple(EXACT["floor"] * order for order in orders),
+        "tables": (row,),
+        "signed": tuple(Histogram(edges=(-7, 7), counts=(8,)) for _ in orders),
+        "signed_floor": tuple(Histogram(edges=(-6, 6), counts=(8,)) for _ in orders),
+        "propensity_ratio": 1.23456,
+    }
+    regression = {"formula": "age ~ county + gender", "train": 200, "mean_overlap": 0.812345,
+                  "overlap_floor": 0.952345, "overlap_truth_floor": 0.912345,
+                  "overlap_in_common": None, "n_in_common": None, "n_coefficients": 0}  # fmt: skip
+    within = {"distance": (0.31234,), "noise_floor": (0.15123,), "truth_floor": (0.21234,),
+              "spreads_above": (1.7,), "shares": (None,), "mean_distance": 0.312345,
+              "mean_floor": 0.151234, "mean_truth_floor": 0.212345, "n_far": 0}  # fmt: skip
     return UtilityFindings(
-        tables=Tables(
-            orders=orders,
-            deviation=deviation,
-            noise_floor=tuple(474.5357 * order for order in orders),
-            truth_floor=tuple(EXACT["floor"] * order for order in orders),
-            tables=(
-                TableRow(
-                    order=1,
-                    table="county",
-                    cells=4,
-                    deviation=909.1357,
-                    noise_floor=474.5,
-                    truth_floor=671.0,
-                ),
-            ),
-            signed=tuple(Histogram(edges=(-7, 7), counts=(8,)) for _ in orders),
-            signed_floor=tuple(Histogram(edges=(-6, 6), counts=(8,)) for _ in orders),
-            propensity_ratio=1.23456,
-        ),
-        regressions=(
-            Regression(
-                formula="age ~ county + gender",
-                family="logistic",
-                train=200,
-                coefficients=(),
-                mean_overlap=0.812345,
-                overlap_floor=0.952345,
-                overlap_truth_floor=0.912345,
-                predictions_original=None,
-                predictions_synthetic=None,
-                distance=None,
-                distance_floor=None,
-            ),
-        ),
-        within=WithinPattern(
-            distance=(0.31234,),
-            noise_floor=(0.15123,),
-            truth_floor=(0.21234,),
-            spreads_above=(1.7,),
-            shares=(None,),
-            mean_distance=0.312345,
-            mean_floor=0.151234,
-            mean_truth_floor=0.212345,
-        ),
+        tables=plain.tables.model_copy(update=tables),
+        regressions=(plain.regressions[0].model_copy(update=regression),),
+        within=plain.within.model_copy(update=within),
     )
