@@ -149,8 +149,14 @@ def fold_rows(data: us.Microdata, refit: Callable[[us.Microdata], Any], folds: i
     for index in range(folds):
         left_out = np.flatnonzero(fold == index)
         less = leave_out(data, left_out)
-        assert len(less.patterns) == len(data.patterns)
-        mean = np.mean(list(refit(less).predictive_tables()), axis=0)  # (pattern, label)
+        tables = np.mean(list(refit(less).predictive_tables()), axis=0)  # (pattern left, label)
+        rows = {tuple(codes): row for row, codes in enumerate(less.patterns.codes.tolist())}
+        mean = np.stack(
+            [
+                tables[rows[tuple(codes)]] if tuple(codes) in rows else tables.mean(axis=0)
+                for codes in data.patterns.codes.tolist()
+            ]
+        )  # (pattern, label)
         right[0, left_out] = mean[pattern[left_out], true[left_out]]
         right[1, left_out] = mean.argmax(axis=1)[pattern[left_out]] == true[left_out]
         print(f"  fold {index + 1}: {right[:, left_out].sum(axis=1) * folds}", flush=True)
