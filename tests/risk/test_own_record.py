@@ -6,6 +6,7 @@ from itertools import product
 from math import comb, factorial, gamma, prod
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 from tests.risk.example_surveys import microdata
@@ -42,7 +43,8 @@ def tiny() -> us.Microdata:
 
 
 def attack_of(effect: OwnRecordEffect, attack: str, setting: str = "worst case") -> AttackEffect:
-    return next(one for one in effect.attacks if (one.attack, one.setting) == (attack, setting))
+    listed = [*effect.attacks, *([effect.pooled_limit] if effect.pooled_limit else [])]
+    return next(each for each in listed if (each.attack, each.setting) == (attack, setting))
 
 
 def modal_share(counts: tuple[int, ...], label: int) -> float:
@@ -80,7 +82,12 @@ def enumerated(alpha: NDArray[np.float64], n: int, label: int) -> dict[str, floa
     return {
         "row": float(mean[label]),
         "modal": sum(p * modal_share(x, label) for x, p in predictive_counts(n, alpha).items()),
-        "pooled_modal": (mean[label] >= mean.max() - 1e-12) / (mean >= mean.max() - 1e-12).sum(),
+        "pooled_modal": sum(
+            prod(likely for _, likely in files)
+            * modal_share(tuple(map(sum, zip(*(x for x, _ in files), strict=True))), label)
+            for files in product(predictive_counts(n, alpha).items(), repeat=SETS)
+        ),
+        "pooled_limit": (mean[label] >= mean.max() - 1e-12) / (mean >= mean.max() - 1e-12).sum(),
         "vote": vote,
         "match_one_file": match,
     }
@@ -95,7 +102,9 @@ def test_every_attack_agrees_with_refits_by_enumeration() -> None:
     data = tiny()
     effect = us.own_record_effect(data, SaturatedFit(data, PRIOR), sets=SETS, seed=2)
     counts, pattern = label_counts(data), data.patterns.of_combination
-    expected = dict.fromkeys(("row", "modal", "pooled_modal", "vote", "match_one_file"), (0.0, 0.0))
+    expected = dict.fromkeys(
+        ("row", "modal", "pooled_modal", "pooled_limit", "vote", "match_one_file"), (0.0, 0.0)
+    )
     for combination, n_records in enumerate(data.counts):
         b, g = int(pattern[combination]), int(data.combinations[combination, -1])
         n = int(data.patterns.sizes[b])
@@ -111,9 +120,9 @@ def test_every_attack_agrees_with_refits_by_enumeration() -> None:
     for attack, (with_record, without_record) in expected.items():
         measured = attack_of(effect, attack)
         error = max(measured.standard_error, 0.003)
-        assert error < 0.08
+        assert error < 0.25 if attack == "pooled_modal" else error < 0.08
         assert abs(measured.effect - (with_record - without_record)) < 4 * error, attack
-        assert abs(measured.with_record - with_record) < 0.12, attack
+        assert abs(measured.with_record - with_record) < (0.3 if attack == "pooled_modal" else 0.12)
 
 
 def test_weights_that_cannot_be_trusted_are_refitted() -> None:
@@ -150,7 +159,7 @@ def test_exact_table_of_the_bundled_sample() -> None:
     data = us.load_ce_like()
     effect = us.own_record_effect(data, us.Perfect().fit(data), ["gender", "age"], sets=5, seed=1)
     row, pooled, match = (
-        attack_of(effect, name) for name in ("row", "pooled_modal", "match_one_file")
+        attack_of(effect, name) for name in ("row", "pooled_limit", "match_one_file")
     )
     assert effect.evidence == "closed form"
     assert (round(row.with_record, 1), round(row.without_record, 1)) == (172.6, 133.9)
@@ -163,6 +172,9 @@ def test_exact_table_of_the_bundled_sample() -> None:
         assert (
             attack.position is None or abs(attack.position - 1) <= 5 * attack.position_error + 1e-9
         )
+    sampled = us.inherent_risk(data, "gender", repeats=20, seed=1, sets=5).maximum.attacks
+    mean, error = sampled.filter(pl.col("attack") == "pooled_modal").row(0)[1:3]
+    assert abs(attack_of(effect, "pooled_modal").with_record - mean) < 4 * (error**2 + 4) ** 0.5
     best = attack_of(effect, "match_best")
     assert best.with_record >= match.with_record
     assert "exact table" in str(effect)
@@ -177,7 +189,7 @@ def test_positions_of_the_other_baselines(baseline: us.Uniform, row: float, pool
     data = us.load_ce_like()
     effect = us.own_record_effect(data, baseline.fit(data), "gender", sets=2, seed=1)
     assert np.isclose(attack_of(effect, "row").position, row, atol=0.005)
-    assert np.isclose(attack_of(effect, "pooled_modal").position, pooled, atol=0.005)
+    assert np.isclose(attack_of(effect, "pooled_limit").position, pooled, atol=0.005)
 
 
 def test_match_without_the_record_agrees_with_all_files_that_can_be_drawn() -> None:

@@ -4,7 +4,9 @@ The attacks, for a record with label g in a pattern of n rows:
 
 - *row*: the probability of g.
 - *modal*: g is the most frequent of n labels drawn for the pattern in one file (simulated).
-- *pooled_modal*: g is the most probable label of the pattern, as for ever more files.
+- *pooled_modal*: g is the most frequent label of the pattern in m files together (simulated).
+- *pooled_limit*: g is the most probable label of the pattern, as for ever more files. The least
+  difference between near ties decides, so it is shown and not judged.
 - *vote*: g is the most frequent of m labels drawn for the row (simulated).
 - *match_one_file*: probability of g times the mean of 1 / (1 + others that draw g), exactly.
 - *match_all_files*: m files are drawn, and the record's own rows are drawn anew with both
@@ -42,10 +44,13 @@ __all__ = [
     "match_lists",
     "modal_of_draws",
     "most_probable",
+    "simulate_pooled",
     "simulate_votes",
 ]
 
 BLOCKS = 10  # of draws; halves of them give the Monte-Carlo error
+RELEASES = 120  # simulated releases of all files
+ELEMENTS = 4_000_000  # counts of releases that are held at once
 FILES = 400  # simulated files of a reference
 VOTES = 1_000_000  # simulated votes, over all combinations
 WORK = 30_000_000  # steps of the match over all files, for each of its repeats
@@ -133,7 +138,7 @@ def attack_reference(
     """
     size, label = attacked.data.n_combinations, attacked.label
     means: dict[Key, Floats] = {}  # (with or without, combination)
-    vote_variance, modal_effects = 0.0, np.zeros(BLOCKS + 1)
+    vote_variance, pooled_variance, modal_effects = 0.0, 0.0, np.zeros(BLOCKS + 1)
     for pattern, combinations in enumerate(attacked.of_pattern):
         g, column = label[combinations], np.arange(combinations.size)
         rows = [table.probabilities[table.row_of_combination[combinations]] for table in own]
@@ -142,21 +147,30 @@ def attack_reference(
         ]
         n = int(attacked.sizes[pattern])
         modal = _modal_of_reference(generator, pattern_rows[0][0], pattern_rows[1], g, n)
+        pooled, of_releases = simulate_pooled(
+            generator, attacked, combinations, pattern_rows[0][:1], pattern_rows[0][:1],
+            pattern_rows[1][None],
+        )  # fmt: skip
         votes, variance = simulate_votes(generator, attacked, combinations, rows[0], rows[1][None])
         by_key = {
             Key("row"): np.stack([table[column, g] for table in rows]),
             Key("row", True): np.stack([table[column, g] for table in pattern_rows]),
             Key("modal"): modal[:, 0],
-            Key("pooled_modal"): np.stack(
+            Key("pooled_modal"): pooled[:, 0],
+            Key("pooled_limit"): np.stack(
                 [most_probable(table)[column, g] for table in pattern_rows]
             ),
             Key("vote"): votes[:, 0],
         }
-        vote_variance += variance
+        vote_variance, pooled_variance = vote_variance + variance, pooled_variance + of_releases
         modal_effects += (modal[0] - modal[1]) @ attacked.data.counts[combinations]
         for key, both in by_key.items():
             means.setdefault(key, np.empty((2, size)))[:, combinations] = both
-    error = {"modal": half_sample_error(modal_effects), "vote": vote_variance**0.5}
+    error = {
+        "modal": half_sample_error(modal_effects),
+        "vote": vote_variance**0.5,
+        "pooled_modal": pooled_variance**0.5,
+    }
     chances = {
         key: Chances(both[0], both[1], error.get(key.attack, 0.0)) for key, both in means.items()
     }
@@ -265,6 +279,77 @@ def _normalized(rows: Floats) -> Floats:
     return positive
 
 
+def simulate_pooled(
+    generator: np.random.Generator,
+    attacked: Attacked,
+    combinations: NDArray[np.int64],
+    draws: Floats,
+    mean_rows: Floats,
+    without_rows: Floats,
+) -> tuple[Floats, float]:
+    """Simulate the most frequent label of a pattern over all files of a release.
+
+    Releases are simulated once, each file from a draw of its own. Without the record their counts
+    are scaled by the ratio of the mean rows, so that both see the same chance. (Four records and
+    three files: an effect of 0.78 instead of 0.85; it gets better with either.)
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        For the releases.
+    attacked : Attacked
+        Data and number of files.
+    combinations : int64 (combination,)
+        All combinations of one pattern.
+    draws : float64 (draw, label)
+        What the pattern's rows are drawn from.
+    mean_rows, without_rows : float64 (subset, label), (subset, combination, label)
+        Its mean over (subsets of) draws, and without a record of each combination.
+
+    Returns
+    -------
+    chances : float64 (with or without, subset, combination)
+        That the guess is right.
+    variance : float
+        Of the summed effect, from the releases.
+    """
+    label, counts = attacked.label[combinations], attacked.data.counts[combinations]
+    n, m = int(attacked.sizes[attacked.pattern[combinations[0]]]), attacked.n_sets
+    chosen = generator.integers(0, len(draws), (RELEASES, m))
+    released = generator.multinomial(n, _normalized(draws)[chosen]).sum(axis=1)  # (release, label)
+    possible = mean_rows[0] > 0
+    if n == 1:  # without the record other labels may be drawn: no ratio
+        rows = _normalized(without_rows[:, 0])[:, None]
+        alone = most_probable(generator.multinomial(m, rows, (len(rows), RELEASES)).astype(float))
+    chances = np.empty((2, len(mean_rows), label.size))
+    effects, of_few = np.zeros(RELEASES), np.zeros((2, label.size))
+    few = max(2, RELEASES // 5)  # releases that are enough to compare subsets of draws
+    for subset, row in enumerate(mean_rows):
+        made = released[: RELEASES if subset == 0 else few].astype(np.float64)
+        scaled = made * np.where(possible, row / np.where(possible, mean_rows[0], 1.0), 0.0)
+        with_record = most_probable(scaled)[:, label]  # (release, combination)
+        without = np.empty_like(with_record)
+        if n == 1:
+            without[:] = alone[subset, : len(made), label].T
+        else:
+            step = max(1, ELEMENTS // made.size)
+            for start in range(0, label.size, step):
+                part = slice(start, start + step)
+                ratio = np.where(possible, without_rows[subset, part], 0.0)
+                ratio = ratio / np.where(possible, mean_rows[0], 1.0)  # (combination, label)
+                guessed = most_probable(made[:, None] * ratio)  # (release, combination, label)
+                without[:, part] = np.take_along_axis(guessed, label[part][None, :, None], axis=2)[
+                    ..., 0
+                ]
+        both = np.stack([with_record, without])  # (with or without, release, combination)
+        if subset == 0:
+            chances[:] = both.mean(axis=1)[:, None]
+            effects, of_few = (with_record - without) @ counts, both[:, :few].mean(axis=1)
+        else:
+            chances[:, subset] += both.mean(axis=1) - of_few
+    return chances, float(effects.var(ddof=1) / RELEASES)
+
+
 def simulate_votes(
     generator: np.random.Generator,
     attacked: Attacked,
@@ -300,10 +385,10 @@ def simulate_votes(
 
     first, second = votes(own_rows, uniform), votes(without_rows[0], uniform)
     means = np.empty((2, *without_rows.shape[:2]))
-    means[:, 0] = first.mean(axis=1), second.mean(axis=1)
-    means[0, 1:] = first[:, :few].mean(axis=1)
+    means[0], means[1] = first.mean(axis=1), second.mean(axis=1)
     for index in range(1, len(without_rows)):
-        means[1, index] = votes(without_rows[index], uniform[:, :few]).mean(axis=1)
+        of_few = votes(without_rows[index], uniform[:, :few])
+        means[1, index] += (of_few - second[:, :few]).mean(axis=1)
     variance = (first - second).var(axis=1, ddof=1) / n_repeats  # (combination,)
     return means, float(counts.astype(np.float64) ** 2 @ variance)
 

@@ -36,6 +36,7 @@ from understudy.risk.left_out import (
     match_lists,
     modal_of_draws,
     most_probable,
+    simulate_pooled,
     simulate_votes,
 )
 from understudy.risk.pareto_smoothing import smooth_weights
@@ -172,23 +173,23 @@ def attack_draws(
     some_weights = np.empty((some.size, size))  # (draw, combination)
     means: dict[Key, Floats] = {}  # (with or without, combination)
     effects: dict[Key, Floats] = {}  # (subset of draws,)
-    variance = 0.0
+    variance: dict[Key, float] = {}  # from simulations
     for pattern, combinations in enumerate(attacked.of_pattern):
         weights, _ = draws.weights(attacked, pattern)
         some_weights[:, combinations] = weights[some]
         by_key, simulated = _attack_pattern(
             generator, draws, attacked, pattern, weights, subsets, refitted
         )
-        variance += simulated
+        for key, value in simulated.items():
+            variance[key] = variance.get(key, 0.0) + value
         for key, both in by_key.items():  # both: (with or without, subset, combination)
             means.setdefault(key, np.empty((2, size)))[:, combinations] = both[:, 0]
             of_pattern = (both[0] - both[1]) @ attacked.data.counts[combinations]
             effects[key] = effects.get(key, 0.0) + of_pattern
-    chances = {
-        key: Chances(means[key][0], means[key][1], half_sample_error(effects[key])) for key in means
-    }
-    vote = chances[Key("vote")]
-    chances[Key("vote")] = vote._replace(error=(vote.error**2 + variance) ** 0.5)
+    chances = {}
+    for key, both in means.items():
+        error = (half_sample_error(effects[key]) ** 2 + variance.get(key, 0.0)) ** 0.5
+        chances[key] = Chances(both[0], both[1], error)
     own = means[Key("row")]
     for known in attacked.known:
         chances |= _match_draws(draws, attacked, known, some, some_weights)
@@ -206,15 +207,15 @@ def _attack_pattern(
     weights: Floats,
     subsets: Floats,
     refitted: Mapping[int, Refitted],
-) -> tuple[dict[Key, Floats], float]:
+) -> tuple[dict[Key, Floats], dict[Key, float]]:
     """Attack the records of one pattern.
 
     Returns
     -------
     chances : dict of Key to float64 (with or without, subset of draws, combination)
         Of success.
-    variance : float
-        Of the summed effect of the vote, from its repeats.
+    variance : dict of Key to float
+        Of the summed effect of what is simulated, from its repeats.
     """
     combinations = attacked.of_pattern[pattern]
     label, n = attacked.label[combinations], int(attacked.sizes[pattern])
@@ -254,16 +255,21 @@ def _attack_pattern(
     of_pattern = without_rows
     if draws.pattern is not draws.left_out:
         of_pattern = weighted_rows(rows) - (own_rows - without_rows) / n
-    modal_guess = most_probable(subsets @ block_sums(rows) / n_draws)[:, label]
-    votes, variance = simulate_votes(generator, attacked, combinations, own_rows, without_rows)
+    mean_rows = subsets @ block_sums(rows) / n_draws  # (subset, label)
+    limit = most_probable(mean_rows)[:, label], most_probable(of_pattern)[:, column, label]
+    votes, of_votes = simulate_votes(generator, attacked, combinations, own_rows, without_rows)
+    pooled, of_releases = simulate_pooled(
+        generator, attacked, combinations, rows, mean_rows, of_pattern
+    )
     chances = {
         Key("row"): compared(own, left_out[:, label], again_row),
         Key("row", True): compared(rows[:, label], adjusted, again_row),
         Key("modal"): compared(modal, modal, again_modal),
-        Key("pooled_modal"): np.stack([modal_guess, most_probable(of_pattern)[:, column, label]]),
+        Key("pooled_modal"): pooled,
+        Key("pooled_limit"): np.stack(limit),
         Key("vote"): votes,
     }
-    return chances, variance
+    return chances, {Key("vote"): of_votes, Key("pooled_modal"): of_releases}
 
 
 def _match_draws(

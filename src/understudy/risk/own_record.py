@@ -107,6 +107,9 @@ class OwnRecordEffect:
     ----------
     attacks : tuple of AttackEffect
         Every attack in every setting in which it is possible.
+    pooled_limit : AttackEffect or None
+        The modal guess as for ever more files, where there is a fit. Not among `attacks`: the least
+        difference between near ties decides it, so its error is large.
     evidence : {"draws", "closed form", "control group", "others"}
         Where the success without a person's record comes from.
     n_records, n_sets : int
@@ -120,6 +123,7 @@ class OwnRecordEffect:
     """
 
     attacks: tuple[AttackEffect, ...]
+    pooled_limit: AttackEffect | None
     evidence: Evidence
     n_records: int
     n_sets: int
@@ -224,6 +228,11 @@ class OwnRecordEffect:
             f"  worst: {ATTACKS[worst.attack]}: {worst.sentence(self.n_records)}",
             f"  without: {WORDS[self.evidence]}",
         ]
+        if self.pooled_limit is not None:
+            lines.append(
+                "  most frequent label of the pattern, for ever more files (not judged: near ties "
+                f"decide): {self.pooled_limit.sentence(self.n_records)}"
+            )
         if self.covered < self.n_records:
             lines.append(f"  about {self.covered:,} records whose pattern the control group has")
         if self.evidence == "draws":
@@ -334,6 +343,7 @@ def own_record_effect(
             chances, covered = compare_with_control(attacked, measured, control)
     return OwnRecordEffect(
         attacks=_attacks(attacked, chances, exact),
+        pooled_limit=_limit(attacked, chances, exact),
         evidence=evidence,
         n_records=data.n_records,
         n_sets=attacked.n_sets,
@@ -388,7 +398,8 @@ def _attacks(
         return max(one[0], both[0]), max(one[1], both[1]), max(one[2], both[2])
 
     listed = []
-    for key in sorted(chances, key=lambda key: (key.released, list(ATTACKS).index(key.attack))):
+    judged = [key for key in chances if key.attack in ATTACKS]
+    for key in sorted(judged, key=lambda key: (key.released, list(ATTACKS).index(key.attack))):
         settings = (False, True) if key.attack.endswith("modal") else (key.released,)
         for released in settings:
             measured, scale = sums(chances, key), sums(exact, key)
@@ -402,6 +413,20 @@ def _attacks(
             listed, key=lambda effect: (effect.setting != "worst case", order.index(effect.attack))
         )
     )
+
+
+def _limit(
+    attacked: Attacked, chances: Mapping[Key, Chances], exact: Mapping[Key, Chances]
+) -> AttackEffect | None:
+    """Sum the modal guess for ever more files over records."""
+    key, counts = Key("pooled_limit"), attacked.data.counts
+    if key not in chances:
+        return None
+    measured, scale = (
+        (float(each.with_record @ counts), float(each.without_record @ counts), each.error)
+        for each in (chances[key], exact[key])
+    )
+    return _effect(key, measured, scale)
 
 
 def _effect(
