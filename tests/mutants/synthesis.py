@@ -15,8 +15,8 @@ MUTANTS = [
     Mutant(
         "convergence: tied values have ranks of their own",
         JUDGED,
-        "scored[by_size[place]] = scores[first + last]",
-        "scored[by_size[place]] = scores[2 * place]",
+        "scored[by_size[rank]] = scores[first + last]",
+        "scored[by_size[rank]] = scores[2 * rank]",
         JUDGING,
     ),
     Mutant(
@@ -50,8 +50,8 @@ MUTANTS = [
     Mutant(
         "convergence: one tail only",
         JUDGED,
-        "found[quantity, 2] = min(below, above)",
-        "found[quantity, 2] = below",
+        "statistics[quantity, 2] = min(below, above)",
+        "statistics[quantity, 2] = below",
         JUDGING,
     ),
     Mutant(

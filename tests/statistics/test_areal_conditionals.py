@@ -21,7 +21,7 @@ from tests.statistics import tiny_areal as tiny
 from tests.statistics.tiny import chi_square_p
 
 from understudy.randomness import stream
-from understudy.synthesis.areal import clusters, covariance, effects, hamiltonian
+from understudy.synthesis.areal import clusters, covariance, effects, hamiltonian, log_rates
 from understudy.synthesis.areal import poisson_lognormal as counts
 from understudy.synthesis.areal.problem import problem_of_counts
 from understudy.synthesis.areal.state import Priors, State, effect_precision
@@ -137,7 +137,7 @@ def test_log_rates_are_exact_draws(count: int, mean: float, precision: float) ->
     generator = stream(62, "log rates", count)
     problem = problem_of_counts(np.full((1, 20_000), count), np.ones((1, 1)))
     members = problem.pair_size[:, None].copy()  # (pair, cluster)
-    drawn = counts.draw_table(generator, problem, members, np.array([[mean]]), precision)
+    drawn = log_rates.draw_table(generator, problem, members, np.array([[mean]]), precision)
     mode = naive.highest(count, mean, precision)
     wide = 12.0 / np.sqrt(precision)
     grid = np.linspace(mode - wide, mode + min(wide, 12.0), 40_001)
@@ -153,8 +153,7 @@ def test_sums_of_log_rates_are_those_of_the_table() -> None:
     problem = problem_of_counts(np.tile([0, 0, 2], (2, 4_000)), tiny.DESIGN)
     means = np.array([[-0.5, 0.3], [0.8, 1.1]])  # (cluster, pattern)
     members = np.stack([problem.pair_size // 4, problem.pair_size - problem.pair_size // 4], axis=1)
-    sizes, sums, squares = (np.empty(means.shape) for _ in range(3))
-    counts.sum_log_rates(generator, problem, members, means, 1.3, sizes, sums, squares)
+    sizes, sums, squares = log_rates.sum_log_rates(generator, problem, members, means, 1.3)
     assert np.array_equal(sizes, [[3000, 3000], [9000, 9000]])
     for one in range(2):
         for pattern in range(2):

@@ -21,7 +21,8 @@ from tests.statistics import tiny_areal as tiny
 from understudy.randomness import stream
 from understudy.synthesis.areal import hamiltonian, sampler
 from understudy.synthesis.areal.effects import cluster_means
-from understudy.synthesis.areal.poisson_lognormal import Pieces, draw_table, marginal, new_pieces
+from understudy.synthesis.areal.log_rates import draw_table
+from understudy.synthesis.areal.poisson_lognormal import Pieces, marginal, new_pieces
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors, State, init

@@ -57,7 +57,7 @@ def test_pairs_are_the_table_grouped() -> None:
     rows = patterns[problem.pair_of_cell].reshape(table.shape)[:, 0]
     assert np.array_equal(rows, np.arange(table.shape[0]))
     assert problem.pair_size.sum() == table.size
-    assert np.array_equal(problem.distinct[problem.pair_place], problem.pair_count)
+    assert np.array_equal(problem.distinct[problem.pair_index], problem.pair_count)
     # one, two genders, three ages, four regions
     assert problem.design.shape == (table.shape[0], 1 + 2 + 3 + 4)
     assert (problem.design.sum(axis=1) == 4.0).all()

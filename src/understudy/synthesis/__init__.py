@@ -1,1 +1,1 @@
-"""Who stands in."""
+"""Synthesizers: models of the labels, fitted by chains, and the four baselines."""

@@ -1,4 +1,4 @@
-"""Running chains: as threads, in segments, saved as they go, until asked targets are met.
+"""Running chains: as threads, in segments, saved as they go, until their targets are met.
 
 A chain is a function of its own generator, the stream ``("fit", "chain", number)`` of the seed, so
 the draws are the same whatever the number of threads and wherever a run was cut into segments.
@@ -213,7 +213,7 @@ def _run_to(
         try:
             while running:
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=lambda one: running[one].number):
+                for future in sorted(done, key=lambda future: running[future].number):
                     chain = running.pop(future)
                     try:
                         chain.segments.append(future.result())

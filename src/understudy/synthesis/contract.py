@@ -1,7 +1,7 @@
 """What every synthesizer promises, and what every model gives to the runner of chains.
 
 Two promises. To the user: a `Synthesizer` holds settings, its `fit` gives a `Fit`, and a fit draws
-synthetic sets. To the rooms below: a model's `ChainSampler` can start a chain, advance it, and
+synthetic sets. To the runner of chains: a model's `ChainSampler` can start a chain, advance it, and
 observe it. Chains, checkpoints and diagnostics are written once against the second promise.
 """
 

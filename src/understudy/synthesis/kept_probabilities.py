@@ -36,5 +36,5 @@ def choose_cells(data: Microdata, most_cells: int) -> KeptCells:
     """Choose cells (pattern, label), all if there are no more than so many, else evenly spread."""
     size = data.n_labels
     total = len(data.patterns) * size
-    chosen = spread_cells(total, most_cells)  # (cell,)
-    return KeptCells(chosen // size, chosen % size, complete=chosen.size == total)
+    kept = spread_cells(total, most_cells)  # (cell,)
+    return KeptCells(kept // size, kept % size, complete=kept.size == total)

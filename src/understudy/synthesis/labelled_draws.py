@@ -63,7 +63,7 @@ class Draws(Mapping[str, Mapping[str, LabelledArray]]):
     coordinates : mapping of str to list
         Names along the axes other than chain and draw.
     attributes : mapping of str to str, int or float
-        What is said about the run in an exported file.
+        About the run, for an exported file.
     """
 
     groups: Mapping[str, Mapping[str, LabelledArray]]
@@ -127,9 +127,9 @@ class Draws(Mapping[str, Mapping[str, LabelledArray]]):
         except OSError as problem:
             target.unlink(missing_ok=True)
             raise OutputError(
-                expected=f"a place for the file {quoted(target.name)}",
+                expected=f"a folder in which the file {quoted(target.name)} can be written",
                 came=f"one that cannot be written ({problem.strerror or 'not possible'})",
-                do="choose another folder, or make room",
+                do="choose another folder, or free some disk space",
             ) from None
 
     def _write_group(self, group: Any, arrays: Mapping[str, LabelledArray]) -> None:

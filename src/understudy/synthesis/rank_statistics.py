@@ -51,7 +51,7 @@ def rank_statistics(
     """
     n_chains, n_draws, n_quantities = values.shape
     scores = _normal_scores(2 * n_chains * (n_draws // 2))
-    found = np.full((n_quantities, 3), np.nan)  # (quantity, R-hat or bulk or tail)
+    statistics = np.full((n_quantities, 3), np.nan)  # (quantity, R-hat or bulk or tail)
 
     def judge(first: int) -> None:
         block = np.ascontiguousarray(
@@ -59,11 +59,11 @@ def rank_statistics(
         )  # (quantity, chain, draw)
         with np.errstate(invalid="ignore"):  # values that are not finite; a thread has its own
             edges = np.quantile(block, TAIL, axis=(1, 2))  # (edge, quantity)
-        _judge(block, edges, scores, effective, found[first : first + BLOCK])
+        _judge(block, edges, scores, effective, statistics[first : first + BLOCK])
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(judge, range(0, n_quantities, BLOCK)))
-    return found
+    return statistics
 
 
 def _normal_scores(n_values: int) -> NDArray[np.float64]:
@@ -74,25 +74,26 @@ def _normal_scores(n_values: int) -> NDArray[np.float64]:
 
 
 @compiled
-def _judge(block, edges, scores, effective, found):  # type: ignore[no-untyped-def]
+def _judge(block, edges, scores, effective, statistics):  # type: ignore[no-untyped-def]
     """Judge every quantity of a block (quantity, chain, draw); edges (edge, quantity)."""
     for quantity in range(block.shape[0]):
         values = block[quantity]  # (chain, draw)
         if not np.all(np.isfinite(values)):
-            found[quantity, 0], found[quantity, 1], found[quantity, 2] = np.inf, 0.0, 0.0
+            statistics[quantity] = 0.0
+            statistics[quantity, 0] = np.inf
             continue
         if values.max() == values.min():
-            found[quantity] = np.nan
+            statistics[quantity] = np.nan
             continue
         halves = _halves(values)
         by_size = np.argsort(halves.ravel())  # (value,)
         ranked = _scored(halves, by_size, scores)
-        found[quantity, 0] = max(_rhat(ranked), _folded_rhat(halves, by_size, scores))
+        statistics[quantity, 0] = max(_rhat(ranked), _folded_rhat(halves, by_size, scores))
         if effective:
-            found[quantity, 1] = _effective(ranked)
+            statistics[quantity, 1] = _effective(ranked)
             below = _effective(np.where(halves <= edges[0, quantity], 1.0, 0.0))
             above = _effective(np.where(halves <= edges[1, quantity], 1.0, 0.0))
-            found[quantity, 2] = min(below, above)
+            statistics[quantity, 2] = min(below, above)
 
 
 @compiled
@@ -109,7 +110,7 @@ def _halves(values):  # type: ignore[no-untyped-def]
 
 @compiled
 def _scored(halves, by_size, scores):  # type: ignore[no-untyped-def]
-    """Put the normal score of its rank in the place of every value."""
+    """Replace every value by the normal score of its rank."""
     values = halves.ravel()
     scored = np.empty(values.size)
     first = 0
@@ -117,8 +118,8 @@ def _scored(halves, by_size, scores):  # type: ignore[no-untyped-def]
         last = first
         while last + 1 < values.size and values[by_size[last + 1]] == values[by_size[first]]:
             last += 1
-        for place in range(first, last + 1):
-            scored[by_size[place]] = scores[first + last]
+        for rank in range(first, last + 1):
+            scored[by_size[rank]] = scores[first + last]
         first = last + 1
     return scored.reshape(halves.shape)
 

@@ -34,45 +34,48 @@ SMALL = 48  # from so many cells on, binomial draws are cheaper than one draw pe
 
 @compiled
 def draw_members(generator, pair_size, log_weights, log_p, members):  # type: ignore[no-untyped-def]
-    """Draw how many cells of every pair lie in each cluster: fills (pair, cluster)."""
+    """Draw how many cells of every pair lie in each cluster: fills int64 (pair, cluster).
+
+    Given pair_size int64 (pair,), log_weights float64 (cluster,), log_p float64 (pair, cluster).
+    """
     n_pairs, n_clusters = log_p.shape
     joint = np.empty(n_clusters)  # (cluster,)
     for pair in range(n_pairs):
         highest = -np.inf
-        for one in range(n_clusters):
-            joint[one] = log_weights[one] + log_p[pair, one]
-            highest = max(highest, joint[one])
+        for cluster in range(n_clusters):
+            joint[cluster] = log_weights[cluster] + log_p[pair, cluster]
+            highest = max(highest, joint[cluster])
         total = 0.0
-        for one in range(n_clusters):
-            joint[one] = np.exp(joint[one] - highest)
-            total += joint[one]
-            members[pair, one] = 0
+        for cluster in range(n_clusters):
+            joint[cluster] = np.exp(joint[cluster] - highest)
+            total += joint[cluster]
+            members[pair, cluster] = 0
         n_free = pair_size[pair]
         if n_free < SMALL:
             for _ in range(n_free):
                 rest = generator.random() * total
-                one = 0
-                while one < n_clusters - 1 and rest >= joint[one]:
-                    rest -= joint[one]
-                    one += 1
-                members[pair, one] += 1
+                cluster = 0
+                while cluster < n_clusters - 1 and rest >= joint[cluster]:
+                    rest -= joint[cluster]
+                    cluster += 1
+                members[pair, cluster] += 1
             continue
-        for one in range(n_clusters):
+        for cluster in range(n_clusters):
             if n_free == 0:
                 break
             here = n_free
-            if one < n_clusters - 1:
-                here = generator.binomial(n_free, max(0.0, min(1.0, joint[one] / total)))
-            members[pair, one] = here
+            if cluster < n_clusters - 1:
+                here = generator.binomial(n_free, max(0.0, min(1.0, joint[cluster] / total)))
+            members[pair, cluster] = here
             n_free -= here
-            total = max(total - joint[one], 1e-300)
+            total = max(total - joint[cluster], 1e-300)
 
 
 def swapped_order(
     generator: np.random.Generator, sizes: NDArray[np.int64], concentration: float
 ) -> NDArray[np.int64]:
-    """Let neighbouring clusters swap places, sticks integrated out; give the new order (place,)."""
-    order = np.arange(sizes.size)[None, :]  # (1, place)
+    """Let neighbouring clusters swap, sticks integrated out; give the new order (position,)."""
+    order = np.arange(sizes.size)[None, :]  # (1, position)
     swap_neighbours(generator, sizes.copy(), order, concentration)
     return np.asarray(order[0])
 
@@ -89,9 +92,9 @@ def _log_dirichlet_prior(sizes, concentration):  # type: ignore[no-untyped-def]
     n_clusters = sizes.size
     total = 0.0
     share = concentration / n_clusters
-    for one in range(n_clusters):
-        if sizes[one] > 0:
-            total += lgamma(share + sizes[one]) - lgamma(share)
+    for cluster in range(n_clusters):
+        if sizes[cluster] > 0:
+            total += lgamma(share + sizes[cluster]) - lgamma(share)
     return total + lgamma(concentration) - lgamma(concentration + sizes.sum())
 
 
@@ -109,8 +112,8 @@ def draw_concentration(
         there = np.exp(log_concentration)
         if not 0.0 < there < 1e300:
             return -np.inf
-        found = log_prior_of_sizes(sizes, there, by_sticks)
-        return float(found + shape * log_concentration - rate * there)
+        log_prior = log_prior_of_sizes(sizes, there, by_sticks)
+        return float(log_prior + shape * log_concentration - rate * there)
 
     return float(np.exp(slice_draw(generator, log_density, np.log(concentration), 1.5)[0]))
 
@@ -119,15 +122,15 @@ def draw_concentration(
 def _draw_dirichlet(generator, sizes, concentration, log_weights):  # type: ignore[no-untyped-def]
     """Draw log weights from Dirichlet(sizes + concentration / K); small shapes do not underflow."""
     highest = -np.inf
-    for one in range(sizes.size):
-        shape = sizes[one] + concentration / sizes.size
+    for cluster in range(sizes.size):
+        shape = sizes[cluster] + concentration / sizes.size
         if shape >= 1.0:
-            log_weights[one] = np.log(generator.standard_gamma(shape))
+            log_weights[cluster] = np.log(generator.standard_gamma(shape))
         else:
             uniform = 1.0 - generator.random()
-            log_weights[one] = np.log(generator.standard_gamma(shape + 1.0))
-            log_weights[one] += np.log(uniform) / shape
-        highest = max(highest, log_weights[one])
+            log_weights[cluster] = np.log(generator.standard_gamma(shape + 1.0))
+            log_weights[cluster] += np.log(uniform) / shape
+        highest = max(highest, log_weights[cluster])
     log_weights -= highest + np.log(np.exp(log_weights - highest).sum())
 
 

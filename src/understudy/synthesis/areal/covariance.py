@@ -40,12 +40,12 @@ MOST_MOVES = 80  # numbers moved at one call; more of them take turns
 def _fill_factor(bound, factor):  # type: ignore[no-untyped-def]
     """Fill the Cholesky factor of the correlations from the free numbers behind them."""
     size = factor.shape[0]
-    place = 0
+    index = 0
     for row in range(size):
         log_rest = 0.0
         for column in range(row):
-            free = bound[place]
-            place += 1
+            free = bound[index]
+            index += 1
             factor[row, column] = np.tanh(free) * np.exp(0.5 * log_rest)
             log_rest += _log_one_minus_square(free)
         factor[row, row] = np.exp(0.5 * log_rest)
@@ -104,18 +104,18 @@ def _log_density(deviations, log_scales, bound, shape, degrees, scale, factor, s
         total += log_scales[row]
         ratio = np.exp(log_scales[row]) / scale
         total -= 0.5 * (degrees + 1.0) * np.log1p(ratio * ratio / degrees)
-    place = 0
+    index = 0
     for row in range(size):
         for column in range(row):
             power = shape + 0.5 * (size - 2.0 - column)
-            total += power * _log_one_minus_square(bound[place])
-            place += 1
+            total += power * _log_one_minus_square(bound[index])
+            index += 1
     _fill_factor(bound, factor)
     for row in range(size):
         total -= deviations.shape[0] * (log_scales[row] + np.log(factor[row, row]))
-    for one in range(deviations.shape[0]):
+    for cluster in range(deviations.shape[0]):
         for row in range(size):
-            rest = deviations[one, row] * np.exp(-log_scales[row])
+            rest = deviations[cluster, row] * np.exp(-log_scales[row])
             for inner in range(row):
                 rest -= factor[row, inner] * solved[inner]
             solved[row] = rest / factor[row, row]
@@ -144,8 +144,8 @@ def move_covariance(generator, deviations, log_scales, bound, shape, degrees, sc
     first = 0 if n_free <= MOST_MOVES else int(generator.random() * n_free)
     for turn in range(min(n_free, MOST_MOVES)):
         number = (first + turn) % n_free
-        values, place = (log_scales, number) if number < size else (bound, number - size)
-        here = values[place]
+        values, index = (log_scales, number) if number < size else (bound, number - size)
+        here = values[index]
         level = height + np.log(1.0 - generator.random())
         left = here - WIDTH * generator.random()
         right = left + WIDTH
@@ -154,11 +154,11 @@ def move_covariance(generator, deviations, log_scales, bound, shape, degrees, sc
         for direction in range(2):
             steps = to_left if direction == 0 else to_right
             while steps > 0:
-                values[place] = left if direction == 0 else right
-                found = _log_density(
+                values[index] = left if direction == 0 else right
+                there = _log_density(
                     deviations, log_scales, bound, shape, degrees, scale, factor, solved
                 )
-                if found <= level:
+                if there <= level:
                     break
                 if direction == 0:
                     left -= WIDTH
@@ -167,7 +167,7 @@ def move_covariance(generator, deviations, log_scales, bound, shape, degrees, sc
                 steps -= 1
         while True:
             drawn = left + (right - left) * generator.random()
-            values[place] = drawn
+            values[index] = drawn
             height = _log_density(
                 deviations, log_scales, bound, shape, degrees, scale, factor, solved
             )

@@ -61,12 +61,12 @@ def _times(matrix, vector):  # type: ignore[no-untyped-def]
 def cluster_means(design, effects):  # type: ignore[no-untyped-def]
     """Mean log rate of every pattern in every cluster: (cluster, pattern)."""
     means = np.empty((effects.shape[0], design.shape[0]))  # (cluster, pattern)
-    for one in range(effects.shape[0]):
+    for cluster in range(effects.shape[0]):
         for pattern in range(design.shape[0]):
             mean = 0.0
             for effect in range(design.shape[1]):
-                mean += design[pattern, effect] * effects[one, effect]
-            means[one, pattern] = mean
+                mean += design[pattern, effect] * effects[cluster, effect]
+            means[cluster, pattern] = mean
     return means
 
 
@@ -74,10 +74,10 @@ def cluster_means(design, effects):  # type: ignore[no-untyped-def]
 def effect_slopes(design, on_means):  # type: ignore[no-untyped-def]
     """Slopes in the effects (cluster, effect), given slopes in the means (cluster, pattern)."""
     slopes = np.zeros((on_means.shape[0], design.shape[1]))  # (cluster, effect)
-    for one in range(on_means.shape[0]):
+    for cluster in range(on_means.shape[0]):
         for pattern in range(design.shape[0]):
             for effect in range(design.shape[1]):
-                slopes[one, effect] += design[pattern, effect] * on_means[one, pattern]
+                slopes[cluster, effect] += design[pattern, effect] * on_means[cluster, pattern]
     return slopes
 
 
@@ -92,20 +92,20 @@ def draw_effects(generator, design, sizes, sums, precision, centre, prior, effec
     matrix = np.empty((n_effects, n_effects))
     moment = np.empty(n_effects)
     prior_moment = _times(prior, centre)
-    for one in range(effects.shape[0]):
+    for cluster in range(effects.shape[0]):
         matrix[:] = prior
         moment[:] = prior_moment
         for pattern in range(design.shape[0]):
-            if sizes[one, pattern] == 0:
+            if sizes[cluster, pattern] == 0:
                 continue
             for row in range(n_effects):
                 if design[pattern, row] == 0.0:
                     continue
-                moment[row] += precision * sums[one, pattern] * design[pattern, row]
-                weight = precision * sizes[one, pattern] * design[pattern, row]
+                moment[row] += precision * sums[cluster, pattern] * design[pattern, row]
+                weight = precision * sizes[cluster, pattern] * design[pattern, row]
                 for column in range(row + 1):
                     matrix[row, column] += weight * design[pattern, column]
-        _draw_given_precision(generator, matrix, moment, effects[one])
+        _draw_given_precision(generator, matrix, moment, effects[cluster])
 
 
 @compiled
@@ -117,10 +117,10 @@ def draw_centre(generator, effects, occupied, prior, centre_precision, centre): 
     n_effects = centre.size
     matrix = np.zeros((n_effects, n_effects))
     total = np.zeros(n_effects)
-    for one in range(effects.shape[0]):
-        if occupied[one]:
+    for cluster in range(effects.shape[0]):
+        if occupied[cluster]:
             matrix += prior
-            total += effects[one]
+            total += effects[cluster]
     moment = _times(prior, total)
     for effect in range(n_effects):
         matrix[effect, effect] += centre_precision[effect]

@@ -1,4 +1,4 @@
-"""The DP-areal model as the user sees it: settings, checked once, and its sampler."""
+"""The DP-areal model as the user sees it: settings, checked once, and what a fit gives."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.checks import (
     check_one_of,
@@ -13,11 +14,12 @@ from understudy.checks import (
     check_shape_and_rate,
     check_whole,
 )
+from understudy.microdata.label_table import LabelTable
 from understudy.microdata.table import Microdata
-from understudy.synthesis.areal.fit import DPArealFit
 from understudy.synthesis.areal.problem import Problem, make_problem
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors
+from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.kept_probabilities import choose_cells
 from understudy.synthesis.run_fit import (
     FitOptions,
@@ -26,8 +28,9 @@ from understudy.synthesis.run_fit import (
     note,
     warn_convergence,
 )
+from understudy.synthesis.sampled_fit import SampledFit
 
-__all__ = ["DPAreal"]
+__all__ = ["DPAreal", "DPArealFit"]
 
 VARIANTS = ("text", "script")
 CORRELATION_SHAPES = {"text": 2.0, "script": 4.0}
@@ -38,6 +41,38 @@ GAMMA_PRIORS = (
     "mean_precision_prior",
     "slope_mean_precision_prior",
 )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class DPArealFit(SampledFit):
+    """Draws from the posterior of a DP-areal model.
+
+    ``draws["posterior"]`` has concentration, occupied_clusters, log_rate_precision and
+    log_likelihood with axes (chain, draw), and label_probability with axes (chain, draw, pattern,
+    label).
+
+    Attributes
+    ----------
+    settings : DPAreal
+        What was fitted.
+    data : Microdata
+        To what.
+    plan : Plan
+        How long, how many, from which seed. The seed is internal: it redraws everything.
+    """
+
+    settings: DPAreal
+
+    def _sampler(self) -> str:
+        return f"areal {self.settings.variant}"
+
+    def _tabulated(self, snapshot: Arrays) -> LabelTable:
+        return LabelTable(snapshot["probabilities"], self.data.patterns.of_combination)
+
+    def _left_out_weights(self, snapshot: Arrays) -> NDArray[np.float64]:
+        """Give the Poisson rates: a count that loses one record loses this factor."""
+        rates: NDArray[np.float64] = snapshot["probabilities"] * snapshot["pattern_rates"][:, None]
+        return rates
 
 
 @dataclass(frozen=True)

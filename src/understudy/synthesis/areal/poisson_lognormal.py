@@ -10,10 +10,17 @@ the mode, and never more than what the bend of e^y needs. Relative errors are be
 
 The same sum gives mean and variance of y given c, hence two derivatives of log p in m:
 precision (E y - m) and precision^2 Var y - precision. A sweep asks for log p of every pair in every
-cluster many times, so it is remembered: integrals on a lattice of means and log precisions, made
-when they are first needed; between precisions by the polynomial through the eight nearest, between
-means by polynomials of degree five that have log p and both derivatives right at their ends. That
-agrees with the integral to 1e-9, and costs a fiftieth of it.
+cluster many times, so integrals are kept on a grid of means and log precisions, each made when it
+is first needed; between precisions by the polynomial through the eight nearest, between means by
+polynomials of degree five that have log p and both derivatives right at their ends. That agrees
+with the integral to 1e-9, and costs a fiftieth of it::
+
+    mean            LOWEST  node 0 --- piece 0 --- node 1 --- piece 1 --- node 2 ... HIGHEST
+    log precision   tag t, 1/PER_LOG apart; tag t lies in slot t mod SLOTS
+
+A *pair* is a pattern with a count: all its cells are interchangeable. Kernels share
+these arguments: `problem` (Problem), `pieces` (Pieces), `means` float64 (cluster, pattern),
+`precision` float, `log_weights` or `weights` float64 (cluster,), `members` int64 (pair, cluster).
 """
 
 from __future__ import annotations
@@ -30,13 +37,12 @@ from understudy.synthesis.areal.problem import Problem
 __all__ = [
     "SMALLEST",
     "Pieces",
-    "draw_table",
     "exchange",
     "log_probabilities",
     "marginal",
+    "modes",
     "new_pieces",
     "poisson_lognormal",
-    "sum_log_rates",
 ]
 
 LOWEST, HIGHEST, PER_UNIT = -12.0, 6.0, 10  # means with pieces, and pieces per unit
@@ -58,16 +64,16 @@ class Pieces(NamedTuple):
     """
 
     tags: NDArray[np.int64]  # (slot,) number of the precision whose integrals lie there
-    integrals: NDArray[np.float64]  # (node, place, slot, 3) log p and two derivatives
+    integrals: NDArray[np.float64]  # (node, distinct count, slot, 3) log p and two derivatives
     precision: NDArray[np.float64]  # (1,) the present one
     slots: NDArray[np.int64]  # (near,) precisions around it
     shares: NDArray[np.float64]  # (near,) and their weights
-    nodes: NDArray[np.float64]  # (node, place, 3) log p and two derivatives at the present one
-    pieces: NDArray[np.float64]  # (piece, place, 6) coefficients of polynomials
+    nodes: NDArray[np.float64]  # (node, distinct count, 3) the same at the present precision
+    pieces: NDArray[np.float64]  # (piece, distinct count, 6) coefficients of polynomials
 
 
 def new_pieces(problem: Problem) -> Pieces:
-    """Make room for the integrals of a problem's distinct counts."""
+    """Make an empty grid for a problem's distinct counts."""
     n_pieces = int((HIGHEST - LOWEST) * PER_UNIT)
     n_counts = problem.distinct.size
     return Pieces(
@@ -83,15 +89,28 @@ def new_pieces(problem: Problem) -> Pieces:
 
 @compiled
 def _mode(count, mean, precision):  # type: ignore[no-untyped-def]
-    """Find the largest value of c y - e^y - precision/2 (y - m)^2 from the right, by Newton."""
-    place = min(mean + count / precision, np.log(1.0 + count + precision * max(mean, 0.0)))
+    """Find the y with the largest c y - e^y - precision/2 (y - m)^2 from the right, by Newton."""
+    y = min(mean + count / precision, np.log(1.0 + count + precision * max(mean, 0.0)))
     for _ in range(200):
-        rate = np.exp(place)
-        change = (count - rate - precision * (place - mean)) / (rate + precision)
-        place += change
+        rate = np.exp(y)
+        change = (count - rate - precision * (y - mean)) / (rate + precision)
+        y += change
         if abs(change) < 1e-9:
             break
-    return place
+    return y
+
+
+@compiled
+def modes(problem, members, means, precision):  # type: ignore[no-untyped-def]
+    """Give the most probable log rate (pair, cluster) of pairs with members in a cluster."""
+    log_rate = np.full(members.shape, np.nan)
+    for pattern in range(problem.pair_start.size - 1):
+        for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
+            for cluster in range(means.shape[0]):
+                if members[pair, cluster] > 0:
+                    mean = means[cluster, pattern]
+                    log_rate[pair, cluster] = _mode(problem.pair_count[pair], mean, precision)
+    return log_rate
 
 
 @compiled
@@ -149,78 +168,115 @@ def _prepare(pieces, precision):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _make_node(pieces, node, place, count):  # type: ignore[no-untyped-def]
+def _make_node(pieces, node, index, count):  # type: ignore[no-untyped-def]
     """Interpolate log p and two derivatives at a node between precisions, integrating first."""
     integrals = pieces.integrals
     log_p, slope, bend = 0.0, 0.0, 0.0
     for near in range(NEAR):
         slot, share = pieces.slots[near], pieces.shares[near]
-        if np.isnan(integrals[node, place, slot, 0]):
-            found = poisson_lognormal(
-                count, LOWEST + node / PER_UNIT, np.exp(pieces.tags[slot] / PER_LOG)
-            )
-            integrals[node, place, slot, 0] = found[0]
-            integrals[node, place, slot, 1] = found[1] / PER_UNIT
-            integrals[node, place, slot, 2] = found[2] / PER_UNIT**2
-        log_p += share * integrals[node, place, slot, 0]
-        slope += share * integrals[node, place, slot, 1]
-        bend += share * integrals[node, place, slot, 2]
-    pieces.nodes[node, place, 0] = log_p
-    pieces.nodes[node, place, 1] = slope
-    pieces.nodes[node, place, 2] = bend
+        known = integrals[node, index, slot]  # (3,)
+        if np.isnan(known[0]):
+            mean, precision = LOWEST + node / PER_UNIT, np.exp(pieces.tags[slot] / PER_LOG)
+            known[0], known[1], known[2] = poisson_lognormal(count, mean, precision)
+            known[1] /= PER_UNIT
+            known[2] /= PER_UNIT**2
+        log_p += share * known[0]
+        slope += share * known[1]
+        bend += share * known[2]
+    pieces.nodes[node, index, 0] = log_p
+    pieces.nodes[node, index, 1] = slope
+    pieces.nodes[node, index, 2] = bend
 
 
 @compiled
-def _make_piece(pieces, piece, place, count):  # type: ignore[no-untyped-def]
+def _make_piece(pieces, piece, index, count):  # type: ignore[no-untyped-def]
     """Work out one polynomial from log p and two derivatives at both of its ends."""
-    nodes, a = pieces.nodes, pieces.pieces
     for node in (piece, piece + 1):
-        if np.isnan(nodes[node, place, 0]):
-            _make_node(pieces, node, place, count)
-    rise = nodes[piece + 1, place, 0] - nodes[piece, place, 0]
-    left, left_bend = nodes[piece, place, 1], nodes[piece, place, 2]
-    right, right_bend = nodes[piece + 1, place, 1], nodes[piece + 1, place, 2]
-    a[piece, place, 0] = nodes[piece, place, 0]
-    a[piece, place, 1] = left
-    a[piece, place, 2] = 0.5 * left_bend
-    a[piece, place, 3] = 10.0 * rise - 6.0 * left - 4.0 * right - 1.5 * left_bend + 0.5 * right_bend
-    a[piece, place, 4] = -15.0 * rise + 8.0 * left + 7.0 * right + 1.5 * left_bend - right_bend
-    a[piece, place, 5] = 6.0 * rise - 3.0 * (left + right) - 0.5 * (left_bend - right_bend)
+        if np.isnan(pieces.nodes[node, index, 0]):
+            _make_node(pieces, node, index, count)
+    start, end = pieces.nodes[piece, index], pieces.nodes[piece + 1, index]  # (3,) each
+    rise = end[0] - start[0]
+    left, left_bend, right, right_bend = start[1], start[2], end[1], end[2]
+    a = pieces.pieces[piece, index]  # (6,)
+    a[0], a[1], a[2] = start[0], left, 0.5 * left_bend
+    a[3] = 10.0 * rise - 6.0 * left - 4.0 * right - 1.5 * left_bend + 0.5 * right_bend
+    a[4] = -15.0 * rise + 8.0 * left + 7.0 * right + 1.5 * left_bend - right_bend
+    a[5] = 6.0 * rise - 3.0 * (left + right) - 0.5 * (left_bend - right_bend)
 
 
 @compiled
-def _find_pieces(pieces, means, pattern, piece, along):  # type: ignore[no-untyped-def]
-    """For a pattern: the piece of every cluster's mean (-1: outside of all), and where in it."""
-    n_pieces = pieces.pieces.shape[0]
-    for one in range(means.shape[0]):
-        place = (means[one, pattern] - LOWEST) * PER_UNIT
-        inside = 0.0 <= place < n_pieces
-        piece[one] = int(place) if inside else -1
-        along[one] = place - piece[one] if inside else means[one, pattern]
+def _locate(pieces, mean):  # type: ignore[no-untyped-def]
+    """Find the piece of a mean and how far along it the mean lies; -1 and the mean if in none."""
+    along = (mean - LOWEST) * PER_UNIT
+    if 0.0 <= along < pieces.pieces.shape[0]:
+        piece = int(along)
+        return piece, along - piece
+    return -1, mean
+
+
+@compiled
+def _locate_all(pieces, means, pattern, piece, along):  # type: ignore[no-untyped-def]
+    """Fill piece and along (cluster,) of the means of one pattern in every cluster."""
+    for cluster in range(means.shape[0]):
+        piece[cluster], along[cluster] = _locate(pieces, means[cluster, pattern])
+
+
+@compiled
+def _log_p(pieces, piece, t, count, index, precision):  # type: ignore[no-untyped-def]
+    """Log p of a count at a located mean."""
+    if piece < 0:
+        return poisson_lognormal(count, t, precision)[0]
+    a = pieces.pieces
+    if np.isnan(a[piece, index, 0]):
+        _make_piece(pieces, piece, index, count)
+    high = a[piece, index, 3] + t * (a[piece, index, 4] + t * a[piece, index, 5])
+    low = a[piece, index, 0] + t * (a[piece, index, 1] + t * a[piece, index, 2])
+    return low + t * t * t * high
+
+
+@compiled
+def _log_p_and_slopes(pieces, piece, t, count, index, precision):  # type: ignore[no-untyped-def]
+    """Log p of a count at a located mean, and its first and second derivative in the mean."""
+    if piece < 0:
+        return poisson_lognormal(count, t, precision)
+    a = pieces.pieces
+    if np.isnan(a[piece, index, 0]):
+        _make_piece(pieces, piece, index, count)
+    a1, a2, a3 = a[piece, index, 1], a[piece, index, 2], a[piece, index, 3]
+    a4, a5 = a[piece, index, 4], a[piece, index, 5]
+    log_p = a[piece, index, 0] + t * (a1 + t * (a2 + t * (a3 + t * (a4 + t * a5))))
+    slope = PER_UNIT * (a1 + t * (2.0 * a2 + t * (3.0 * a3 + t * (4.0 * a4 + t * 5.0 * a5))))
+    bend = PER_UNIT**2 * (2.0 * a2 + t * (6.0 * a3 + t * (12.0 * a4 + t * 20.0 * a5)))
+    return log_p, slope, bend
 
 
 @compiled
 def log_probabilities(problem, pieces, means, precision, log_p):  # type: ignore[no-untyped-def]
-    """Fill log p (pair, cluster) of every pair in every cluster, given means (cluster, pattern)."""
+    """Fill log p (pair, cluster) of every pair's count in every cluster."""
     _prepare(pieces, precision)
     piece = np.empty(means.shape[0], dtype=np.int64)  # (cluster,)
     along = np.empty(means.shape[0])  # (cluster,)
-    a = pieces.pieces
     for pattern in range(problem.pair_start.size - 1):
-        _find_pieces(pieces, means, pattern, piece, along)
+        _locate_all(pieces, means, pattern, piece, along)
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
-            count, place = problem.pair_count[pair], problem.pair_place[pair]
-            for one in range(means.shape[0]):
-                t = along[one]
-                if piece[one] < 0:
-                    log_p[pair, one] = poisson_lognormal(count, t, precision)[0]
-                    continue
-                at = piece[one]
-                if np.isnan(a[at, place, 0]):
-                    _make_piece(pieces, at, place, count)
-                high = a[at, place, 3] + t * (a[at, place, 4] + t * a[at, place, 5])
-                low = a[at, place, 0] + t * (a[at, place, 1] + t * a[at, place, 2])
-                log_p[pair, one] = low + t * t * t * high
+            count, index = problem.pair_count[pair], problem.pair_index[pair]
+            for cluster in range(means.shape[0]):
+                log_p[pair, cluster] = _log_p(
+                    pieces, piece[cluster], along[cluster], count, index, precision
+                )
+
+
+@compiled
+def _by_weight(log_weights):  # type: ignore[no-untyped-def]
+    """Give clusters from the heaviest on (rank,), and the log weight from each rank on (rank,)."""
+    order = np.argsort(-log_weights)
+    behind = np.empty(order.size)
+    rest = -np.inf
+    for rank in range(order.size - 1, -1, -1):
+        here = log_weights[order[rank]]
+        larger = max(here, rest)
+        behind[rank] = rest = larger + np.log(np.exp(here - larger) + np.exp(rest - larger))
+    return order, behind
 
 
 @compiled
@@ -241,23 +297,15 @@ def marginal(problem, pieces, means, precision, log_weights, slopes, shares):  #
     slopes[:] = 0.0
     shares[:] = 0.0
     piece = np.empty(n_clusters, dtype=np.int64)  # (cluster,)
-    along = np.empty(n_clusters)  # (cluster,)
-    height = np.empty(n_clusters)  # (cluster,)
-    slope = np.empty(n_clusters)  # (cluster,)
-    bend = np.empty(n_clusters)  # (cluster,)
-    order = np.argsort(-log_weights)  # (rank,)
-    behind = np.empty(n_clusters)  # (rank,) log weight of all clusters from this rank on
-    rest = -np.inf
-    for rank in range(n_clusters - 1, -1, -1):
-        here = log_weights[order[rank]]
-        larger = max(here, rest)
-        behind[rank] = rest = larger + np.log(np.exp(here - larger) + np.exp(rest - larger))
+    along, height = np.empty(n_clusters), np.empty(n_clusters)  # (cluster,)
+    slope, bend = np.empty(n_clusters), np.empty(n_clusters)  # (cluster,)
+    order, behind = _by_weight(log_weights)
     total, spread = 0.0, 0.0
-    a = pieces.pieces
     for pattern in range(problem.pair_start.size - 1):
-        _find_pieces(pieces, means, pattern, piece, along)
+        _locate_all(pieces, means, pattern, piece, along)
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
-            count, place = problem.pair_count[pair], problem.pair_place[pair]
+            # 1. log of weight times probability, and slopes, of the clusters that matter
+            count, index = problem.pair_count[pair], problem.pair_index[pair]
             enough = MISSED + lgamma(count + 1.0) + count - count * np.log(max(count, 1))
             highest = -np.inf
             n_seen = n_clusters
@@ -265,135 +313,41 @@ def marginal(problem, pieces, means, precision, log_weights, slopes, shares):  #
                 if behind[rank] < highest + enough:
                     n_seen = rank
                     break
-                one = order[rank]
-                t = along[one]
-                if piece[one] < 0:
-                    log_p, slope[one], bend[one] = poisson_lognormal(count, t, precision)
-                else:
-                    at = piece[one]
-                    if np.isnan(a[at, place, 0]):
-                        _make_piece(pieces, at, place, count)
-                    a1, a2, a3 = a[at, place, 1], a[at, place, 2], a[at, place, 3]
-                    a4, a5 = a[at, place, 4], a[at, place, 5]
-                    log_p = a[at, place, 0] + t * (a1 + t * (a2 + t * (a3 + t * (a4 + t * a5))))
-                    slope[one] = PER_UNIT * (
-                        a1 + t * (2.0 * a2 + t * (3.0 * a3 + t * (4.0 * a4 + t * 5.0 * a5)))
-                    )
-                    bend[one] = PER_UNIT**2 * (
-                        2.0 * a2 + t * (6.0 * a3 + t * (12.0 * a4 + t * 20.0 * a5))
-                    )
-                height[one] = log_weights[one] + log_p
-                highest = max(highest, height[one])
+                cluster = order[rank]
+                log_p, slope[cluster], bend[cluster] = _log_p_and_slopes(
+                    pieces, piece[cluster], along[cluster], count, index, precision
+                )
+                height[cluster] = log_weights[cluster] + log_p
+                highest = max(highest, height[cluster])
+            # 2. the pair's probability is their sum
             mass = 0.0
             for rank in range(n_seen):
-                one = order[rank]
-                height[one] = np.exp(height[one] - highest)
-                mass += height[one]
+                cluster = order[rank]
+                height[cluster] = np.exp(height[cluster] - highest)
+                mass += height[cluster]
             total += problem.pair_size[pair] * (highest + np.log(mass))
+            # 3. every cluster has its share of the pair's cells, and of the slopes
             each = problem.pair_size[pair] / mass
             for rank in range(n_seen):
-                one = order[rank]
-                expected = each * height[one]
-                shares[one] += expected
-                slopes[one, pattern] += expected * slope[one]
-                spread += expected * (bend[one] + slope[one] * slope[one])
+                cluster = order[rank]
+                expected = each * height[cluster]
+                shares[cluster] += expected
+                slopes[cluster, pattern] += expected * slope[cluster]
+                spread += expected * (bend[cluster] + slope[cluster] * slope[cluster])
     return total, -0.5 * spread / precision
 
 
 @compiled
-def _draw_log_rate(generator, mode, precision):  # type: ignore[no-untyped-def]
-    """Draw y from its density given the count, exactly, by rejection.
-
-    With the mode known, either of the two parts is replaced by its tangent at the mode: what is
-    left is a normal distribution, or that of the logarithm of a gamma variable, whichever is
-    narrower, and the other part is the probability of acceptance, at least 0.7 on average.
-    """
-    rate = np.exp(mode)
-    while True:
-        if rate < precision:
-            away = generator.standard_normal() / np.sqrt(precision)
-            accepted = rate * (1.0 + away - np.exp(away))
-        else:
-            away = np.log(generator.standard_gamma(rate)) - mode
-            accepted = -0.5 * precision * away * away
-        if generator.random() < np.exp(accepted):
-            return mode + away
-
-
-@compiled
-def sum_log_rates(generator, problem, members, means, precision, sizes, sums, squares):  # type: ignore[no-untyped-def]
-    """Draw the log rates of all cells given their clusters, and add them up.
-
-    Fills the numbers of cells, sums, and sums of squared deviations from the mean, all (cluster,
-    pattern).
-    """
-    sizes[:] = 0.0
-    sums[:] = 0.0
-    squares[:] = 0.0
-    for pattern in range(problem.pair_start.size - 1):
-        for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
-            count = problem.pair_count[pair]
-            for one in range(means.shape[0]):
-                if members[pair, one] == 0:
-                    continue
-                mean = means[one, pattern]
-                mode = _mode(count, mean, precision)
-                for _ in range(members[pair, one]):
-                    drawn = _draw_log_rate(generator, mode, precision)
-                    sums[one, pattern] += drawn
-                    squares[one, pattern] += (drawn - mean) ** 2
-                sizes[one, pattern] += members[pair, one]
-
-
-@compiled
-def draw_table(generator, problem, members, means, precision):  # type: ignore[no-untyped-def]
-    """Draw the log rate of every cell (cell,), given how many cells of its pair each cluster has.
-
-    Which cells of a pair those are is drawn too: cell by cell, without replacement.
-    """
-    left = members.copy()  # (pair, cluster)
-    waiting = problem.pair_size.copy()  # (pair,)
-    n_cells = problem.pair_of_cell.size
-    n_patterns = problem.pair_start.size - 1
-    log_rates = np.empty(n_cells)  # (cell,)
-    per_pattern = n_cells // n_patterns
-    for cell in range(n_cells):
-        pair = problem.pair_of_cell[cell]
-        ticket = int(generator.random() * waiting[pair])
-        one = 0
-        while ticket >= left[pair, one]:
-            ticket -= left[pair, one]
-            one += 1
-        left[pair, one] -= 1
-        waiting[pair] -= 1
-        mean = means[one, cell // per_pattern]
-        mode = _mode(problem.pair_count[pair], mean, precision)
-        log_rates[cell] = _draw_log_rate(generator, mode, precision)
-    return log_rates
-
-
-@compiled
-def _fill_column(problem, pieces, design, effect, precision, offset, column):  # type: ignore[no-untyped-def]
-    """Fill p (pair,) of one cluster with these effects, divided by exp(offset)."""
-    a = pieces.pieces
-    for pattern in range(design.shape[0]):
+def _fill_column(problem, pieces, effect, precision, offset, column):  # type: ignore[no-untyped-def]
+    """Fill p (pair,) of a cluster with these effects (effect,), divided by exp(offset) (pair,)."""
+    for pattern in range(problem.design.shape[0]):
         mean = 0.0
         for number in range(effect.size):
-            mean += design[pattern, number] * effect[number]
-        place_of_mean = (mean - LOWEST) * PER_UNIT
-        inside = 0.0 <= place_of_mean < a.shape[0]
-        at = int(place_of_mean) if inside else 0
-        t = place_of_mean - at
+            mean += problem.design[pattern, number] * effect[number]
+        piece, along = _locate(pieces, mean)
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
-            count, place = problem.pair_count[pair], problem.pair_place[pair]
-            if inside:
-                if np.isnan(a[at, place, 0]):
-                    _make_piece(pieces, at, place, count)
-                high = a[at, place, 3] + t * (a[at, place, 4] + t * a[at, place, 5])
-                low = a[at, place, 0] + t * (a[at, place, 1] + t * a[at, place, 2])
-                log_p = low + t * t * t * high
-            else:
-                log_p = poisson_lognormal(count, mean, precision)[0]
+            count, index = problem.pair_count[pair], problem.pair_index[pair]
+            log_p = _log_p(pieces, piece, along, count, index, precision)
             column[pair] = np.exp(log_p - offset[pair])
 
 
@@ -405,13 +359,60 @@ def log_prior_of_weights(weights, concentration, by_sticks):  # type: ignore[no-
     if by_sticks:
         total += (concentration - 1.0) * np.log(weights[n_clusters - 1])
         rest = weights[n_clusters - 1]
-        for one in range(n_clusters - 2, 0, -1):
-            rest += weights[one]
+        for cluster in range(n_clusters - 2, 0, -1):
+            rest += weights[cluster]
             total -= np.log(rest)
         return total
-    for one in range(n_clusters):
-        total += (concentration / n_clusters - 1.0) * np.log(weights[one])
+    for cluster in range(n_clusters):
+        total += (concentration / n_clusters - 1.0) * np.log(weights[cluster])
     return total
+
+
+@compiled
+def _effects_of(free, centre, root, effect):  # type: ignore[no-untyped-def]
+    """Fill effects (effect,): centre + root free, with root (effect, effect) lower triangular."""
+    for row in range(centre.size):
+        effect[row] = centre[row]
+        for column in range(row + 1):
+            effect[row] += root[row, column] * free[column]
+
+
+@compiled
+def _draw_cluster(generator, n_clusters):  # type: ignore[no-untyped-def]
+    """Draw a cluster, those in front more often: sticks keep the heavy ones there."""
+    return int(n_clusters ** generator.random()) - 1
+
+
+@compiled
+def _propose(generator, left, right, share, new):  # type: ignore[no-untyped-def]
+    """Propose how two clusters share their weight, and how far they lie apart.
+
+    `left` and `right` are their standardized effects (effect,), `share` the part of their weight
+    that the right one has. Keeps the mean of the effects, weighted by the shares; fills `new` (2,
+    effect). Gives the new share, and the log ratio of the prior of the effects over the proposal's.
+    """
+    new_share = share if generator.random() < 0.5 else generator.random() ** 3
+    keep = KEPT[int(generator.random() * len(KEPT))]
+    lose = FAR * np.sqrt(1.0 - keep * keep)
+    log_ratio = 0.0
+    for number in range(left.size):
+        apart = right[number] - left[number]
+        middle = left[number] + share * apart
+        moved = keep * apart + lose * generator.standard_normal()
+        new[0, number] = middle - new_share * moved
+        new[1, number] = middle + (1.0 - new_share) * moved
+        log_ratio += 0.5 * (moved * moved - apart * apart) / (FAR * FAR)
+        log_ratio += 0.5 * (left[number] ** 2 + right[number] ** 2)
+        log_ratio -= 0.5 * (new[0, number] ** 2 + new[1, number] ** 2)
+    return new_share, log_ratio
+
+
+@compiled
+def _add_columns(weights, columns, mass):  # type: ignore[no-untyped-def]
+    """Fill the probability of every pair (pair,) from weights (cluster,) and columns."""
+    mass[:] = SMALLEST
+    for cluster in range(weights.size):
+        mass += weights[cluster] * columns[cluster]
 
 
 @compiled
@@ -428,52 +429,42 @@ def exchange(generator, problem, pieces, precision, free, centre, root, weights,
     n_clusters, n_effects = free.shape
     n_pairs = problem.pair_count.size
     _prepare(pieces, precision)
-    offset = np.empty(n_pairs)  # (pair,) log p at the best of all means, about
+    # every cluster's probabilities of all pairs, as far as they differ from the best of all means
+    offset = np.empty(n_pairs)  # (pair,) log p there, about
     for pair in range(n_pairs):
         count = problem.pair_count[pair]
         offset[pair] = poisson_lognormal(count, np.log(count + 0.3), precision)[0]
     columns = np.empty((n_clusters, n_pairs))  # (cluster, pair)
     effect = np.empty(n_effects)
-    for one in range(n_clusters):
-        _effects_of(free[one], centre, root, effect)
-        _fill_column(problem, pieces, problem.design, effect, precision, offset, columns[one])
-    mass = np.full(n_pairs, SMALLEST)  # (pair,)
-    for one in range(n_clusters):
-        mass += weights[one] * columns[one]
-    new = np.empty((2, n_effects))
-    column = np.empty((2, n_pairs))
+    for cluster in range(n_clusters):
+        _effects_of(free[cluster], centre, root, effect)
+        _fill_column(problem, pieces, effect, precision, offset, columns[cluster])
+    mass = np.empty(n_pairs)  # (pair,)
+    _add_columns(weights, columns, mass)
+    new = np.empty((2, n_effects))  # (side, effect)
+    column = np.empty((2, n_pairs))  # (side, pair)
     accepted = 0
     for _ in range(n_tries):
-        first = int(n_clusters ** generator.random()) - 1
-        second = int(n_clusters ** generator.random()) - 1
+        first = _draw_cluster(generator, n_clusters)
+        second = _draw_cluster(generator, n_clusters)
         if first == second:
             continue
-        both = weights[first] + weights[second]
-        share = weights[second] / both
-        new_share = share if generator.random() < 0.5 else generator.random() ** 3
-        keep = KEPT[int(generator.random() * len(KEPT))]
-        lose = FAR * np.sqrt(1.0 - keep * keep)
-        log_ratio = 0.0
-        for number in range(n_effects):
-            apart = free[second, number] - free[first, number]
-            middle = free[first, number] + share * apart
-            moved = keep * apart + lose * generator.standard_normal()
-            new[0, number] = middle - new_share * moved
-            new[1, number] = middle + (1.0 - new_share) * moved
-            log_ratio += 0.5 * (moved * moved - apart * apart) / (FAR * FAR)
-            log_ratio += 0.5 * (free[first, number] ** 2 + free[second, number] ** 2)
-            log_ratio -= 0.5 * (new[0, number] ** 2 + new[1, number] ** 2)
         old = weights[first], weights[second]
+        both = old[0] + old[1]
+        share = old[1] / both
+        new_share, log_ratio = _propose(generator, free[first], free[second], share, new)
         if min(1.0 - new_share, new_share) * both < SMALLEST:
             continue
+        # prior of the weights, and densities of the cubes
         log_ratio -= log_prior_of_weights(weights, prior[0], prior[1])
         weights[first], weights[second] = (1.0 - new_share) * both, new_share * both
         log_ratio += log_prior_of_weights(weights, prior[0], prior[1])
-        if new_share != share:  # densities of the cubes
+        if new_share != share:
             log_ratio += (2.0 / 3.0) * (np.log(new_share) - np.log(share))
+        # likelihood: only two columns change
         for side in range(2):
             _effects_of(new[side], centre, root, effect)
-            _fill_column(problem, pieces, problem.design, effect, precision, offset, column[side])
+            _fill_column(problem, pieces, effect, precision, offset, column[side])
         for pair in range(n_pairs):
             there = mass[pair] - old[0] * columns[first, pair] - old[1] * columns[second, pair]
             there = max(there, SMALLEST)
@@ -483,18 +474,7 @@ def exchange(generator, problem, pieces, precision, free, centre, root, weights,
             accepted += 1
             free[first], free[second] = new[0], new[1]
             columns[first], columns[second] = column[0], column[1]
-            mass[:] = SMALLEST
-            for one in range(n_clusters):
-                mass += weights[one] * columns[one]
+            _add_columns(weights, columns, mass)
         else:
             weights[first], weights[second] = old
     return accepted
-
-
-@compiled
-def _effects_of(free, centre, root, effect):  # type: ignore[no-untyped-def]
-    """Fill effects: centre + root free."""
-    for row in range(centre.size):
-        effect[row] = centre[row]
-        for column in range(row + 1):
-            effect[row] += root[row, column] * free[column]

@@ -31,8 +31,8 @@ class Problem(NamedTuple):
     pair_start: NDArray[np.int64]  # (pattern + 1,) first pair of each pattern
     pair_count: NDArray[np.int64]  # (pair,) the count that its cells have
     pair_size: NDArray[np.int64]  # (pair,) cells of the pair
-    pair_place: NDArray[np.int64]  # (pair,) place of its count among the distinct counts
-    distinct: NDArray[np.int64]  # (place,) distinct counts, ascending
+    pair_index: NDArray[np.int64]  # (pair,) index of its count among the distinct counts
+    distinct: NDArray[np.int64]  # (distinct count,) ascending
     design: NDArray[np.float64]  # (pattern, effect) ones, then indicators of all levels
     pair_of_cell: NDArray[np.int32]  # (cell,) cells are numbered pattern by pattern
 
@@ -64,8 +64,8 @@ def count_table(data: Microdata) -> NDArray[np.int64]:
             do="synthesize fewer variables together, group their levels or those of kept "
             "variables, or use the DPMPM, whose cost does not grow with empty cells",
         )
-    places = [data.names.index(name) for name in data.synthesized]
-    labels = combined_labels(data, data.combinations[:, places])  # (combination,)
+    columns = [data.names.index(name) for name in data.synthesized]
+    labels = combined_labels(data, data.combinations[:, columns])  # (combination,)
     table = np.zeros((len(data.patterns), data.n_labels), dtype=np.int64)  # (pattern, label)
     np.add.at(table, (data.patterns.of_combination, labels), data.counts)
     different = np.unique(table).size
@@ -99,15 +99,15 @@ def make_problem(data: Microdata) -> Problem:
 def problem_of_counts(table: NDArray[np.int64], design: NDArray[np.float64]) -> Problem:
     """Group cells of a table (pattern, label) into pairs, given regressors (pattern, effect)."""
     n_patterns, n_labels = table.shape
-    distinct, place = np.unique(table, return_inverse=True)  # (place,), (cell,)
-    keys = np.repeat(np.arange(n_patterns), n_labels) * distinct.size + place.ravel()  # (cell,)
+    distinct, index = np.unique(table, return_inverse=True)  # (distinct count,), (cell,)
+    keys = np.repeat(np.arange(n_patterns), n_labels) * distinct.size + index.ravel()  # (cell,)
     pairs, of_cell, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    patterns, places = pairs // distinct.size, pairs % distinct.size  # (pair,), (pair,)
+    patterns, indices = pairs // distinct.size, pairs % distinct.size  # (pair,), (pair,)
     return Problem(
         pair_start=np.searchsorted(patterns, np.arange(n_patterns + 1)).astype(np.int64),
-        pair_count=distinct[places].astype(np.int64),
+        pair_count=distinct[indices].astype(np.int64),
         pair_size=sizes.astype(np.int64),
-        pair_place=places.astype(np.int64),
+        pair_index=indices.astype(np.int64),
         distinct=distinct.astype(np.int64),
         design=np.ascontiguousarray(design, dtype=np.float64),
         pair_of_cell=of_cell.ravel().astype(np.int32),

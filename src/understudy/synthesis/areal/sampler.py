@@ -22,15 +22,14 @@ from understudy.synthesis.areal.clusters import (
 )
 from understudy.synthesis.areal.covariance import covariance_factor, move_covariance
 from understudy.synthesis.areal.effects import cluster_means, draw_centre, draw_effects
+from understudy.synthesis.areal.log_rates import draw_table, sum_log_rates
 from understudy.synthesis.areal.poisson_lognormal import (
     SMALLEST,
     Pieces,
-    draw_table,
     exchange,
     log_probabilities,
     marginal,
     new_pieces,
-    sum_log_rates,
 )
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.state import Priors, State, effect_precision, init
@@ -85,7 +84,7 @@ def by_exchange(
 def by_clusters(
     generator: np.random.Generator, problem: Problem, state: State, priors: Priors, pieces: Pieces
 ) -> State:
-    """Draw the clusters of all cells, log rates integrated out; places, concentration, weights."""
+    """Draw the clusters of all cells, log rates integrated out; order, concentration, weights."""
     means = cluster_means(problem.design, state.effects)  # (cluster, pattern)
     log_p = np.empty(state.members.shape)  # (pair, cluster)
     log_probabilities(problem, pieces, means, state.log_rate_precision, log_p)
@@ -111,9 +110,8 @@ def by_log_rates(
 ) -> State:
     """Draw log rates given clusters; given them, the effects of all clusters and the precision."""
     before = cluster_means(problem.design, state.effects)  # (cluster, pattern)
-    sizes, sums, squares = (np.empty(before.shape) for _ in range(3))  # (cluster, pattern)
     precision = state.log_rate_precision
-    sum_log_rates(generator, problem, state.members, before, precision, sizes, sums, squares)
+    sizes, sums, squares = sum_log_rates(generator, problem, state.members, before, precision)
     effects = np.empty_like(state.effects)
     prior = effect_precision(state)
     draw_effects(generator, problem.design, sizes, sums, precision, state.centre, prior, effects)
@@ -185,7 +183,7 @@ def step(
     # 2. pairs of clusters split and merge, log rates and clusters of cells integrated out
     if state.log_weights.size > 1:
         state = by_exchange(generator, problem, state, priors, pieces)
-    # 3. clusters, log rates integrated out; places, sticks integrated out; concentration, weights
+    # 3. clusters, log rates integrated out; order, sticks integrated out; concentration, weights
     state = by_clusters(generator, problem, state, priors, pieces)
     # 4. log rates given clusters; effects and log rate precision given them
     state = by_log_rates(generator, problem, state, priors)
