@@ -65,5 +65,6 @@ MUTANTS = [
         "tables.deviation, tables.truth_floor, strict=True",
         "tables.deviation, tables.noise_floor, strict=True",
         "tests/verdict/test_verdict.py",
+        "floor_of_zero",
     ),
 ]
