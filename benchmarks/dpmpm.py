@@ -58,15 +58,16 @@ def report_fit(data: us.Microdata) -> None:
         spent, wall = time.process_time() - begin, time.monotonic() - begin_wall
         print(f"\nlevel prior {settings.level_prior}: {fit!r}")
         print(f"{wall:.1f} s wall, {spent:.1f} s processor (diagnostics too)")
-        table = fit.diagnostics(most_cells=None)
-        n_scalars = len(fit.chain_draws.scalars)
+        table = fit.diagnostics()
+        is_cell = table["quantity"].str.starts_with("label_probability[")
         print(f"{'quantity':26}{'rhat':>8}{'bulk':>8}{'tail':>8}{'bulk per processor second':>28}")
-        for row in table.head(n_scalars).iter_rows(named=True):
+        alone = table.filter(~table["quantity"].str.contains("[", literal=True))
+        for row in alone.iter_rows(named=True):
             print(
                 f"{row['quantity']:26}{row['rhat']:8.4f}{row['ess_bulk']:8.0f}{row['ess_tail']:8.0f}"
                 f"{row['ess_bulk'] / spent:28.0f}"
             )
-        cells = table.slice(n_scalars)
+        cells = table.filter(is_cell)
         rhat = cells["rhat"].to_numpy().max()
         bulk, tail = (cells[name].to_numpy().min() for name in ("ess_bulk", "ess_tail"))
         name = f"label_probability ({cells.height})"
