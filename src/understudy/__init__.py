@@ -13,8 +13,8 @@ or `load_ce_like` the bundled sample. `DPMPM`, `DPAreal` and `BackoffTree` are m
 `attribution_risk` what can be learned without rows; `expected_risk` and `posterior_risk` are exact.
 `table_utility`, `regression_utility`, `within_pattern_utility` and `propensity_utility` say what an
 analyst keeps, `analysis_utility` lets you ask an analysis of your own, and `combine_estimates` and
-`combine_counts` give valid intervals from several sets. `release` is the one gate through which a
-study's files leave the house.
+`combine_counts` give valid intervals from several sets. `release` is the only function that writes
+publishable files.
 
 Names are loaded when they are first used, so that importing the package takes no time.
 """

@@ -1,1 +1,1 @@
-"""What leaves the house: the one gate, and the folder that it makes."""
+"""Publishing: what must hold before a study's files are released, and the public folder."""

@@ -94,7 +94,7 @@ class PropensityUtility:
                 "null, by a synthesizer that knows the truth",
                 estimate_number(self.null_by_truth.mean),
             ],
-            ["  ratio (1 is right)", number(self.ratio_to_truth)],
+            ["  ratio to the truth floor", number(self.ratio_to_truth)],
         ]
         title = f"Propensity utility of {self.pmse.files} sets, {len(self._terms)} terms"
         return text_table(title, ["measure", "value"], rows)
