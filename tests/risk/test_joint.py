@@ -34,6 +34,14 @@ def test_one_set_jointly_is_one_set(survey: Survey) -> None:
     assert risk.joint.unique_matches == risk.unique_matches
 
 
+@EXAMPLES
+@given(survey=surveys())
+def test_the_risk_of_all_files_is_never_below_that_of_one(survey: Survey) -> None:
+    risk = us.identification_risk(survey.data, survey.sets, survey.data.kept[:1])
+    assert risk.best_match_risk >= risk.expected_match_risk
+    assert risk.best_match_risk >= risk.joint.expected_match_risk
+
+
 @pytest.mark.parametrize(
     ("first", "second"), [((1,), (2, 3, 6)), ((2, 12), (3, 4)), ((2, 6), (3, 3))]
 )
