@@ -24,7 +24,6 @@ from understudy.microdata.coding import regroup
 from understudy.microdata.table import Microdata
 from understudy.microdata.variable import Variable
 from understudy.randomness import stream
-from understudy.synthesis.sampled_fit import by_pattern
 
 FOLDS = 5
 
@@ -151,7 +150,7 @@ def report_worth(data: Microdata, sets: Any) -> None:
     ratios = [utility.deviation[order] / utility.noise_floor[order] for order in (1, 2, 3)]
     print(
         f"  right labels {right:.1f}; Others {others:.1f}, Perfect {(counts**2 / size).sum():.1f}; "
-        f"deviations over the resampled floor {', '.join(f'{one:.2f}' for one in ratios)}"
+        f"deviations over the resampled floor {', '.join(f'{ratio:.2f}' for ratio in ratios)}"
     )
 
 
@@ -183,8 +182,8 @@ def held_out(data: Microdata, settings: Any, **options: Any) -> float:
             of_record=(np.cumsum(counts > 0) - 1)[records].astype(np.int32),
         )
         fit = settings.fit(rest, seed=1, **options)
-        table = np.mean([by_pattern(rest, one) for one in fit.label_tables()], axis=0)
-        codes = {tuple(row): place for place, row in enumerate(rest.patterns.codes)}
+        table = np.mean(list(fit.predictive_tables()), axis=0)  # (pattern, label)
+        codes = {tuple(row): index for index, row in enumerate(rest.patterns.codes)}
         left = data.of_record[fold == number]
         pattern = data.patterns.codes[data.patterns.of_combination[left]]
         label = data.combinations[left, data.names.index(data.synthesized[0])]
