@@ -28,6 +28,7 @@ from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 __all__ = [
     "SCHEMA",
     "ConvergenceTargets",
+    "count_failed",
     "diagnose",
     "ess_bulk",
     "meets",
@@ -229,7 +230,12 @@ def spread_cells(n_cells: int, most_cells: int | None) -> NDArray[np.int64]:
 
 def meets(table: pl.DataFrame) -> bool:
     """Tell whether every quantity that is judged has met its targets."""
-    return bool(table.filter("judged")["converged"].all())
+    return count_failed(table) == 0
+
+
+def count_failed(table: pl.DataFrame) -> int:
+    """Count the quantities that are judged and have not met their targets."""
+    return int((table["judged"] & ~table["converged"]).sum())
 
 
 def rhat_of(values: NDArray[np.float64]) -> float | None:

@@ -27,7 +27,7 @@ from understudy.randomness import check_seed
 from understudy.synthesis.chains import ChainDraws, Plan, Progress, default_threads, run_chains
 from understudy.synthesis.checkpoints import Checkpoint
 from understudy.synthesis.contract import ChainSampler
-from understudy.synthesis.diagnostics import ConvergenceTargets
+from understudy.synthesis.diagnostics import ConvergenceTargets, count_failed
 from understudy.synthesis.kept_probabilities import KeptCells
 from understudy.synthesis.sampled_fit import SampledFit
 
@@ -266,10 +266,10 @@ def _warn_of_chains(fit: SampledFit) -> None:
     if fit.plan.chains == 1:
         warn_convergence("one chain has no R-hat: convergence cannot be judged")
     elif not fit.converged:
-        judged = fit.diagnostics().filter("judged")
-        failed = int((~judged["converged"]).sum())
+        table = fit.diagnostics()
+        n_judged = int(table["judged"].sum())
         warn_convergence(
-            f"{failed} of {judged.height} judged quantities have not met R-hat < "
+            f"{count_failed(table)} of {n_judged} judged quantities have not met R-hat < "
             f"{fit.targets.rhat:g} and effective sample size >= {fit.targets.ess:g} (laxer where "
             "there are many of a kind): run longer, or with until="
         )
