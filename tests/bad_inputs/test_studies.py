@@ -157,8 +157,9 @@ def test_program_that_is_killed_goes_on(command: Command, tmp_path: Path) -> Non
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert command("run", plan, "--out", tmp_path / "out").code == ExitCode.DO_NOT_RELEASE
-    command("run", plan, "--out", tmp_path / "calm")
+    resumed = command("run", plan, "--out", tmp_path / "out")
+    assert resumed.code == ExitCode.DONE  # the verdict is review: the short chains have not met
+    assert command("run", plan, "--out", tmp_path / "calm").code == resumed.code
     assert files_of(tmp_path / "out") == files_of(tmp_path / "calm")
 
 
@@ -173,7 +174,7 @@ def test_two_processes_in_one_folder(command: Command, tmp_path: Path) -> None:
     process.communicate()
     assert answer.code == 2
     assert f"process {process.pid} on {socket.gethostname()}" in answer.err
-    assert "has died is given free by itself" in answer.err
+    assert "the lock of a process that has died is free" in answer.err
 
 
 @covers(85)
