@@ -248,7 +248,7 @@ def test_the_worst_label_probability_is_one_that_misses_a_target() -> None:
             ("label_probability[2]", 1.004, 380.0, False),
             ("label_probability[3]", 1.003, 350.0, False),
         ),
-        scalars={},
+        scalars={"classes": np.arange(200.0).reshape(2, 100)},
         converged=False,
         warmup=0,
         thin=1,

@@ -100,7 +100,7 @@ def risk_findings(
     by_knowledge : bool
         Whether to measure every combination of kept variables that an intruder might know.
     """
-    if not data.kept:
+    if sets.fully_synthetic or not data.kept:
         return _fully_synthetic(data, sets)
     from understudy.risk.attribute import attribute_risk
 
@@ -126,7 +126,7 @@ def _fully_synthetic(data: Microdata, sets: SyntheticSets) -> RiskFindings:
     from understudy.risk.fully_synthetic import fully_synthetic_risk
 
     nothing = RiskFindings(identification=(), attribute=None, by_knowledge={})
-    if len(data.names) < 2:
+    if data.kept or len(data.names) < 2:  # not measured, so the verdict will not let them pass
         return nothing
     risk = fully_synthetic_risk(data, sets)
     guesses = tuple(
