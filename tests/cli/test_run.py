@@ -19,7 +19,6 @@ import pytest
 from tests.conftest import Command
 from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
 from understudy.cli.demo import demo_plan
-from understudy.cli.interrupts import stoppable
 from understudy.cli.output import in_time, study_progress
 from understudy.errors import ExitCode
 from understudy.pages import report as page
@@ -163,42 +162,6 @@ def test_progress_on_a_terminal(
         show(StudyProgress("fitting dpmpm", 2, 9, 0.5, 30.0, 120.0, "R-hat so far 1.010"))
     assert "fitting dpmpm" in capsys.readouterr().err
     assert [in_time(one) for one in (0.2, 59, 600, 7200)] == ["1 s", "59 s", "10 min", "2.0 h"]
-
-
-def test_stopping_leaves_signals_as_they_were() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    with stoppable():
-        assert signal.getsignal(signal.SIGTERM) != before
-    assert signal.getsignal(signal.SIGTERM) == before
-
-
-ENDING = """
-import atexit, os, signal, sys, time
-from understudy.cli.interrupts import stoppable
-def again():
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(0.2)
-if sys.argv[1] == "last":
-    atexit.register(again)  # runs after all that is registered later
-try:
-    with stoppable():
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(60)
-except KeyboardInterrupt:
-    if sys.argv[1] == "soon":
-        again()
-sys.exit(4)
-"""
-
-
-@pytest.mark.parametrize("when", ["soon", "last"])
-def test_a_signal_while_the_program_ends(when: str) -> None:
-    """It ends as an interrupted one, and not by the signal."""
-    ended = subprocess.run(
-        [sys.executable, "-c", ENDING, when], capture_output=True, check=False, timeout=60
-    )
-    assert ended.returncode == ExitCode.INTERRUPTED
-    assert b"Traceback" not in ended.stderr
 
 
 SLOW = PLAN.replace("draws = 8", "draws = 100000")

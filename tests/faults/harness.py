@@ -307,10 +307,15 @@ class _Lines:
             self.n_run += 1
             if self.n_run == self.strike.line + 1:
                 if self.strike.again:
-                    signal.signal(signal.SIGALRM, signal.default_int_handler)
+                    signal.signal(signal.SIGALRM, _interrupt)
                     signal.setitimer(signal.ITIMER_REAL, self.strike.again)
                 signal.raise_signal(self.strike.signal)
         return self.trace
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """Turn an alarm into an interruption from the keyboard."""
+    signal.raise_signal(signal.SIGINT)
 
 
 def _live(job: Callable[..., Any], asked: dict[str, Any], answering: int) -> None:

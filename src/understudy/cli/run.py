@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from understudy.cli.interrupts import stoppable
 from understudy.cli.output import (
     drop_output,
     paragraph,
@@ -18,6 +17,7 @@ from understudy.cli.output import (
     table,
 )
 from understudy.errors import ExitCode
+from understudy.interrupts import stoppable
 from understudy.verdict.risk_reasons import OWN_RECORD
 
 if TYPE_CHECKING:

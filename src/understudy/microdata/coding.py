@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.interrupts import postponed_interrupts
 from understudy.microdata import scanning
 from understudy.microdata.variable import Kind
 
@@ -210,9 +211,11 @@ def count_codes(
     stands for it.
     """
     combinations = CombinationStore(n_columns)
-    with ThreadPoolExecutor(1) as counting:  # one batch is counted while the next is read
+    # One batch is counted while the next is read.
+    with postponed_interrupts() as interrupts, ThreadPoolExecutor(1) as counting:
         counted = None
         for batch in batches:
+            interrupts.raise_postponed()
             if counted is not None:
                 counted.result()
             counted = counting.submit(combinations.add, batch.view(np.int32), len(batch))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SamplerError, quoted
+from understudy.interrupts import postponed_interrupts
 from understudy.randomness import stream
 from understudy.synthesis.checkpoints import (
     Arrays,
@@ -200,7 +201,7 @@ def _run_to(
 ) -> None:
     """Compute all segments that are missing up to this number of draws."""
     segments = _segments(plan, n_draws)
-    with ThreadPoolExecutor(max_workers=plan.threads) as pool:
+    with postponed_interrupts() as interrupts, ThreadPoolExecutor(plan.threads) as pool:
         running: dict[Future[Arrays], _Chain] = {}
 
         def submit(chain: _Chain) -> None:
@@ -225,6 +226,7 @@ def _run_to(
                         checkpoint.save(chain.number, number, chain.segments[-1], saved)
                     submit(chain)
                     reporter.report()
+                interrupts.raise_postponed()
         except BaseException:
             for future in running:
                 future.cancel()

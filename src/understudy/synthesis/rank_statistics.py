@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.compiling import compiled
+from understudy.interrupts import postponed_interrupts
 
 __all__ = ["rank_statistics"]
 
@@ -61,8 +62,13 @@ def rank_statistics(
             edges = np.quantile(block, TAIL, axis=(1, 2))  # (edge, quantity)
         _judge(block, edges, scores, effective, statistics[first : first + BLOCK])
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(judge, range(0, n_quantities, BLOCK)))
+    with postponed_interrupts() as interrupts, ThreadPoolExecutor(threads) as pool:
+        try:
+            for _ in pool.map(judge, range(0, n_quantities, BLOCK)):
+                interrupts.raise_postponed()
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            raise
     return statistics
 
 
