@@ -1,4 +1,4 @@
-"""The plan of the house: who may import whom, and what the public names promise."""
+"""The folders: who may import whom, and what the public names promise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ SOURCE = Path(understudy.__file__).parent
 ROOT = SOURCE.parent.parent
 
 # What every folder may use.
-BASE = {"errors", "randomness", "compiling", "checks", "summaries", "settings", "storage"}
+BASE = {
+    "errors",
+    "randomness",
+    "compiling",
+    "checks",
+    "summaries",
+    "settings",
+    "storage",
+    "interrupts",
+}
 
 # Who may import whom. What is not listed may not.
 ALLOWED = {
@@ -29,6 +38,7 @@ ALLOWED = {
     "summaries": {"errors"},
     "settings": {"errors"},
     "storage": {"errors"},
+    "interrupts": {"errors"},
     "microdata": BASE,
     "risk": {*BASE, "microdata"},
     "utility": {*BASE, "microdata"},
@@ -78,7 +88,7 @@ ALLOWED = {
 # Facts about models, which import no model: whoever shows or judges one may read them.
 FACTS = "understudy.synthesis.registry"
 
-# Libraries that only one room may use.
+# Libraries that only one folder may use.
 ONLY_IN = {
     "cyclopts": {"cli"},
     "rich": {"cli"},
@@ -91,8 +101,8 @@ ONLY_IN = {
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
-def room(path: Path) -> str:
-    """Name the room that a file lies in."""
+def folder_of(path: Path) -> str:
+    """Name the folder that a file lies in."""
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return parts[0]
 
@@ -111,8 +121,8 @@ def imports(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_who_imports_whom(path: Path) -> None:
-    mine = room(path)
-    assert mine in ALLOWED, f"a room that is not in the plan: {mine}"
+    mine = folder_of(path)
+    assert mine in ALLOWED, f"a folder that is not listed: {mine}"
     for name in imports(path):
         library, *rest = name.split(".")
         if library == "understudy":
