@@ -25,6 +25,7 @@ BASE = {
     "checks",
     "summaries",
     "settings",
+    "private_folder",
     "storage",
     "interrupts",
 }
@@ -37,7 +38,8 @@ ALLOWED = {
     "checks": {"errors"},
     "summaries": {"errors"},
     "settings": {"errors"},
-    "storage": {"errors"},
+    "private_folder": {"errors"},
+    "storage": {"errors", "private_folder"},
     "interrupts": {"errors"},
     "microdata": BASE,
     "risk": {*BASE, "microdata"},

@@ -6,11 +6,13 @@ import os
 import socket
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from understudy.errors import CheckpointError, ExitCode
+from understudy.private_folder import PrivateFolder
 from understudy.storage import (
     Lock,
     differences,
@@ -22,24 +24,32 @@ from understudy.storage import (
 )
 
 
-def test_a_file_is_whole_private_and_known_by_its_digest(tmp_path: Path) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[PrivateFolder]:
+    with PrivateFolder(tmp_path) as opened:
+        yield opened
+
+
+def test_a_file_is_whole_private_and_known_by_its_digest(
+    tmp_path: Path, folder: PrivateFolder
+) -> None:
     path = tmp_path / "file"
-    digest = write_whole(path, b"content")
+    digest = write_whole(folder, "file", b"content")
     assert digest == digest_of(b"content")
     assert len(digest) == 64
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert read_whole(path, digest) == b"content"
-    assert read_whole(path, digest_of(b"other")) is None
-    assert read_whole(tmp_path / "none", digest) is None
-    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+    assert read_whole(folder, "file", digest) == b"content"
+    assert read_whole(folder, "file", digest_of(b"other")) is None
+    assert read_whole(folder, "none", digest) is None
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, folder: PrivateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_whole(tmp_path / "file", b"old")
+    write_whole(folder, "file", b"old")
     with pytest.raises(CheckpointError, match="room for 3 bytes") as caught:
-        write_whole(tmp_path / "none" / "file", b"new")
+        write_whole(folder, "none/file", b"new")
     assert caught.value.exit_code == ExitCode.INTERRUPTED
 
     def interrupt(_: int) -> None:
@@ -47,25 +57,26 @@ def test_a_file_that_cannot_be_written_leaves_nothing(
 
     monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path / "file", b"new")
-    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == {"file": b"old"}
+        write_whole(folder, "file", b"new")
+    assert {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()} == {"file": b"old"}
 
 
-def test_a_manifest_notices_every_flipped_bit(tmp_path: Path) -> None:
+def test_a_manifest_notices_every_flipped_bit(tmp_path: Path, folder: PrivateFolder) -> None:
     path = tmp_path / "manifest.json"
-    assert read_manifest(path, 1, ("a",)) is None
-    write_manifest(path, {"format": 1, "a": {"b": [1, 2]}})
-    assert read_manifest(path, 1, ("a",)) == {"format": 1, "a": {"b": [1, 2]}}
+    assert read_manifest(folder, path.name, 1, ("a",)) is None
+    with Lock(folder) as lock:
+        write_manifest(lock, path.name, {"format": 1, "a": {"b": [1, 2]}})
+    assert read_manifest(folder, path.name, 1, ("a",)) == {"format": 1, "a": {"b": [1, 2]}}
     whole = path.read_bytes()
-    for place in range(len(whole)):
-        flipped = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
+    for index in range(len(whole)):
+        flipped = whole[:index] + bytes([whole[index] ^ 1]) + whole[index + 1 :]
         path.write_bytes(flipped)
         with pytest.raises(CheckpointError, match="damaged"):
-            read_manifest(path, 1, ("a",))
+            read_manifest(folder, path.name, 1, ("a",))
     path.write_bytes(whole)
     for form, keys in ((2, ("a",)), (1, ("a", "b")), (1, ())):
         with pytest.raises(CheckpointError, match="damaged"):
-            read_manifest(path, form, keys)
+            read_manifest(folder, path.name, form, keys)
 
 
 def test_differences_show_settings_and_hide_the_rest() -> None:
@@ -92,7 +103,7 @@ def test_a_lock_holds_until_it_is_closed(tmp_path: Path) -> None:
     first.close()
     first.close()
     Lock(tmp_path).close()
-    with pytest.raises(CheckpointError, match="can be written"):
+    with pytest.raises(CheckpointError, match="a folder of your own"):
         Lock(tmp_path / "none")
 
 

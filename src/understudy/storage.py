@@ -5,9 +5,10 @@ forced to the disk. Saved runs, of a fit (`synthesis.checkpoints`) or a study (`
 a manifest: it lists files with their digests, is written last, and carries a digest of itself. At
 every instant, power cut included, a manifest names only files that are whole.
 
-Locks are those of the operating system: the lock of a process that has died is free. On network
-drives without locks the folder is used all the same, with a warning, unless the process that last
-held it still runs on this machine.
+All of it happens in a `PrivateFolder`. Locks are those of the operating system: the lock of a
+process that has died is free, and a lock file that was removed is noticed at the next manifest. On
+network drives without locks the folder is used all the same, with a warning, unless the process
+that last held it still runs on this machine.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import socket
+import stat
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -27,6 +30,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, OutputError, quoted
+from understudy.private_folder import PrivateFolder
 
 __all__ = [
     "LOCK",
@@ -36,7 +40,6 @@ __all__ = [
     "check_name",
     "differences",
     "digest_of",
-    "make_folder",
     "new_file",
     "read_manifest",
     "read_whole",
@@ -78,18 +81,6 @@ def check_name(name: str) -> None:
         )
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder that only its owner can read, and those above it."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as problem:
-        raise CheckpointError(
-            expected=f"a folder for the run at {quoted(folder.name)}",
-            came=f"a path where none can be made ({problem.strerror})",
-            do="choose another folder",
-        ) from None
-
-
 def to_disk(path: Path) -> None:
     """Force a file or folder to the disk; a system that opens no folders (Windows) skips those."""
     try:
@@ -109,9 +100,11 @@ def new_file(target: Path) -> Iterator[Path]:
     """Let the body write a temporary file, then make it the target, whole or not at all.
 
     No lock is needed, so it works on network drives without locks. Only its owner can read the
-    file.
+    file. The body opens the file by its name, so a folder in which anybody could replace the name
+    by a link is refused.
     """
     try:
+        _check_safe_to_write(target.parent)
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=".understudy-", suffix="".join(target.suffixes[-2:])
         )
@@ -132,24 +125,20 @@ def new_file(target: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write or replace a file, whole or not at all, by way of ``.NAME.part``, for its owner only.
+def _check_safe_to_write(folder: Path) -> None:
+    mode = folder.stat().st_mode
+    if os.name == "posix" and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise OutputError(
+            expected="a folder in which other users cannot replace your files",
+            came=f"{quoted(folder.absolute().name)}, which everybody may write to",
+            do=f"close it with chmod o-w {shlex.quote(str(folder))}, or choose another folder",
+        )
 
-    A process that dies leaves at most that one name behind, which the next one removes.
-    """
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        to_disk(path.parent)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write or replace a file in a private folder, whole or not at all, for its owner only."""
+    with PrivateFolder(path.parent) as folder:
+        folder.replace(path.name, content)
 
 
 def cannot_write(target: Path, problem: OSError) -> OutputError:
@@ -165,13 +154,13 @@ def cannot_write(target: Path, problem: OSError) -> OutputError:
     )
 
 
-def write_whole(path: Path, content: bytes) -> str:
+def write_whole(folder: PrivateFolder, name: str, content: bytes) -> str:
     """Write a file of a saved run; give the digest of its content."""
     try:
-        replace_file(path, content)
+        folder.replace(name, content)
     except OSError as problem:
         error = CheckpointError(
-            expected=f"room for {len(content):,} bytes in {quoted(path.parent.name)}",
+            expected=f"room for {len(content):,} bytes in {quoted(folder.path.name)}",
             came=f"a disk that did not take them ({problem.strerror})",
             do="make room and run again; what was saved before is whole, and the run goes on "
             "from there",
@@ -181,35 +170,40 @@ def write_whole(path: Path, content: bytes) -> str:
     return digest_of(content)
 
 
-def read_whole(path: Path, digest: str) -> bytes | None:
+def read_whole(folder: PrivateFolder, name: str, digest: str) -> bytes | None:
     """Read a file; None if it is not the one that was written."""
     try:
-        content = path.read_bytes()
+        content = folder.read(name)
     except OSError:
         return None
     return content if digest_of(content) == digest else None
 
 
-def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a manifest as JSON, with a digest of itself."""
+def write_manifest(lock: Lock, name: str, content: Mapping[str, Any]) -> None:
+    """Write a manifest as JSON, with a digest of itself, if the folder is still locked by us."""
+    lock.check()
     text = json.dumps({**content, "digest": _manifest_digest(content)}, indent=1)
-    write_whole(path, text.encode("utf-8"))
+    write_whole(lock.folder, name, text.encode("utf-8"))
 
 
-def read_manifest(path: Path, form: int, keys: tuple[str, ...]) -> dict[str, Any] | None:
+def read_manifest(
+    folder: PrivateFolder, name: str, form: int, keys: tuple[str, ...]
+) -> dict[str, Any] | None:
     """Read a manifest; None if there is none, an error if it is not whole or not ours.
 
     Parameters
     ----------
-    path : Path
-        The manifest.
+    folder : PrivateFolder
+        Where it lies.
+    name : str
+        Of the manifest.
     form : int
         The number of the format that is understood.
     keys : tuple of str
         Keys that it has beside ``format`` and ``digest``.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(folder.read(name))
         digest = content.pop("digest")
         known = (
             content["format"] == form
@@ -218,11 +212,11 @@ def read_manifest(path: Path, form: int, keys: tuple[str, ...]) -> dict[str, Any
         )
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, AttributeError, OSError):
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError):
         known = False
     if not known:
         raise CheckpointError(
-            expected=f"the manifest of a saved run in {quoted(path.parent.name)}",
+            expected=f"the manifest of a saved run in {quoted(folder.path.name)}",
             came="a file that is damaged or was written by something else",
             do="choose an empty folder, or remove this one and run again",
         )
@@ -239,25 +233,32 @@ class Lock:
 
     Parameters
     ----------
-    folder : Path
+    folder : Path or PrivateFolder
         A folder that exists.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | PrivateFolder) -> None:
+        self._given = isinstance(folder, PrivateFolder)
+        self.folder = folder if isinstance(folder, PrivateFolder) else PrivateFolder(folder)
+        name = quoted(self.folder.path.name)
         try:
-            self._descriptor: int | None = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            self._descriptor: int | None = self.folder.open(LOCK, os.O_RDWR | os.O_CREAT)
         except OSError as problem:
+            self._close_folder()
             raise CheckpointError(
-                expected=f"a folder that can be written at {quoted(folder.name)}",
+                expected=f"a folder that can be written at {name}",
                 came=f"one that cannot ({problem.strerror})",
                 do="choose another folder, or change its permissions",
             ) from None
+        except BaseException:
+            self._close_folder()
+            raise
         holder = os.read(self._descriptor, 200).decode("utf-8", "replace")
         taken = take_lock(self._descriptor)
         if taken is False or (taken is None and _alive(holder)):
             self.close()
             raise CheckpointError(
-                expected=f"a folder that no other process is using at {quoted(folder.name)}",
+                expected=f"a folder that no other process is using at {name}",
                 came=f"one in use by {quoted(holder or 'another process')}",
                 do="wait for that process, or choose another folder; the lock of a process that "
                 "has died is free",
@@ -268,11 +269,31 @@ class Lock:
             text = f"process {os.getpid()} on {socket.gethostname()}"
             os.write(self._descriptor, text.encode())
 
+    def check(self) -> None:
+        """Refuse to go on where the lock, or the folder, is no longer the one that was taken."""
+        there = self.folder.status(LOCK)
+        held = None if self._descriptor is None else os.fstat(self._descriptor)
+        same = held is not None and there is not None and os.path.samestat(held, there)
+        if not same or not self.folder.is_where_it_was():
+            error = CheckpointError(
+                expected=f"the folder {quoted(self.folder.path.name)} with the lock of this run",
+                came="that somebody has moved the folder, or removed or replaced its lock",
+                do="make sure that no other run uses the folder, then give the same command again; "
+                "what was saved before is whole",
+            )
+            error.exit_code = ExitCode.INTERRUPTED
+            raise error
+
     def close(self) -> None:
         """Release the folder for other processes."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+        self._close_folder()
+
+    def _close_folder(self) -> None:
+        if not self._given:
+            self.folder.close()
 
     def __enter__(self) -> Self:
         """Hold the folder."""

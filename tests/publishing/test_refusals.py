@@ -377,7 +377,7 @@ def test_place_inside_and_around_the_confidential_folder(study: Study) -> None:
         link / "public",
         study.folder / "public",
     ):
-        with pytest.raises(OutputError, match="outside of the study's folder"):
+        with pytest.raises(OutputError, match="outside of every study's folder"):
             us.release(study.folder, place, APPROVAL)
     for place in (study.folder, study.folder.parent):
         with pytest.raises(OutputError, match="does not hold the confidential folder"):

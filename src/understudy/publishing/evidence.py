@@ -30,6 +30,7 @@ from understudy.errors import (
     quoted_list,
 )
 from understudy.findings.schema import Findings, SynthesizerFindings, VariableFindings
+from understudy.private_folder import PrivateFolder
 from understudy.storage import digest_of
 
 __all__ = [
@@ -192,6 +193,8 @@ def _internal(directory: str | os.PathLike[str]) -> Path:
     folder = Path(directory)
     internal = folder / "internal"
     if os.path.isdir(internal):  # noqa: PTH112  (a path that is too long is simply none)
+        with PrivateFolder(internal) as opened:
+            opened.check_closed()
         return internal
     hint = "give the folder that was named with --out when the study was run"
     if os.path.isfile(folder / "study.json"):  # noqa: PTH113
@@ -210,7 +213,8 @@ Model = TypeVar("Model", bound=BaseModel)
 def _read(internal: Path, name: str, model: type[Model]) -> tuple[Model, str]:
     """Read one file, hash it, and then parse it."""
     try:
-        content = (internal / name).read_bytes()
+        with PrivateFolder(internal) as folder:
+            content = folder.read(name)
     except FileNotFoundError:
         raise _incomplete(name) from None
     except OSError:
@@ -318,7 +322,8 @@ def set_bytes(evidence: Evidence, synthesizer: SynthesizerFindings) -> Iterator[
         )
     for number, (path, known) in enumerate(zip(paths, expected, strict=True), start=1):
         try:
-            content = path.read_bytes()
+            with PrivateFolder(folder) as sets:
+                content = sets.read(path.name)
         except OSError:
             raise _incomplete(f"synthetic set {number}") from None
         if digest_of(content) != known:

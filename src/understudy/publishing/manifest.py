@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import OutputError, quoted
+from understudy.private_folder import RELEASE
 
 __all__ = ["DATA_FILE", "check_bundle", "is_whole_release", "manifest_text", "read_manifest"]
 
 NAME = "manifest.json"
-KIND = "understudy release"
 DATA_FILE = re.compile(r"synthetic-[0-9]{2,6}\.(csv|parquet|dta|sav)")
 ALLOWED = re.compile(
     rf"{DATA_FILE.pattern}|codebook\.(toml|html)|methods\.html|README\.txt|manifest\.json"
@@ -45,7 +45,9 @@ def manifest_text(folder: Path, facts: dict[str, Any]) -> str:
         name: {"bytes": path.stat().st_size, "sha256": _hash(path)}
         for name, path in _files(folder).items()
     }
-    return json.dumps({"kind": KIND, **facts, "files": files}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps({"kind": RELEASE, **facts, "files": files}, indent=1, ensure_ascii=False) + "\n"
+    )
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -54,7 +56,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         content = json.loads((folder / NAME).read_bytes())
     except (OSError, ValueError):
         return None
-    if not isinstance(content, dict) or content.get("kind") != KIND:
+    if not isinstance(content, dict) or content.get("kind") != RELEASE:
         return None
     return content if isinstance(content.get("files"), dict) else None
 

@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from understudy.errors import OutputError, quoted
+from understudy.private_folder import study_above
 from understudy.publishing.manifest import is_whole_release
 from understudy.storage import cannot_write, check_name, take_lock, to_disk
 
@@ -78,10 +79,11 @@ def _check_apart(target: Path, internal: Path) -> None:
     public, secret = (Path(os.path.realpath(path)) for path in (target, internal))
     study = secret.parent
     inside = public == secret or (public != study and study in public.parents)
-    if inside or _among(public.parents, secret):
+    other = study_above(public.parent)  # a study's folder itself is refused below, as not empty
+    if inside or other is not None or _among(public.parents, secret):
         raise OutputError(
-            expected="a path outside of the study's folder, which is confidential",
-            came="one inside of it",
+            expected="a path outside of every study's folder, which is confidential",
+            came="one inside of a study's folder",
             do="choose a folder elsewhere",
         )
     if public in secret.parents or _among(secret.parents, public):

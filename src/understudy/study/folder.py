@@ -6,17 +6,17 @@ what the stage was made from. A stage is written file by file, `study.json` last
 there wholly or not at all. A stage whose files are not those that were written, or that was made
 from something else, is not finished.
 
-Nothing is written outside of ``internal``, and nothing in it can be read by others.
+Nothing is written outside of ``internal``, and nothing in it can be read by others: it is a
+`PrivateFolder`. A study lies neither in a release nor in the confidential folder of another study.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -30,12 +30,17 @@ from understudy.errors import (
     UnderstudyWarning,
     quoted,
 )
+from understudy.private_folder import (
+    PrivateFolder,
+    belongs_to_another,
+    release_above,
+    study_above,
+)
 from understudy.storage import (
     LOCK,
     Lock,
     check_name,
     differences,
-    make_folder,
     read_manifest,
     read_whole,
     write_manifest,
@@ -81,6 +86,7 @@ def check_study_folder(directory: str | os.PathLike[str], *, resume: bool) -> Pa
     folder = Path(directory)
     check_name(folder.resolve().name or "root")
     try:
+        _check_surroundings(folder)
         _check_folder(folder, resume=resume)
     except OSError as problem:
         raise OutputError(
@@ -96,6 +102,22 @@ def _called(folder: Path) -> str:
     return quoted(folder.absolute().name or folder.absolute())
 
 
+def _check_surroundings(folder: Path) -> None:
+    """Keep confidential files out of releases and of other studies."""
+    if release_above(folder) is not None:
+        raise OutputError(
+            expected="a folder for the study outside of every release",
+            came="one inside a release, whose content is public",
+            do="choose a folder elsewhere",
+        )
+    if study_above(folder.absolute().parent) is not None:
+        raise OutputError(
+            expected="a folder for the study outside of every other study",
+            came="one inside a study's folder, which holds nothing else",
+            do="choose a folder elsewhere",
+        )
+
+
 def _check_folder(folder: Path, *, resume: bool) -> None:
     for path in (folder, folder / INTERNAL):
         if path.is_symlink():
@@ -109,6 +131,12 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
                 expected=f"a folder for the study at {_called(folder)}",
                 came="a file",
                 do="choose another folder",
+            )
+        if path.exists() and belongs_to_another(path):
+            raise OutputError(
+                expected=f"a folder of your own for the study at {_called(folder)}",
+                came="one that another user made, who may read or replace what is in it",
+                do="choose a new folder; the program makes it",
             )
     if not folder.exists():
         return
@@ -154,20 +182,34 @@ class StudyFolder:
         self, internal: Path, identity: Mapping[str, Any], seed: int | None, fresh: int
     ) -> None:
         self.internal = internal
-        make_folder(internal)
-        self._lock = Lock(internal)
+        self._files = PrivateFolder.made(internal)
+        self._fits: list[PrivateFolder] = []
         try:
-            with suppress(OSError):  # not ours: then writing fails too, with a message
-                internal.chmod(0o700)
+            self._close_to_others()
+            self._lock = Lock(self._files)
+        except BaseException:
+            self._files.close()
+            raise
+        try:
             self._content = self._opened(json.loads(json.dumps(identity)), seed, fresh)
             self._tidy()
         except BaseException:
             self.close()
             raise
 
+    def _close_to_others(self) -> None:
+        """Close the folder to others; warn where they had access to a study."""
+        if self._files.close_to_others() and self._files.names():
+            warnings.warn(
+                f"other users had access to {quoted(self.internal.name)}, and may have read or "
+                "changed what is in it; it is closed to them now (mode 0700)",
+                CheckpointWarning,
+                stacklevel=4,
+            )
+
     def _opened(self, identity: dict[str, Any], seed: int | None, fresh: int) -> dict[str, Any]:
         """Read what the study is, or write it down before anything is computed."""
-        saved = read_manifest(self.internal / STUDY, FORMAT, ("identity", "seed", "stages"))
+        saved = read_manifest(self._files, STUDY, FORMAT, ("identity", "seed", "stages"))
         if saved is None:
             content = {
                 "format": FORMAT,
@@ -175,7 +217,7 @@ class StudyFolder:
                 "seed": fresh if seed is None else seed,
                 "stages": {},
             }
-            write_manifest(self.internal / STUDY, content)
+            write_manifest(self._lock, STUDY, content)
             return content
         asked = identity | {"seed": saved["seed"] if seed is None else seed}
         different = differences(saved["identity"] | {"seed": saved["seed"]}, asked)
@@ -189,11 +231,17 @@ class StudyFolder:
 
     def _tidy(self) -> None:
         """Remove files that a process which died had begun; fits clear away their own."""
-        folders = (self.internal, self.internal / "stages", *_entries(self.internal / "sets"))
-        for folder in folders:
-            for path in _entries(folder):
-                if path.name.startswith(".") and path.name.endswith(".part"):
-                    path.unlink(missing_ok=True)
+        _remove_parts(self._files)
+        for path in ("stages/*", "sets/*", *(f"sets/{name}/*" for name in self._names("sets"))):
+            if self._names(path.split("/")[0]):
+                with self._folder_of(path) as folder:
+                    _remove_parts(folder)
+
+    def _names(self, folder: str) -> list[str]:
+        if self._files.status(folder) is None:
+            return []
+        with self._files.inside(folder) as held:
+            return held.names()
 
     @property
     def seed(self) -> int:
@@ -203,6 +251,8 @@ class StudyFolder:
     def close(self) -> None:
         """Release the folder for other processes."""
         self._lock.close()
+        for folder in (*self._fits, self._files):
+            folder.close()
 
     def __enter__(self) -> Self:
         """Hold the folder."""
@@ -230,10 +280,7 @@ class StudyFolder:
         saved = self._content["stages"].get(stage)
         if saved is None or saved["of"] != of:
             return False
-        broken = sum(
-            read_whole(self.internal / name, digest) is None
-            for name, digest in saved["files"].items()
-        )
+        broken = sum(self._read(path, digest) is None for path, digest in saved["files"].items())
         if broken:
             warnings.warn(
                 f"the saved study is damaged: {broken} of {len(saved['files'])} files of the stage "
@@ -256,12 +303,24 @@ class StudyFolder:
             Digest of what they were made from.
         """
         digests = {}
-        for name, content in files:
-            for folder in reversed(Path(name).parents):  # each with its own mode
-                make_folder(self.internal / folder)
-            digests[name] = write_whole(self.internal / name, content)
+        for path, content in files:
+            with self._folder_of(path) as folder:
+                digests[path] = write_whole(folder, Path(path).name, content)
         self._content["stages"][stage] = {"of": of, "files": digests}
-        write_manifest(self.internal / STUDY, self._content)
+        write_manifest(self._lock, STUDY, self._content)
+
+    @contextmanager
+    def _folder_of(self, path: str) -> Iterator[PrivateFolder]:
+        """Open the folder of a file, step by step from the handle of the study's own."""
+        with ExitStack() as opened:
+            folder = self._files
+            for name in Path(path).parts[:-1]:
+                folder = opened.enter_context(folder.inside(name))
+            yield folder
+
+    def _read(self, path: str, digest: str) -> bytes | None:
+        with self._folder_of(path) as folder:
+            return read_whole(folder, Path(path).name, digest)
 
     def files(self, stage: str) -> dict[str, str]:
         """Give the digests of a finished stage's files, by path inside of the folder."""
@@ -269,7 +328,7 @@ class StudyFolder:
 
     def read(self, stage: str, name: str) -> bytes:
         """Read a file of a finished stage, which must be whole."""
-        content = read_whole(self.internal / name, self.files(stage)[name])
+        content = self._read(name, self.files(stage)[name])
         if content is None:
             raise CheckpointError(
                 expected=f"the file {quoted(name)} as the study wrote it",
@@ -296,16 +355,26 @@ class StudyFolder:
         content = json.loads(self.read(stage, f"stages/{stage}.json"))
         return kind.model_validate_json(json.dumps(content["findings"])), content["notes"]
 
-    def fit_folder(self, name: str) -> Path:
+    def fit_folder(self, name: str) -> PrivateFolder:
         """Give the folder in which a fit is saved as it goes."""
-        make_folder(self.internal / FITS)
-        return self.internal / FITS / name
+        with self._files.inside(FITS) as fits:
+            self._fits.append(fits.inside(name))
+        return self._fits[-1]
 
     def drop_fit(self, name: str) -> None:
         """Remove a saved fit, and with the last one the folder of fits."""
-        shutil.rmtree(self.internal / FITS / name, ignore_errors=True)
-        with suppress(OSError):
-            (self.internal / FITS).rmdir()
+        if self._files.status(FITS) is not None:
+            with self._files.inside(FITS) as fits:
+                fits.remove_folder(name)
+                empty = not fits.names()
+            if empty:
+                self._files.remove_folder(FITS)
+
+
+def _remove_parts(folder: PrivateFolder) -> None:
+    for name in folder.names():
+        if name.startswith(".") and name.endswith(".part"):
+            folder.remove(name)
 
 
 class Notes:

@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import CheckpointError, CheckpointWarning, quoted
+from understudy.private_folder import PrivateFolder
 from understudy.storage import (
     LOCK,
     Lock,
     differences,
-    make_folder,
     read_manifest,
     read_whole,
     write_manifest,
@@ -80,7 +80,7 @@ class Checkpoint:
     Parameters
     ----------
     folder : path
-        Made if it does not exist, with mode 0700.
+        Made if it does not exist. It must belong to this user, and gets the mode 0700.
     identity : dict
         What the run is, as JSON. Values under ``"data"`` are never shown.
     """
@@ -88,9 +88,16 @@ class Checkpoint:
     def __init__(self, folder: str | os.PathLike[str], identity: dict[str, Any]) -> None:
         self.folder = Path(folder)
         self._identity = json.loads(json.dumps(identity))
-        make_folder(self.folder)
-        self._check_content()
-        self._lock = Lock(self.folder)
+        self._files = (
+            folder if isinstance(folder, PrivateFolder) else PrivateFolder.made(self.folder)
+        )
+        try:
+            self._check_content()
+            self._files.close_to_others()
+            self._lock = Lock(self._files)
+        except BaseException:
+            self._files.close()
+            raise
         try:
             self._chains = self._read_manifest()
             self._tidy()
@@ -105,13 +112,14 @@ class Checkpoint:
 
     def remember_seed(self, seed: int) -> None:
         """Write the seed down before the first draw, so that a run without one can go on."""
-        if self._identity.get("seed") != seed or not (self.folder / MANIFEST).exists():
+        if self._identity.get("seed") != seed or self._files.status(MANIFEST) is None:
             self._identity["seed"] = seed
             self._write_manifest()
 
     def close(self) -> None:
         """Give the folder free for other processes."""
         self._lock.close()
+        self._files.close()
 
     def load(self, chain: int) -> tuple[list[Arrays], Arrays | None]:
         """Read what is complete of one chain: the draws of its segments, the state after them."""
@@ -156,7 +164,7 @@ class Checkpoint:
         self._write_manifest()
         for key in old:
             if key not in listed["states"]:
-                (self.folder / self._name("state", chain, int(key))).unlink(missing_ok=True)
+                self._files.remove(self._name("state", chain, int(key)))
 
     def save_failed(self, chain: int, state: Arrays) -> str:
         """Keep the state in which a chain could not go on, to be looked into; give its name."""
@@ -166,9 +174,9 @@ class Checkpoint:
 
     def _check_content(self) -> None:
         strange = [
-            entry.name
-            for entry in self.folder.iterdir()
-            if entry.name not in {MANIFEST, LOCK} and not entry.name.startswith((*OURS, "."))
+            name
+            for name in self._files.names()
+            if name not in {MANIFEST, LOCK} and not name.startswith((*OURS, "."))
         ]
         if strange:
             raise CheckpointError(
@@ -178,7 +186,7 @@ class Checkpoint:
             )
 
     def _read_manifest(self) -> dict[str, Any]:
-        content = read_manifest(self.folder / MANIFEST, FORMAT, ("identity", "chains"))
+        content = read_manifest(self._files, MANIFEST, FORMAT, ("identity", "chains"))
         if content is None:
             return {}
         saved = content["identity"]
@@ -201,23 +209,23 @@ class Checkpoint:
             draws = range(len(held["draws"]))
             listed |= {self._name("draws", int(chain), number) for number in draws}
             listed |= {self._name("state", int(chain), int(key)) for key in held["states"]}
-        for path in list(self.folder.iterdir()):
-            if path.name not in listed and path.name.lstrip(".").startswith(OURS):
-                path.unlink(missing_ok=True)
+        for name in self._files.names():
+            if name not in listed and name.lstrip(".").startswith(OURS):
+                self._files.remove(name)
 
     def _write_manifest(self) -> None:
         content = {"format": FORMAT, "identity": self._identity, "chains": self._chains}
-        write_manifest(self.folder / MANIFEST, content)
+        write_manifest(self._lock, MANIFEST, content)
 
     def _name(self, kind: str, chain: int, number: int) -> str:
         return f"{kind}-{chain}-{number:06d}.npz"
 
     def _write(self, name: str, arrays: Arrays) -> str:
-        return write_whole(self.folder / name, _packed(arrays))
+        return write_whole(self._files, name, _packed(arrays))
 
     def _read(self, name: str, digest: str) -> Arrays | None:
         """Read a file; None if it is not the one that was written."""
-        content = read_whole(self.folder / name, digest)
+        content = read_whole(self._files, name, digest)
         if content is None:
             return None
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:

@@ -1,0 +1,105 @@
+"""Rows 97 to 101: folders that somebody else prepared, opened or put one into the other.
+
+`tests/test_private_folder.py` plants links at every instant.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import understudy as us
+from tests.bad_inputs.cases import covers
+from tests.conftest import Command
+from tests.publishing.fake_study import APPROVAL, Study
+from tests.studies import run_quietly, write_study
+from understudy.errors import CheckpointError, OutputError
+from understudy.private_folder import PrivateFolder
+from understudy.study.folder import StudyFolder
+
+
+@covers(97)
+@pytest.mark.parametrize("name", ["lock", ".study.json.part"])
+def test_folder_prepared_by_somebody_else(tmp_path: Path, command: Command, name: str) -> None:
+    """The program ends with a message, and the file behind the link is as it was."""
+    plan = write_study(tmp_path / "mine")
+    internal, victim = tmp_path / "study" / "internal", tmp_path / "victim"
+    internal.mkdir(parents=True)
+    internal.chmod(0o777)
+    victim.write_text("precious")
+    (internal / name).symlink_to(victim)
+    answer = command("run", plan, "--out", tmp_path / "study")
+    assert answer.code == 2
+    assert "a link, or a file that somebody else put there" in answer.err
+    assert victim.read_text() == "precious"
+    assert not (internal / "study.json").exists()
+
+
+@covers(98)
+def test_link_planted_during_a_run(tmp_path: Path) -> None:
+    loot = tmp_path / "loot"
+    with StudyFolder(tmp_path / "internal", {}, None, 1) as folder:
+        (tmp_path / "internal" / "report.html").symlink_to(loot)
+        with pytest.raises(CheckpointError, match="a link"):
+            folder.save("report", [("report.html", b"confidential")])
+    assert not loot.exists()
+
+
+@covers(99)
+def test_study_that_was_opened_to_others(tmp_path: Path, command: Command) -> None:
+    study = Study(tmp_path / "a study").seal()
+    study.internal.chmod(0o777)
+    call = ("release", study.folder, "--to", tmp_path / "public", "--approve", APPROVAL)
+    answer = command(*call)
+    assert answer.code == 2
+    repair = f"chmod 700 '{study.internal}'"
+    assert repair in " ".join(answer.err.split())
+    assert not (tmp_path / "public").exists()
+    study.internal.chmod(0o700)
+    assert command(*call).code == 0
+
+
+@covers(99)
+def test_study_with_a_file_that_links_elsewhere(tmp_path: Path) -> None:
+    study = Study(tmp_path / "study").seal()
+    real = study.internal / "findings.json"
+    real.rename(tmp_path / "findings.json")
+    real.symlink_to(tmp_path / "findings.json")
+    with pytest.raises(CheckpointError, match="a link"):
+        us.release(study.folder, tmp_path / "public", APPROVAL)
+
+
+@covers(100)
+def test_lock_deleted_during_a_run(tmp_path: Path) -> None:
+    with StudyFolder(tmp_path / "internal", {}, None, 1) as first:
+        (tmp_path / "internal" / "lock").unlink()
+        with StudyFolder(tmp_path / "internal", {}, None, 1) as second:
+            with pytest.raises(CheckpointError, match="removed or replaced its lock"):
+                first.save("a", [("a", b"1")])
+            second.save("a", [("a", b"2")])
+
+
+@covers(101)
+def test_confidential_and_public_folders_are_never_one_in_the_other(
+    tmp_path: Path, command: Command
+) -> None:
+    study, other = Study(tmp_path / "study").seal(), Study(tmp_path / "other").seal()
+    public = us.release(study.folder, tmp_path / "public", APPROVAL)
+    plan = write_study(tmp_path / "mine")
+    for out in (public, public / "figures" / "x", public / "new" / "study"):
+        with pytest.raises(OutputError, match="inside a release"):
+            run_quietly(plan, out)
+        answer = command("run", plan, "--out", out)
+        assert answer.code == 2
+        assert "inside a release" in " ".join(answer.err.split())
+    with pytest.raises(OutputError, match="inside a study"):
+        run_quietly(plan, other.internal / "x")
+    for to in (other.internal / "public", other.internal, other.folder / "public"):
+        with pytest.raises(OutputError, match="outside of every study"):
+            us.release(study.folder, to, APPROVAL)
+        answer = command("release", study.folder, "--to", to, "--approve", APPROVAL)
+        assert answer.code == 2
+    assert not list(public.rglob("internal"))
+    with PrivateFolder(other.internal) as folder:
+        assert "public" not in folder.names()
