@@ -91,14 +91,14 @@ def test_something_appears_while_the_release_is_built(
 def test_approval_that_cannot_be_kept_stops_the_release(
     study: Study, public: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Path.replace
+    real = os.replace
 
-    def replace(self: Path, target: Any) -> Path:
+    def replace(source: Any, target: Any, **handles: Any) -> None:
         if Path(target).name == "approvals.json":
             raise OSError(errno.ENOSPC, "No space left on device")
-        return real(self, target)
+        real(source, target, **handles)
 
-    monkeypatch.setattr(Path, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(OutputError, match="make room on the disk"):
         us.release(study.folder, public, APPROVAL)
     assert not public.exists()
