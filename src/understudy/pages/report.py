@@ -32,7 +32,7 @@ from understudy.pages.sections.shared import (
 from understudy.pages.sections.utility_section import regression_section, tables_section
 from understudy.pages.sections.within_section import within_section
 from understudy.summaries import shown, whole
-from understudy.verdict.grading import level_figure, table_ratios
+from understudy.verdict.grading import baseline_value, table_ratios
 from understudy.verdict.verdict import Verdict
 
 __all__ = ["page"]
@@ -202,8 +202,8 @@ def _risk_row(
     errors = [risk.standard_error for risk in risks if isinstance(risk, Spread)]
     error = min((each for each in errors if each), default=None)
     values = [
-        level_figure(intruder.minimum, measure, joint),
+        baseline_value(intruder.minimum, measure, joint),
         *(risk.mean if isinstance(risk, Spread) else risk for risk in risks),
-        level_figure(intruder.maximum, measure, joint),
+        baseline_value(intruder.maximum, measure, joint),
     ]
     return [words, *(number_cell(value, error) for value in values)]

@@ -29,7 +29,7 @@ from understudy.findings.schema import (
     SynthesizerFindings,
 )
 from understudy.synthesis.registry import MODELS
-from understudy.verdict.grading import level_figure
+from understudy.verdict.grading import baseline_value
 
 __all__ = [
     "BASELINES",
@@ -379,6 +379,6 @@ def _between(
     low, high = (
         (None, None)
         if intruder is None
-        else (level_figure(each, measure, joint) for each in (intruder.minimum, intruder.maximum))
+        else (baseline_value(each, measure, joint) for each in (intruder.minimum, intruder.maximum))
     )
     return tuple(count(number, n_records) for number in (low, value, high))

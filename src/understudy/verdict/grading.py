@@ -7,23 +7,20 @@ undefined value never passes.
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from understudy.findings.schema import Baseline, IntruderFindings, Spread, SynthesizerFindings
+from understudy.findings.schema import Baseline, SynthesizerFindings
 from understudy.verdict.thresholds import Thresholds
 
 __all__ = [
     "ERRORS",
     "Outcome",
     "Reason",
+    "baseline_value",
     "graded",
-    "level_figure",
     "position_between",
-    "risk_position",
-    "standard_deviation",
     "table_ratios",
 ]
 
@@ -73,13 +70,6 @@ def graded(
     return "review" if surely <= getattr(limits, f"{name}_review") else "fail"
 
 
-def standard_deviation(spread: Spread | None) -> float | None:
-    """Standard deviation over repeats; None with fewer than two."""
-    if spread is None or spread.standard_error is None:
-        return None
-    return spread.standard_error * math.sqrt(sum(value is not None for value in spread.values))
-
-
 def table_ratios(synthesizer: SynthesizerFindings) -> list[tuple[int, float | None]]:
     """Order of tables, and their deviation over what a synthesizer that knew the population scores.
 
@@ -100,30 +90,10 @@ def position_between(value: float | None, low: float | None, high: float | None)
     return (value - low) / (high - low)
 
 
-def level_figure(baseline: Baseline, measure: str, joint: bool = False) -> float | None:
+def baseline_value(baseline: Baseline, measure: str, joint: bool = False) -> float | None:
     """A baseline's value: exact where there is a closed form, else the mean over repeats."""
     exact = None if joint else baseline.exact.get(measure)
     if exact is not None:
         return exact
     spread = (baseline.joint if joint else baseline.samples).get(measure)
     return None if spread is None else spread.mean
-
-
-def risk_position(
-    value: float | None, intruder: IntruderFindings, measure: str, joint: bool = False
-) -> float | None:
-    """Position of a risk between an intruder's baselines; None where chance could swap these.
-
-    Baselines of the intruder with all files are means over repeats; where all their repeats
-    overlap, a position between them would be noise.
-    """
-    low = level_figure(intruder.minimum, measure, joint)
-    high = level_figure(intruder.maximum, measure, joint)
-    if joint and low is not None and high is not None:
-        noise = max(
-            standard_deviation(baseline.joint.get(measure)) or 0.0
-            for baseline in (intruder.minimum, intruder.maximum)
-        )
-        if high - low < ERRORS * noise:
-            return None
-    return position_between(value, low, high)

@@ -33,7 +33,7 @@ from understudy.pages.sections.shared import (
     titles,
 )
 from understudy.summaries import shown
-from understudy.verdict.grading import level_figure
+from understudy.verdict.grading import baseline_value
 
 __all__ = ["attribute_section", "identification_section", "joint_section"]
 
@@ -134,7 +134,7 @@ def _matches(findings: Findings, intruder: IntruderFindings) -> Table:
 
 
 def _baseline(baseline: Baseline, measure: str) -> Cell:
-    return number_cell(level_figure(baseline, measure), missing="undefined")
+    return number_cell(baseline_value(baseline, measure), missing="undefined")
 
 
 def _spread(spread: Spread | None) -> Cell:
@@ -276,7 +276,7 @@ def _joint_row(
         synthesizer.title,
         *(number_cell(value) for value in values),
         *(
-            number_cell(None if baseline is None else level_figure(baseline, measure, joint=True))
+            number_cell(None if baseline is None else baseline_value(baseline, measure, joint=True))
             for baseline in baselines
         ),
     ]

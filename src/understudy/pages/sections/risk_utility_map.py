@@ -9,7 +9,7 @@ from understudy.pages.blocks import Cell, Section, Table, number_cell, topic
 from understudy.pages.plots.risk_plots import map_svg
 from understudy.pages.sections.shared import identified, styled
 from understudy.summaries import short
-from understudy.verdict.grading import level_figure, table_ratios
+from understudy.verdict.grading import baseline_value, table_ratios
 
 __all__ = ["map_section"]
 
@@ -54,8 +54,8 @@ def _map(
         risk, loss = _risk(synthesizer, intruder, measure), _table_loss(synthesizer)
         if risk is not None and loss is not None:
             points.append((style, loss, risk))
-    minimum = (_loss_of(findings, "minimum"), level_figure(intruder.minimum, measure))
-    maximum = (_loss_of(findings, "noise_floor"), level_figure(intruder.maximum, measure))
+    minimum = (_loss_of(findings, "minimum"), baseline_value(intruder.minimum, measure))
+    maximum = (_loss_of(findings, "noise_floor"), baseline_value(intruder.maximum, measure))
     marks = [(style.title, loss, risk) for style, loss, risk in points]
     rows: list[list[Cell | str]] = [
         [title, who, number_cell(loss), number_cell(risk)]
