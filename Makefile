@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 CORES  ?= 2
+# Tests run side by side already: libraries of linear algebra must not take the cores again.
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test quick lint types browser unit docs bench calibrate fuzz mutants lock clean help
 

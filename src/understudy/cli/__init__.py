@@ -6,6 +6,7 @@ goes wrong ends here, in one message on the error stream and one exit code.
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 import warnings
@@ -52,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str, optional
         Instead of those of the command line.
     """
+    for library in ("OPENBLAS", "MKL", "OMP"):  # chains use all cores; small matrices must not
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

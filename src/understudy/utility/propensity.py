@@ -27,7 +27,6 @@ from understudy.randomness import check_seed, stream
 from understudy.summaries import Spread, estimate_number, number, spread_of, text_table
 from understudy.utility.noise_floors import perfect_counts
 from understudy.utility.regression.aliasing import identified_columns
-from understudy.utility.regression.arrow_matrix import BORDER, Arrow
 from understudy.utility.regression.design import Design, Indicators, make_design
 from understudy.utility.regression.formula import Formula
 from understudy.utility.regression.logistic import BinaryLikelihood
@@ -208,8 +207,7 @@ def _one_set(
     columns = identified_columns(used, np.ones(drawn.size, dtype=bool))
     n_kept = int(identified_columns(used, ~drawn).sum())
     model = BinaryLikelihood(used, events, trials, columns)
-    shape = Arrow(np.append(rows.block[columns], BORDER))
-    top = newton(model.evaluate, np.zeros(shape.size), shape, ENOUGH)
+    top = newton(model.evaluate, np.zeros(model.shape.size), model.shape, ENOUGH)
     chance = model.probability(top.parameters + top.last_step)
     pmse = float(trials @ (chance - 0.5) ** 2 / trials.sum())
     return pmse, int(columns.sum()) - n_kept

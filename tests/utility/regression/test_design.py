@@ -24,6 +24,7 @@ from understudy.utility.regression.aliasing import independent_columns
 from understudy.utility.regression.arrow_matrix import BORDER, Arrow
 from understudy.utility.regression.design import make_design
 from understudy.utility.regression.formula import read_formula
+from understudy.utility.regression.logistic import BinaryLikelihood
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -58,6 +59,25 @@ def test_products_with_a_design_are_those_of_a_matrix(seed: int) -> None:
     np.testing.assert_allclose(
         shape.inverse_diagonal(positive), np.diagonal(np.linalg.inv(positive))
     )
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=25, deadline=None)
+def test_products_of_an_arrow_are_those_of_the_whole_matrix(seed: int) -> None:
+    """The parts that `ArrowProducts` adds up, against those cut out of the whole Gram matrix."""
+    data = some_data(seed, n=40, labels=4)
+    formula = read_formula("sex ~ town * age", data)
+    rows = make_design(data, formula).indicators(
+        np.column_stack([data.codes(name) for name in formula.names])
+    )
+    generator = stream(seed, "test", "products")
+    weights, events = generator.random(40), generator.random(40)
+    columns = generator.random(rows.n_columns) < 0.7
+    model = BinaryLikelihood(rows, events, 2 * weights, columns)
+    _, _, parts = model.evaluate(np.zeros(model.shape.size))  # every chance is a half
+    whole = model.shape.parts(rows.gram_with_intercept(weights / 2, columns))
+    for part, expected in zip(parts, whole, strict=True):
+        np.testing.assert_allclose(part, expected, atol=1e-14)
 
 
 def test_formulas() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.utility.regression.arrow_matrix import BORDER, Arrow, ArrowMatrix, ArrowProducts
 from understudy.utility.regression.design import Indicators
 from understudy.utility.regression.fit import Fit
 from understudy.utility.regression.ordered_logit import category_probabilities, fit_ordered_logit
@@ -45,7 +46,7 @@ def event_probability(fit: Fit, predictor: Numbers) -> Numbers:
 class BinaryLikelihood:
     """The log-likelihood of grouped trials, for large designs: some columns, then the intercept.
 
-    Attributes
+    Parameters
     ----------
     rows : Indicators
         The design, one row per group.
@@ -59,6 +60,20 @@ class BinaryLikelihood:
         self, rows: Indicators, events: Numbers, trials: Numbers, columns: NDArray[np.bool_]
     ) -> None:
         self.rows, self.events, self.trials, self.columns = rows, events, trials, columns
+        self.shape = Arrow(np.append(rows.block[columns], BORDER))
+        self._products = ArrowProducts(self.shape, self._parameters())
+
+    def _parameters(self) -> NDArray[np.int64]:
+        """Parameters with an indicator in each row, the intercept's last: (row, term and one)."""
+        n_columns = int(self.columns.sum())
+        of_column = np.full(self.columns.size, -1, dtype=np.int64)
+        of_column[self.columns] = np.arange(n_columns)
+        parameters = np.full((len(self.rows.index), len(self.rows.widths) + 1), n_columns)
+        for term, width in enumerate(self.rows.widths):
+            start = self.rows.starts[term]
+            own = np.append(of_column[start : start + width], -1)
+            parameters[:, term] = own[self.rows.index[:, term]]
+        return parameters
 
     def predictor(self, parameters: Numbers) -> Numbers:
         """Intercept plus linear predictor: (row,)."""
@@ -72,12 +87,11 @@ class BinaryLikelihood:
         chance: Numbers = 0.5 * (1 + np.tanh(0.5 * self.predictor(parameters)))
         return chance
 
-    def evaluate(self, parameters: Numbers) -> tuple[float, Numbers, Numbers]:
+    def evaluate(self, parameters: Numbers) -> tuple[float, Numbers, ArrowMatrix]:
         """Value, gradient and information."""
         predictor = self.predictor(parameters)
         chance = 0.5 * (1 + np.tanh(0.5 * predictor))
         value = self.events @ predictor - self.trials @ np.logaddexp(0, predictor)
         residual = self.events - self.trials * chance
         gradient = np.append(self.rows.sums(residual)[self.columns], residual.sum())
-        weights = self.trials * chance * (1 - chance)
-        return float(value), gradient, self.rows.gram_with_intercept(weights, self.columns)
+        return float(value), gradient, self._products.of(self.trials * chance * (1 - chance))

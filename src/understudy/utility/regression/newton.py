@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.utility.regression.arrow_matrix import Arrow
+from understudy.utility.regression.arrow_matrix import Arrow, ArrowMatrix
 
 __all__ = ["Maximum", "newton"]
 
 Numbers = NDArray[np.float64]
-Evaluate = Callable[[Numbers], tuple[float, Numbers, Numbers]]
+Information = Numbers | ArrowMatrix
+Evaluate = Callable[[Numbers], tuple[float, Numbers, Information]]
 
 ENOUGH = 1e-12  # twice what the log-likelihood can still gain
 MOST_STEPS = 100
@@ -28,8 +30,8 @@ class Maximum:
     ----------
     parameters : float64 (parameter,)
         The maximum.
-    information : float64 (parameter, parameter)
-        Minus the second derivatives there.
+    information : float64 (parameter, parameter), or ArrowMatrix
+        Minus the second derivatives there, as they were evaluated.
     last_step : float64 (parameter,)
         The step that would have come next: large where the maximum lies at infinity.
     value : float
@@ -39,7 +41,7 @@ class Maximum:
     """
 
     parameters: Numbers
-    information: Numbers
+    information: Any
     last_step: Numbers
     value: float
     steps: int
