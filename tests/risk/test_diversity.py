@@ -5,6 +5,7 @@ from tests.risk.example_surveys import microdata
 
 import understudy as us
 from understudy.errors import SettingError
+from understudy.findings.data import data_findings
 
 
 def test_counted_by_hand() -> None:
@@ -29,11 +30,29 @@ def test_counted_by_hand() -> None:
 
 
 def test_a_column_that_decides_the_label_is_named() -> None:
-    data = microdata(
-        {"post": [0, 0, 1, 1], "sex": [0, 1, 0, 1]}, {"town": [0, 0, 1, 1]},
-        {"post": 2, "sex": 2, "town": 2},
+    """In 100 records; four agree by chance."""
+    many, few = (
+        microdata(
+            {"post": [0, 0, 1, 1] * n, "sex": [0, 1, 0, 1] * n}, {"town": [0, 0, 1, 1] * n},
+            {"post": 2, "sex": 2, "town": 2},
+        )
+        for n in (25, 1)
     )  # fmt: skip
-    assert us.label_diversity(data).deciding == ("post",)
+    assert us.label_diversity(many).deciding == ("post",)
+    assert us.label_diversity(few).deciding == ()
+
+
+def test_the_verdict_judges_by_the_same_rule() -> None:
+    """Patterns of four, and a label that nearly everybody has, tell nothing about a group."""
+    common = microdata({"sex": [0, 1] * 50}, {"town": [0] * 95 + [1] * 5}, {"sex": 2, "town": 2})
+    small = microdata(
+        {"age": [0] * 4 + [1] * 96}, {"town": [0] * 4 + [0, 1] * 48}, {"age": 2, "town": 2}
+    )
+    for data in (common, small):
+        assert us.label_diversity(data).dominated_patterns == 0
+        found = data_findings(data, codebook_declared=True, codebook_reviewed=True)
+        assert (found.dominated_patterns, found.deciding) == (0, ())
+    assert us.label_diversity(small, fewest=4).dominated_records == 4
 
 
 @pytest.mark.parametrize("share", [0.5, 1.1, "x"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 from tests.synthesis.conftest import quiet_fit, small_data
@@ -14,7 +15,7 @@ from understudy.microdata.label_table import LabelTable, empirical_labels
 from understudy.randomness import stream
 from understudy.risk.expected import expected_risk
 from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, meets, rhat_limit
-from understudy.synthesis.released_sums import released_sums
+from understudy.synthesis.released_sums import known_cells, released_sums
 
 TARGETS = ConvergenceTargets()
 
@@ -156,6 +157,28 @@ def test_expected_risk_of_a_draw_is_that_of_its_table() -> None:
     sums = fit.chain_draws.sums
     assert sums["expected_matches"][0, 3] == pytest.approx(risk.attribute_matches)
     assert sums["expected_match_risk"][0, 3] == pytest.approx(risk.expected_match_risk)
+
+
+@pytest.mark.parametrize("class_draw", ["kept", "full", "prior"])
+def test_each_intruders_match_risk_is_judged(class_draw: Any) -> None:
+    """Worked out record by record, with the average probability of those who look alike."""
+    data = small_data()
+    known = list(data.kept)[:1]
+    fit = quiet_fit(us.DPMPM(class_draw=class_draw), data, seed=1, draws=8)
+    table = list(fit.label_tables())[5]
+    cell, label = data.codes(known[0]), data.codes(data.synthesized[0])  # (record,)
+    rows = table.probabilities[table.row_of_combination[data.of_record]]  # (record, label)
+    risk = 0.0
+    for record in range(data.n_records):
+        alike = rows[cell == cell[record], label[record]]
+        mean = alike.mean()
+        risk += rows[record, label[record]] * (1 - (1 - mean) ** alike.size) / alike.sum()
+    assert known_cells(data, known).match_risk(table) == pytest.approx(risk, rel=1e-9)
+    listed = fit.diagnostics(known=[known, data.kept])
+    new = listed.filter(~pl.col("quantity").is_in(fit.diagnostics()["quantity"].to_list()))
+    assert new["quantity"].to_list() == [f"expected_match_risk ({known[0]} known)"]
+    assert new["judged"].all()
+    assert new["rhat"].null_count() == 0
 
 
 def test_certain_and_impossible_labels_have_finite_sums() -> None:

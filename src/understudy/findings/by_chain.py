@@ -4,10 +4,11 @@ A posterior may have several regions that chains hardly ever leave. Diagnostics 
 chains do not agree; what a review board asks next is whether it matters for the file. Sets come
 from all chains in turn, so their measures answer that: if all chains sample the same distribution,
 the means of their sets differ by chance alone, which a one-way analysis of variance judges. It
-takes the sets of a chain as independent, and with a few sets a chain it sees only differences of
-about two standard deviations of a set (20 sets of four chains: 1.7 between two and two, 2.0 between
-one and three, with probability 0.8): it can show that chains differ, never that they do not. It
-does not make up for convergence.
+takes the sets of a chain as independent. With few sets a chain it misses much: of 20 sets of four
+chains and six measures, each judged at the level 0.05 / 6, a gap of 1.7 standard deviations of a
+set between two chains and two is seen with probability 0.52, a gap of 2.0 between one chain and
+three with 0.54. It can show that chains differ, never that they do not, and does not make up for
+convergence.
 """
 
 from __future__ import annotations

@@ -28,17 +28,28 @@ RANK_BINS = 20
 CELL, MARGIN = "label_probability[", "label_margin["
 
 
-def chain_findings(fit: Any, drawn: Any) -> Convergence:
-    """Keep what shows whether a fit has converged, with the sets that were drawn from it."""
+def chain_findings(fit: Any, drawn: Any, intruders: Sequence[Sequence[str]] = ()) -> Convergence:
+    """Keep what shows whether a fit has converged, with the sets that were drawn from it.
+
+    Parameters
+    ----------
+    fit : SampledFit
+        With its draws.
+    drawn : DrawnSets
+        From it.
+    intruders : sequence of sequences of str
+        What each intruder of the study knows: her expected match risk is judged too.
+    """
+    diagnostics = fit.diagnostics(known=intruders) if intruders else fit.diagnostics()
     scalars = {
         name: np.asarray(values)
         for name, values in {**fit.draws["released"], **fit.draws["posterior"]}.items()
         if values.dims == ("chain", "draw")
     }
     return convergence_findings(
-        diagnostics=fit.diagnostics(),
+        diagnostics=diagnostics,
         scalars=scalars,
-        converged=fit.converged,
+        converged=bool(diagnostics.filter("judged")["converged"].all()),
         warmup=fit.plan.warmup,
         thin=fit.plan.thin,
         autocorrelation_time=drawn.autocorrelation_time,

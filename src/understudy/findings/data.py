@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.findings.schema import DataFindings, Pattern, VariableFindings
-from understudy.microdata.plausibility import decides
 from understudy.microdata.table import Microdata
 
 __all__ = ["data_findings", "listed_patterns", "pattern_levels"]
@@ -19,8 +18,6 @@ MOST_PATTERNS = 1000  # patterns that are listed one by one
 MOST_LEVELS = 5000  # levels of a variable that are listed
 SMALL = 25  # sizes of patterns that are counted one by one
 RARE = 3  # records: a level that fewer have is rare
-NEARLY_ALL = 0.9  # share of a pattern's records with one label, and not of all records
-FEWEST = 5  # records of a pattern in which a label can dominate; fewer agree by chance
 
 
 def data_findings(
@@ -37,10 +34,12 @@ def data_findings(
     codebook_reviewed : bool
         Whether somebody has reviewed that codebook.
     """
+    from understudy.risk.diversity import label_diversity
+
     sizes = data.patterns.sizes
     listed = listed_patterns(data)
     small, counts = np.unique(sizes[sizes <= SMALL], return_counts=True)
-    dominated = _dominated(data)  # (pattern,)
+    diversity = label_diversity(data) if data.kept else None
     return DataFindings(
         n_records=data.n_records,
         n_dropped=data.n_dropped,
@@ -67,13 +66,9 @@ def data_findings(
         undeclared=() if codebook_declared else _undeclared(data),
         observed_only=_observed_only(data),
         rare_levels=_rare_levels(data),
-        dominated_patterns=int(dominated.sum()),
-        dominated_records=int(sizes[dominated].sum()),
-        deciding=tuple(
-            name
-            for name in data.predictors
-            if any(decides(data, name, label) for label in data.synthesized)
-        ),
+        dominated_patterns=diversity.dominated_patterns if diversity else 0,
+        dominated_records=diversity.dominated_records if diversity else 0,
+        deciding=diversity.deciding if diversity else (),
         n_patterns=len(data.patterns),
         pattern_numbers=tuple(listed.tolist()),
         pattern_sizes={int(size): int(count) for size, count in zip(small, counts, strict=True)},
@@ -127,15 +122,3 @@ def _rare_levels(data: Microdata) -> dict[str, int]:
         counts = _level_counts(data, name)
         rare[name] = int(((counts > 0) & (counts < RARE)).sum())
     return {name: number for name, number in rare.items() if number}
-
-
-def _dominated(data: Microdata) -> NDArray[np.bool_]:
-    """Find patterns in which one label holds nearly everybody, though not in the whole file."""
-    sizes = data.patterns.sizes
-    labels = data.cells(data.synthesized)
-    if not data.kept or float(labels.sizes.max()) >= NEARLY_ALL * data.n_records:
-        return np.zeros(len(sizes), dtype=np.bool_)
-    largest = np.zeros(len(sizes), dtype=np.int64)  # (pattern,) records with its modal label
-    np.maximum.at(largest, data.patterns.of_combination, data.counts)
-    dominated: NDArray[np.bool_] = (sizes >= FEWEST) & (largest >= NEARLY_ALL * sizes)
-    return dominated

@@ -43,6 +43,7 @@ def own_record_findings(
     refit: Callable[[Microdata], Any] | None,
     folds: int,
     seed: int,
+    control: Any = None,
 ) -> OwnRecordFindings:
     """Measure how much people's own records add to what intruders learn.
 
@@ -50,8 +51,8 @@ def own_record_findings(
     ----------
     data : Microdata
         The confidential data.
-    fit : fit
-        Of these data.
+    fit : fit or SyntheticSets
+        Of these data; sets of another tool where there is no fit.
     intruders : sequence of sequences of str
         What each intruder who matches knows besides the true label.
     sets : int
@@ -63,13 +64,17 @@ def own_record_findings(
         How many such fits.
     seed : int
         Makes what is simulated repeatable.
+    control : Microdata, frame or path, optional
+        People who were not in the synthesis, for sets without a fit.
     """
     from understudy.risk.attacks import ATTACKS
     from understudy.risk.own_record import own_record_effect
 
     known = [tuple(names) for names in intruders] or None
     try:
-        effect = own_record_effect(data, fit, known, sets=sets, refit=refit, folds=folds, seed=seed)
+        effect = own_record_effect(
+            data, fit, known, sets=sets, control=control, refit=refit, folds=folds, seed=seed
+        )
     except InputError as problem:  # too few draws: the verdict says so
         evidence = f"expected {problem.expected}, found {problem.came}"
         return OwnRecordFindings(evidence=evidence, attacks=(), n_records=data.n_records)

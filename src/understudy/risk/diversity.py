@@ -2,7 +2,9 @@
 
 Where one label holds nearly everybody of a pattern, anybody who knows the kept variables knows the
 label: no synthesizer that keeps the pattern's distribution can hide it. These are facts about the
-confidential data, known before anything is synthesized (l-diversity [1]_).
+confidential data, known before anything is synthesized (l-diversity [1]_). The verdict judges them
+by the rule of this module: patterns too small to tell, and labels that nearly everybody in the
+whole file has, are not counted.
 
 References
 ----------
@@ -19,10 +21,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import check_number
+from understudy.checks import check_number, check_whole
 from understudy.errors import SettingError
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.label_table import true_labels
+from understudy.microdata.plausibility import decides
 from understudy.microdata.table import Microdata
 from understudy.summaries import number, text_table
 
@@ -37,11 +40,13 @@ class LabelDiversity:
     ----------
     share : float
         A label that at least this share of a group has holds nearly everybody.
+    fewest : int
+        Records of a pattern from which on a label can dominate it; fewer agree by chance.
     n_records, n_patterns : int
         Sizes.
     dominated_patterns, dominated_records : int
-        Patterns of two or more records in which one label holds nearly everybody, and their
-        records.
+        Patterns of `fewest` or more records in which one label holds nearly everybody, and their
+        records. None where one label holds nearly everybody of the whole file.
     single_records : int
         Records that are alone in their pattern.
     fewest_labels : int
@@ -50,10 +55,12 @@ class LabelDiversity:
         One row per kept variable: ``variable``, ``guessed`` (share of records whose label is the
         most frequent one of their level), ``without`` (the same without any variable),
         ``dominated_records`` (records of levels in which one label holds nearly everybody) and
-        ``decides`` (whether those are all records).
+        ``decides`` (whether its levels all but fix a synthesized variable: right for 99 in 100
+        records of levels with at least five, and for fewer than nine in ten without it).
     """
 
     share: float
+    fewest: int
     n_records: int
     n_patterns: int
     dominated_patterns: int
@@ -79,14 +86,15 @@ class LabelDiversity:
             [
                 text_table(f"Diversity of labels, {self.n_records:,} records", header, rows),
                 f"  one label holds {self.share:.0%} or more of {self.dominated_patterns:,} of "
-                f"{self.n_patterns:,} patterns ({self.dominated_records:,} records); "
+                f"{self.n_patterns:,} patterns ({self.dominated_records:,} records; patterns of "
+                f"fewer than {self.fewest} are not counted); "
                 f"{self.single_records:,} records are alone in theirs; the least diverse pattern "
                 f"of several has {self.fewest_labels:,} labels",
             ]
         )
 
 
-def label_diversity(data: Microdata, share: float = 0.9) -> LabelDiversity:
+def label_diversity(data: Microdata, share: float = 0.9, fewest: int = 5) -> LabelDiversity:
     """Measure how far the kept variables tell the label, in the confidential data.
 
     Parameters
@@ -95,6 +103,8 @@ def label_diversity(data: Microdata, share: float = 0.9) -> LabelDiversity:
         The confidential records.
     share : float
         From which share of a group on a label holds nearly everybody.
+    fewest : int
+        Records that a pattern needs to be counted.
 
     Returns
     -------
@@ -112,12 +122,14 @@ def label_diversity(data: Microdata, share: float = 0.9) -> LabelDiversity:
         raise SettingError(
             expected="share above 0.5 and at most 1", came="another number", do="give 0.9, say"
         )
+    check_whole("fewest", fewest, 1)
     label = true_labels(data)
     patterns = data.patterns
     most, n_labels = _largest(patterns.of_combination, label, data.counts, len(patterns))
     several = patterns.sizes > 1
-    dominated = several & (most >= share * patterns.sizes)
     overall = float(np.bincount(np.unique(label, return_inverse=True)[1], data.counts).max())
+    dominated = (patterns.sizes >= fewest) & (most >= share * patterns.sizes)
+    dominated &= overall < share * data.n_records
     rows = []
     for name in data.kept:
         cells = data.cells([name])
@@ -129,7 +141,7 @@ def label_diversity(data: Microdata, share: float = 0.9) -> LabelDiversity:
                 "guessed": float(largest.sum()) / data.n_records,
                 "without": overall / data.n_records,
                 "dominated_records": held,
-                "decides": held == data.n_records,
+                "decides": any(decides(data, name, secret) for secret in data.synthesized),
             }
         )
     schema = {
@@ -138,6 +150,7 @@ def label_diversity(data: Microdata, share: float = 0.9) -> LabelDiversity:
     }  # fmt: skip
     return LabelDiversity(
         share=float(share),
+        fewest=fewest,
         n_records=data.n_records,
         n_patterns=len(patterns),
         dominated_patterns=int(dominated.sum()),

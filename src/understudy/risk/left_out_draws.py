@@ -192,7 +192,7 @@ def attack_draws(
         chances[key] = Chances(both[0], both[1], error)
     own = means[Key("row")]
     for known in attacked.known:
-        chances |= _match_draws(draws, attacked, known, some, some_weights)
+        chances |= _match_draws(draws, attacked, known, some, some_weights, refitted)
         chances[Key("match_all_files", False, known)] = match_all_files(
             generator, attacked, known, draws.own_rows, own
         )
@@ -278,20 +278,32 @@ def _match_draws(
     known: tuple[str, ...],
     some: NDArray[np.int64],
     weights: Floats,
+    refitted: Mapping[int, Refitted],
 ) -> dict[Key, Chances]:
-    """Match one file, from some of the draws and their weights, (draw, combination)."""
+    """Match one file, from some of the draws and their weights, (draw, combination).
+
+    A combination that was fitted again takes the probability of its label from there, and the
+    other people's rows from all draws alike.
+    """
     lists, own = (
         match_lists(attacked, known),
         np.empty((4, some.size, attacked.data.n_combinations)),
     )
     pattern, label = attacked.pattern, attacked.label
     n = attacked.sizes[pattern]
+    again = np.array(sorted(refitted), dtype=np.int64)
+    again_row = np.array([refitted[c].row[label[c]] for c in again.tolist()])
+    weights = weights.copy()
+    weights[:, again] = 1.0
     for index, draw in enumerate(some):
         rows = draws.pattern[draw].astype(np.float64)
         integral = lists.integrals(attacked, rows)
-        without = draws.left_out[draw][pattern, label]
+        without = draws.left_out[draw][pattern, label].astype(np.float64)
+        without[again] = again_row
         mean = rows[pattern, label]
-        chance = (draws.own[draw], without, mean, mean - (draws.own[draw] - without) / n)
+        adjusted = mean - (draws.own[draw] - without) / n
+        adjusted[again] = again_row
+        chance = (draws.own[draw], without, mean, adjusted)
         own[:, index] = integral * np.stack(chance)
     subsets = half_samples()
     total = np.maximum(subsets @ block_sums(weights), 1e-300)

@@ -237,7 +237,8 @@ class Stages:
             with notes.caught():
                 drawn = fit.synthesize(self.plan.sets, seed=self._seed("sets", name))
                 own_record = self._own_record(name, fit)
-            self.folder.save_findings(f"{name}-fit", "", chain_findings(fit, drawn), notes)
+            chains = chain_findings(fit, drawn, self.intruders)
+            self.folder.save_findings(f"{name}-fit", "", chains, notes)
             self.folder.save_findings(f"{name}-own-record", "", own_record, Notes(name))
             self.folder.save(f"{name}-sets", _set_files(name, drawn))
         self.pace.end(computed=False)

@@ -9,6 +9,7 @@ label probabilities are kept in memory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,10 +20,11 @@ from understudy.microdata.label_table import (
     LabelTable,
     combined_labels,
     split_labels,
+    true_labels,
 )
 from understudy.microdata.table import Microdata
 
-__all__ = ["ReleasedSums", "SumsOfDraw", "released_sums"]
+__all__ = ["KnownCells", "ReleasedSums", "SumsOfDraw", "known_cells", "released_sums"]
 
 MOST_PROBABILITIES = 2**23  # of a table that is summed at every kept draw, some 50 ms each
 SMALLEST = 1e-300  # probability, where its logarithm is taken
@@ -127,6 +129,51 @@ class ReleasedSums:
             weights = self.counts[members] / self.pattern_sizes[pattern]  # (member,)
             averages[pattern] = weights @ table.probabilities[table.row_of_combination[members]]
         return averages
+
+
+@dataclass(frozen=True, eq=False)
+class KnownCells:
+    """What an intruder who knows some kept variables sees: which records look alike to her.
+
+    Attributes
+    ----------
+    counts, labels, cells : int64 (combination,)
+        Records of every combination, its combined label, and its cell of the known variables.
+    sizes : int64 (cell,)
+        Records of every cell.
+    """
+
+    counts: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def match_risk(self, table: LabelTable) -> float:
+        """Work out her expected match risk in sets drawn from a table, with a cell's average.
+
+        As `ReleasedSums.of` does for all kept variables, with q the average probability of the
+        label over the records of the cell.
+        """
+        rows = table.row_of_combination
+        order = np.lexsort((rows, self.cells))
+        pairs = np.stack([self.cells[order], rows[order]])  # (cell and row, combination)
+        starts = np.flatnonzero(np.append(True, (np.diff(pairs) != 0).any(axis=0)))
+        weights = np.add.reduceat(self.counts[order], starts)  # records of each cell and row
+        average = np.zeros((self.sizes.size, table.probabilities.shape[1]))  # (cell, label)
+        firsts = np.searchsorted(pairs[0, starts], np.arange(self.sizes.size))
+        weighted = table.probabilities[pairs[1, starts]] * weights[:, None]
+        np.add.reduceat(weighted, firsts, axis=0, out=average)
+        average /= self.sizes[:, None]
+        own = table.probabilities[rows, self.labels]  # (combination,)
+        matched = _share_of_matches(average[self.cells, self.labels], self.sizes[self.cells])
+        return float(self.counts @ (own * matched))
+
+
+def known_cells(data: Microdata, known: Sequence[str]) -> KnownCells:
+    """Group the records as an intruder who knows these variables sees them."""
+    cells = data.cells(known)
+    labels = true_labels(data)
+    return KnownCells(data.counts, labels, cells.of_combination.astype(np.int64), cells.sizes)
 
 
 def released_sums(data: Microdata, table_rows: int) -> ReleasedSums | None:

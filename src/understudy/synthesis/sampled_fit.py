@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,7 +35,7 @@ from understudy.synthesis.diagnostics import (
 )
 from understudy.synthesis.kept_probabilities import KeptCells
 from understudy.synthesis.labelled_draws import Draws, LabelledArray
-from understudy.synthesis.released_sums import released_sums
+from understudy.synthesis.released_sums import known_cells, released_sums
 
 __all__ = ["SampledFit", "by_pattern"]
 
@@ -167,13 +167,18 @@ class SampledFit(ABC):
         names = self.data.synthesized
         return [_named(self.data, names, row) for row in split_labels(self.data, labels)]
 
-    def diagnostics(self, most_cells: int | None = None) -> pl.DataFrame:
+    def diagnostics(
+        self, most_cells: int | None = None, known: Sequence[Sequence[str]] = ()
+    ) -> pl.DataFrame:
         """Convergence of what sets are drawn from, and of the model's own numbers.
 
         Parameters
         ----------
         most_cells : int or None
             Label probabilities to look at, evenly spread over all that are kept; None for all.
+        known : sequence of sequences of str
+            Kept variables that intruders know: the expected match risk of each is judged too. That
+            of the one who knows all of them always is.
 
         Returns
         -------
@@ -183,18 +188,39 @@ class SampledFit(ABC):
             judged, then margins and all kept label probabilities, whose limits allow for their
             number (`diagnostics.rhat_limit`).
         """
-        return self._diagnosed if most_cells is None else self._diagnose(most_cells)
+        if most_cells is None and not known:
+            return self._diagnosed
+        return self._diagnose(most_cells, known)
 
     @cached_property
     def _diagnosed(self) -> pl.DataFrame:
         return self._diagnose(None)
 
-    def _diagnose(self, most_cells: int | None) -> pl.DataFrame:
+    def _match_risks(self, known: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float64]]:
+        """Expected match risk of intruders at every kept snapshot: (chain, snapshot)."""
+        weaker = [names for names in known if set(names) != set(self.data.kept)]
+        if not weaker or not self.chain_draws.sums:
+            return {}
+        intruders = {
+            f"expected_match_risk ({', '.join(names)} known)": known_cells(self.data, names)
+            for names in weaker
+        }
+        risks = [
+            [cells.match_risk(table) for cells in intruders.values()]
+            for table in self.label_tables()
+        ]  # (snapshot of all chains, intruder)
+        series = np.array(risks).T.reshape(len(intruders), self.plan.chains, -1)
+        return dict(zip(intruders, series, strict=True))
+
+    def _diagnose(
+        self, most_cells: int | None, known: Sequence[Sequence[str]] = ()
+    ) -> pl.DataFrame:
         draws, many = self.chain_draws, self.chain_draws.many
         if most_cells is not None:
             tables = many["label_probability"]
             many["label_probability"] = tables[:, :, spread_cells(tables.shape[2], most_cells)]
-        return diagnose(self.targets, draws.sums, many, draws.scalars, self.plan.threads)
+        sums = {**draws.sums, **self._match_risks(known)}
+        return diagnose(self.targets, sums, many, draws.scalars, self.plan.threads)
 
     @property
     def converged(self) -> bool:

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 from understudy.randomness import stream
 
-__all__ = ["SETTLED", "SETTLED_SEED", "CountySpreads", "draw_ce_like"]
+__all__ = ["SETTLED", "SETTLED_SEED", "CountySpreads", "county_probabilities", "draw_ce_like"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -102,7 +102,7 @@ KNOWN_GENDER: Integers = PATTERN_LEVELS[0]  # (pattern,): the cell an intruder s
 KNOWN_GENDER_AGE: Integers = PATTERN_LEVELS[0] * len(AGES) + PATTERN_LEVELS[2]  # (pattern,)
 
 
-def _county_probabilities(spreads: CountySpreads, seed: int) -> Floats:
+def county_probabilities(spreads: CountySpreads, seed: int) -> Floats:
     """Compute the probability of every county in every pattern: (pattern, county)."""
     n_patterns, n_counties = len(PATTERN_SIZES), len(COUNTIES)
     quantiles = [NormalDist().inv_cdf((k + 0.5) / n_counties) for k in range(n_counties)]
@@ -118,7 +118,7 @@ def _county_probabilities(spreads: CountySpreads, seed: int) -> Floats:
 
 def _draw_counties(spreads: CountySpreads, seed: int) -> tuple[Integers, Integers]:
     """Pattern and county codes, both (record,), with the records in the order of the patterns."""
-    cumulative = _county_probabilities(spreads, seed).cumsum(axis=1)
+    cumulative = county_probabilities(spreads, seed).cumsum(axis=1)
     cumulative[:, -1] = 1.0  # whatever rounding left
     pattern = np.repeat(np.arange(len(PATTERN_SIZES)), PATTERN_SIZES)
     uniform = stream(seed, "ce-like", "county").random(len(pattern))
