@@ -71,11 +71,12 @@ BUNDLED_INTRUDERS: tuple[tuple[str, ...], ...] = (
     ("gender", "age"),
     ("gender", "income", "age"),
 )
+LABEL_ATTACKS = ("row", "vote", "modal", "pooled_modal")
 FIELDS = (
     "data", "generator", "evidence", "seed", "sets", "risk", "verdict", "not_passed", "attack",
-    "setting", "with_record", "without_record", "effect", "error", "position", "row", "vote",
-    "modal", "pooled_modal", "pooled_with", "pooled_without", "unreliable", "refitted",
-    "converged", "worst_rhat", "true_match_rate", "seconds",
+    "setting", "with_record", "without_record", "effect", "error", "position",
+    *(f"{name}{part}" for name in LABEL_ATTACKS for part in ("", "_with", "_without", "_error")),
+    "unreliable", "refitted", "converged", "worst_rhat", "true_match_rate", "seconds",
 )  # fmt: skip
 
 
@@ -298,7 +299,6 @@ def line(generator: Generator, findings: Findings, verdict: Verdict) -> dict[str
     by_attack = {
         attack.attack: attack for attack in own_record.attacks if attack.setting == "worst case"
     }
-    pooled = by_attack.get("pooled_modal")
     matches = synthesizer.risk.identification
     return {
         "generator": generator.name,
@@ -323,12 +323,16 @@ def line(generator: Generator, findings: Findings, verdict: Verdict) -> dict[str
             }
         ),
         **{
-            name: by_attack[name].position
-            for name in ("row", "vote", "modal", "pooled_modal")
+            f"{name}{part}": getattr(by_attack[name], value)
+            for name in LABEL_ATTACKS
             if name in by_attack
+            for part, value in (
+                ("", "position"),
+                ("_with", "with_record"),
+                ("_without", "without_record"),
+                ("_error", "standard_error"),
+            )
         },
-        "pooled_with": pooled.with_record if pooled else None,
-        "pooled_without": pooled.without_record if pooled else None,
         "unreliable": own_record.unreliable,
         "refitted": own_record.refitted,
         "converged": synthesizer.convergence.converged,
@@ -399,8 +403,8 @@ def table(out: Path) -> None:
             f"| {data} | {generator} | {evidence} | {part.height} | {counts[0]} | {counts[1]} "
             f"| {attacks[0]} | {float(positions.to_numpy().min()):.2f} to "
             f"{float(positions.to_numpy().max()):.2f} "
-            f"| {float(part['pooled_with'].to_numpy().mean()):.0f} / "
-            f"{float(part['pooled_without'].to_numpy().mean()):.0f} "
+            f"| {float(part['pooled_modal_with'].to_numpy().mean()):.0f} / "
+            f"{float(part['pooled_modal_without'].to_numpy().mean()):.0f} "
             f"| {', '.join(missed)} |"
         )
 

@@ -7,13 +7,19 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
+from tests.risk.example_surveys import microdata
+from tests.risk.saturated_fit import SaturatedFit
 
 import understudy as us
 from understudy.findings.chains import convergence_findings
 from understudy.findings.data import data_findings
-from understudy.findings.own_record import own_record_findings, with_own_record
+from understudy.findings.own_record import (
+    informed_findings,
+    own_record_findings,
+    with_own_record,
+)
 from understudy.findings.risk import intruder_findings, risk_findings
-from understudy.findings.schema import RiskFindings
+from understudy.findings.schema import InformedFindings, RiskFindings
 from understudy.randomness import stream
 
 KNOWN = (("sex",), ("sex", "age"))
@@ -107,6 +113,27 @@ def test_fully_synthetic_sets_are_measured() -> None:
     assert len(found.own_record.attacks) == 3
     for attack in found.own_record.attacks:  # the data themselves tell what the exact table does
         assert attack.measured == pytest.approx(attack.baselines["Perfect"])
+
+
+def test_an_informed_intruder_is_found_by_name() -> None:
+    """A model that copies labels moves odds much; one that does not, little."""
+    data = microdata(
+        {"sex": [0, 1] * 20}, {"town": [0, 1, 1, 0, 2, 2, 0, 1] * 5}, {"sex": 2, "town": 3}
+    )
+
+    def told(leak: float) -> InformedFindings:
+        fit = SaturatedFit(data, 4.0, 400, leak=leak)
+        tables = list(fit.label_tables())[:3]
+        drawn = np.stack([table.draw(stream(8, at), data) for at, table in enumerate(tables)])
+        sets = us.SyntheticSets(data, drawn[:, :, None])
+        return informed_findings(data, fit, sets, lambda more: SaturatedFit(more, 4.0, 400))
+
+    kept, copied = told(0.0), told(0.5)
+    assert len(kept.rows) == len(kept.factors) == 10
+    assert kept.factors[0] == pytest.approx(kept.largest)
+    assert next(iter(kept.quantiles)) == "5%"
+    assert copied.largest > 3 * kept.largest
+    assert copied.probability_after > kept.probability_after + 0.1
 
 
 def test_points_about_the_data() -> None:

@@ -9,7 +9,12 @@ import pytest
 from tests import findings_factory as making
 
 from understudy.findings.by_chain import power
-from understudy.findings.schema import AttackFindings, Findings, QuantityRow
+from understudy.findings.schema import (
+    AttackFindings,
+    Findings,
+    InformedFindings,
+    QuantityRow,
+)
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.positions import attack_positions, positions_svg
 from understudy.pages.report import page
@@ -73,6 +78,18 @@ def test_unreliable_weights_are_counted() -> None:
     others = section(study(evidence="others"))
     assert "This is weaker evidence" in others
     assert "All weights are reliable" not in others
+
+
+def test_what_the_files_tell_one_who_knows_every_other_record() -> None:
+    informed = InformedFindings(
+        quantiles={"50%": 1.1, "99%": 2.5}, largest=7.25, probability_before=0.02,
+        probability_after=0.03, reliable=0.98, noise=0.1, rows=(4, 2), factors=(7.25, 3.0),
+    )  # fmt: skip
+    own = making.own_record().model_copy(update={"informed": informed})
+    html = section(making.findings([making.synthesizer(own_record=own)]))
+    assert "every record but one" in html
+    assert html.index("7.25") < html.index("Whose odds move most")
+    assert "every record but one" not in section(study())
 
 
 def test_one_drawing_has_all_attacks() -> None:

@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from understudy.errors import InputError
 from understudy.findings.schema import (
     AttackFindings,
+    InformedFindings,
     IntruderFindings,
     OwnRecordFindings,
     RiskFindings,
 )
 from understudy.microdata.table import Microdata
 
-__all__ = ["own_record_findings", "with_own_record"]
+__all__ = ["informed_findings", "own_record_findings", "with_own_record"]
+
+MOST_MOVED = 10  # records that are listed
 
 COPIED = (
     "attack",
@@ -89,6 +94,38 @@ def own_record_findings(
         n_records=effect.n_records,
         unreliable=effect.unreliable,
         refitted=effect.refitted,
+    )
+
+
+def informed_findings(
+    data: Microdata, fit: Any, sets: Any, refit: Callable[[Microdata], Any]
+) -> InformedFindings:
+    """Measure what the files tell an intruder who knows the model and every record but one.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    fit : fit
+        Of these data.
+    sets : SyntheticSets
+        Drawn from it.
+    refit : callable
+        Takes microdata and gives a fit of the same model; called once for every set.
+    """
+    from understudy.risk.informed_intruder import informed_intruder_risk
+
+    risk = informed_intruder_risk(data, fit, sets, refit)
+    moved = risk.most_moved(MOST_MOVED)
+    return InformedFindings(
+        quantiles={f"{share:.0%}": factor for share, factor in risk.quantiles.items()},
+        largest=risk.largest,
+        probability_before=risk.probability_before,
+        probability_after=risk.probability_after,
+        reliable=risk.reliable,
+        noise=risk.noise,
+        rows=tuple((moved + 1).tolist()),
+        factors=tuple(np.exp(risk.per_record()[moved]).tolist()),
     )
 
 

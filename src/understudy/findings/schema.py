@@ -394,6 +394,19 @@ class AttackFindings(_Finding):
     baselines: dict[str, float] = {}  # the same attack on each baseline, aligned rows
 
 
+class InformedFindings(_Finding):
+    """How far the files move the odds about a person for one who knows every other record."""
+
+    quantiles: dict[str, float]  # by share of the records: at most this factor
+    largest: float
+    probability_before: float  # of the true label, mean over records
+    probability_after: float
+    reliable: float  # share of the records whose weights can be trusted in every fit
+    noise: float  # Monte-Carlo error of a record's log factor
+    rows: tuple[int, ...]  # numbers of the records whose odds move most, the worst first
+    factors: tuple[float, ...]  # theirs
+
+
 class OwnRecordFindings(_Finding):
     """What people's own records give away, by every attack."""
 
@@ -402,6 +415,7 @@ class OwnRecordFindings(_Finding):
     n_records: int
     unreliable: int = 0  # records whose importance weights cannot be trusted
     refitted: int = 0  # of these, those left out of a fit of their own
+    informed: InformedFindings | None = None  # None: the plan does not ask for it
 
     def worst(self, setting: str = "worst case") -> AttackFindings | None:
         """Give the attack with the highest position in a setting; None without any."""

@@ -69,11 +69,12 @@ class Key(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Chances of success for a record of each combination, and the error of the summed effect."""
+    """Chances of a record of each combination; their sums err more than the difference of these."""
 
     with_record: Floats  # (combination,)
     without_record: Floats  # (combination,)
     error: float
+    sum_errors: tuple[float, float] = (0.0, 0.0)  # of the sums with and without the record
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -252,11 +253,7 @@ def block_sums(values: Floats) -> Floats:
 
 
 def half_sample_error(values: Floats) -> float:
-    """Standard error from the value of all draws and those of halves of them.
-
-    A half has twice the variance of all, so its distance from all has that of all. It stays right
-    for guesses of the most probable label, which jump.
-    """
+    """Standard error: halves lie as far from all draws as these from the truth, also in jumps."""
     return float(((values[1:] - values[0]) ** 2).mean() ** 0.5)
 
 
@@ -458,12 +455,14 @@ def match_all_files(
     targets = find_targets(data, known, attacked.label, data.n_labels)
     repeats = int(np.clip(WORK // (attacked.n_sets * data.n_records), *REPEATS))
     both = np.zeros((2, data.n_combinations))
-    effects = np.zeros(repeats)
+    sums = np.zeros((repeats, 2))  # (repeat, with or without)
     for repeat in range(repeats):
         success = _match_files(generator, attacked, targets, rows, own)
         both += success / repeats
-        effects[repeat] = attacked.effect(success[0], success[1])
-    return Chances(both[0], both[1], float(effects.std(ddof=1) / repeats**0.5))
+        sums[repeat] = success @ data.counts
+    listed = np.stack([sums[:, 0] - sums[:, 1], *sums.T])  # (effect, with, without; repeat)
+    effect, *each = (listed.std(axis=1, ddof=1) / repeats**0.5).tolist()
+    return Chances(both[0], both[1], effect, (each[0], each[1]))
 
 
 def _match_files(

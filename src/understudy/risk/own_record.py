@@ -389,13 +389,21 @@ def _attacks(
         return float(each.with_record @ counts), float(each.without_record @ counts), each.error
 
     def better(source: Mapping[Key, Chances], key: Key) -> tuple[float, float, float]:
-        """Take the match that finds more, with and without the record each."""
-        one = sums(source, key)
+        """Take the match that finds more, with and without the record each.
+
+        Where these are two different matches, their errors are not those of a difference worked
+        out from the same random numbers.
+        """
         other = key._replace(attack="match_all_files")
         if other not in source:
-            return one
-        both = sums(source, other)
-        return max(one[0], both[0]), max(one[1], both[1]), max(one[2], both[2])
+            return sums(source, key)
+        matches = [source[key], source[other]]
+        totals = np.array([sums(source, each)[:2] for each in (key, other)])  # (match, with or not)
+        first, second = totals.argmax(axis=0).tolist()
+        error = matches[first].error
+        if first != second:
+            error = float(np.hypot(matches[first].sum_errors[0], matches[second].sum_errors[1]))
+        return float(totals[first, 0]), float(totals[second, 1]), error
 
     listed = []
     judged = [key for key in chances if key.attack in ATTACKS]

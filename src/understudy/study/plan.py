@@ -187,9 +187,19 @@ class BaselinesPlan(Settings):
 
 
 class OwnRecordPlan(Settings):
-    """How the effect of people's own records is measured."""
+    """How the effect of people's own records is measured.
+
+    Attributes
+    ----------
+    refits : int
+        Fits without the records whose importance weights cannot be trusted.
+    informed : bool
+        Whether to measure what the files tell an intruder who knows the model and every record but
+        one: one further fit for every set.
+    """
 
     refits: int = Field(default=1, ge=0)
+    informed: bool = False
 
 
 class StudyPlan(Settings):

@@ -23,7 +23,11 @@ import understudy
 from understudy.errors import Mistakes, UnderstudyError, quoted
 from understudy.findings.chains import chain_findings
 from understudy.findings.data import data_findings
-from understudy.findings.own_record import own_record_findings, with_own_record
+from understudy.findings.own_record import (
+    informed_findings,
+    own_record_findings,
+    with_own_record,
+)
 from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import (
     Convergence,
@@ -236,7 +240,7 @@ class Stages:
             self.pace.start()
             with notes.caught():
                 drawn = fit.synthesize(self.plan.sets, seed=self._seed("sets", name))
-                own_record = self._own_record(name, fit)
+                own_record = self._own_record(name, fit, drawn)
             chains = chain_findings(fit, drawn, self.intruders)
             self.folder.save_findings(f"{name}-fit", "", chains, notes)
             self.folder.save_findings(f"{name}-own-record", "", own_record, Notes(name))
@@ -244,21 +248,29 @@ class Stages:
         self.pace.end(computed=False)
         self.folder.drop_fit(name)
 
-    def _own_record(self, name: str, fit: Any) -> OwnRecordFindings:
+    def _own_record(self, name: str, fit: Any, drawn: SyntheticSets) -> OwnRecordFindings:
         """Measure what people's own records add, while the fit's draws are in memory."""
         if not self.data.kept:
             return OwnRecordFindings(evidence="", attacks=(), n_records=self.data.n_records)
         planned, seed = self.synthesizers[name], self._seed("refit", name)
         folds = self.plan.own_record.refits
-        return own_record_findings(
+
+        def refit(data: Microdata) -> Any:
+            return planned.refit(data, seed)
+
+        findings = own_record_findings(
             self.data,
             fit,
             self.intruders,
             sets=self.plan.sets,
-            refit=(lambda data: planned.refit(data, seed)) if folds else None,
+            refit=refit if folds else None,
             folds=max(folds, 1),
             seed=self._seed("own record", name),
         )
+        if not self.plan.own_record.informed:
+            return findings
+        informed = informed_findings(self.data, fit, drawn, refit)
+        return findings.model_copy(update={"informed": informed})
 
     def measure_utility(self, name: str) -> None:
         """Stage utility: what an analyst keeps with one synthesizer's sets."""

@@ -6,6 +6,7 @@ from understudy.findings.schema import (
     AttackFindings,
     Findings,
     FullySyntheticFindings,
+    InformedFindings,
     OwnRecordFindings,
     SynthesizerFindings,
 )
@@ -23,7 +24,7 @@ from understudy.pages.blocks import (
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.positions import attack_positions, positions_svg
 from understudy.pages.sections.shared import attack_words, frequencies, position_text
-from understudy.summaries import shown, whole
+from understudy.summaries import percent, shown, whole
 from understudy.verdict.risk_reasons import effect_outcome, judged_attack
 from understudy.verdict.thresholds import Thresholds
 
@@ -106,6 +107,34 @@ def _attacks(
         ),
         *(Paragraph(remark, "remark") for remark in _reliability(own_record)),
         table,
+        *([] if own_record.informed is None else _informed(synthesizer, own_record.informed)),
+    ]
+
+
+def _informed(synthesizer: SynthesizerFindings, informed: InformedFindings) -> list[Block]:
+    """Show how far the files move the odds about one person, and whose odds move most."""
+    return [
+        Table(
+            f"Odds of a person's true label, moved by the sets of {shown(synthesizer.title)}",
+            ["Records", "Factor at most"],
+            [
+                [share, number_cell(factor)]
+                for share, factor in {**informed.quantiles, "all": informed.largest}.items()
+            ],
+            note="For an intruder who knows the model, its prior and every record but one. Her "
+            f"mean probability of the true label is {informed.probability_before:.3g} without the "
+            f"files and {informed.probability_after:.3g} with them. Weights can be trusted for "
+            f"{percent(informed.reliable)} of the records; a log factor has a Monte-Carlo error of "
+            f"{informed.noise:.2g}, so the largest factors are partly chance.",
+        ),
+        Table(
+            "Whose odds move most",
+            ["Row of the confidential file", "Factor"],
+            [
+                [Cell(whole(row), sort=row), number_cell(factor)]
+                for row, factor in zip(informed.rows, informed.factors, strict=True)
+            ],
+        ),
     ]
 
 
