@@ -50,12 +50,18 @@ SLOW_TESTS = {
 }
 
 
+# What runs the same lines a thousand times: measuring coverage there takes time and adds none.
+REPEATING_FOLDERS = {"faults", "statistics"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes long."""
+    """Mark what takes long, and what need not be measured."""
     for item in items:
         name = getattr(item, "originalname", None) or item.name
         if name in SLOW_TESTS or SLOW_FOLDERS & set(item.path.parts):
             item.add_marker("slow")
+        if REPEATING_FOLDERS & set(item.path.parts):
+            item.add_marker("no_cover")
 
 
 @dataclass(frozen=True)

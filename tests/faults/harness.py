@@ -149,7 +149,7 @@ class Nursery:
         self._process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([*_package_paths(), str(ROOT)])},
+            env=_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -196,6 +196,12 @@ class Nursery:
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait(timeout=600)
+
+
+def _environment() -> dict[str, str]:
+    """The surroundings of the nursery: the same package, and no coverage of runs by the hundred."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    return own | {"PYTHONPATH": os.pathsep.join([*_package_paths(), str(ROOT)])}
 
 
 def _package_paths() -> list[str]:
