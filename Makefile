@@ -38,6 +38,7 @@ browser:  ## a Chromium to test the report with; installed where that is possibl
 
 unit: $(VENV)/test.stamp  ## tests in parallel, with the coverage gate
 	rm -f .coverage .coverage.*
+	$(BIN)/python -m tests.compile_kernels
 	$(BIN)/python -m pytest -n $(CORES) --dist loadgroup --cov --cov-report=term
 
 docs: $(VENV)/test.stamp  ## the site, in docs/_build/html; needs no network
