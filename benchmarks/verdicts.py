@@ -141,6 +141,8 @@ class Generator:
         Where the success without a person's own record comes from.
     options : dict
         Of a model's fit, where they are not the defaults.
+    checkpoint : path, optional
+        Where a model's chains are saved, to go on with or to use again.
     given : fit, optional
         To use in place of one's own.
     """
@@ -150,6 +152,7 @@ class Generator:
     intruders: Sequence[tuple[str, ...]]
     evidence: str = "fit"
     options: dict[str, Any] | None = None
+    checkpoint: Path | None = None
     given: Any = None
 
     @cached_property
@@ -169,7 +172,7 @@ class Generator:
         if self.name == "original":
             return Copies(self.data)
         model = MODELS[self.name]
-        fit = model.fit(self.data, seed=1, **(self.options or {}))
+        fit = model.fit(self.data, seed=1, checkpoint=self.checkpoint, **(self.options or {}))
         if self.name == "full":
             fit = replace(fit, settings=replace(model, class_draw="full"))
         return fit
@@ -440,7 +443,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for key in ("chains", "warmup", "draws", "thin")
         if getattr(asked, key) is not None
     }
-    generator = Generator(asked.generator, data, known, asked.evidence, lengths)
+    chains = "dpmpm" if asked.generator == "full" else asked.generator
+    saved = asked.out.with_suffix(".fits") / f"{name}-{chains}"
+    generator = Generator(asked.generator, data, known, asked.evidence, lengths, saved)
     run(generator, name, asked.out, asked.seeds, asked.sets, asked.whole, asked.effects)
 
 

@@ -46,7 +46,7 @@ def judged(*attacks: AttackFindings, **more: Any) -> Reason:
     ("position", "error", "outcome"),
     [(-0.2, 0.0, "pass"), (0.0, 0.0, "pass"), (0.25, 0.0, "pass"), (0.29, 0.0, "pass"),
      (0.31, 0.0, "review"), (1.0, 0.0, "review"), (1.04, 0.0, "review"), (1.06, 0.0, "fail"),
-     (1.06, 5.0, "review"), (1.3, 5.0, "fail")],
+     (1.06, 5.0, "review"), (1.3, 5.0, "review"), (1.4, 5.0, "fail")],
 )  # fmt: skip
 def test_own_record_effect(position: float, error: float, outcome: str) -> None:
     """The exact table's effect is 40 records: two records more than a limit are 0.05 of it."""
@@ -70,8 +70,8 @@ def test_a_fraction_of_a_record_never_fails_a_file() -> None:
 def test_another_seed_cannot_turn_review_into_fail() -> None:
     """Effects that vary by their standard error around the exact table's, for 400 seeds.
 
-    Two standard errors are exceeded with probability 0.023, 9.1 times on average; more than 25
-    times with probability below 1e-5.
+    Three standard errors are exceeded with probability 0.0013, 0.5 times on average; more than 5
+    times with probability below 1e-4.
     """
     generator = stream(7, "positions around one")
     exact, error = 115.0, 8.0
@@ -79,7 +79,7 @@ def test_another_seed_cannot_turn_review_into_fail() -> None:
         judged(making.attack("pooled_modal", effect / exact, exact, error)).outcome == "fail"
         for effect in generator.normal(exact, error, 400)
     )
-    assert failed <= 25
+    assert failed <= 5
 
 
 def test_the_worst_attack_is_named_with_natural_frequencies() -> None:

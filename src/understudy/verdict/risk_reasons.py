@@ -16,12 +16,13 @@ from understudy.findings.schema import (
     SynthesizerFindings,
 )
 from understudy.summaries import number, percent
-from understudy.verdict.grading import ERRORS, Outcome, Reason, graded
+from understudy.verdict.grading import Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
 __all__ = ["OWN_RECORD", "effect_outcome", "judged_attack", "risk_reasons"]
 
 OWN_RECORD = "own-record effect"
+ERRORS = 3.0  # standard errors that chance is allowed: the worst of some fifteen attacks is judged
 EVIDENCE = {
     "draws": "",
     "closed form": "",
@@ -69,8 +70,8 @@ def effect_outcome(attack: AttackFindings, limits: Thresholds) -> Outcome:
     """Grade the own-record effect of one attack.
 
     An effect counts as above a limit only if it exceeds it by `own_record_least` records; it fails
-    only if two standard errors do not explain that. The error is that of the effect less the limit
-    times the exact table's.
+    only if three standard errors do not explain that. The error is that of the effect less the
+    limit times the exact table's.
     """
     scale = attack.effect / attack.position if attack.position else max(attack.exact_table, 1.0)
     least, error = limits.own_record_least, attack.position_error * scale
