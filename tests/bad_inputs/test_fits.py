@@ -207,7 +207,7 @@ def test_weights_that_all_vanish(
         return real(self, generator, state, n_sweeps)
 
     monkeypatch.setattr(kind, "advance", vanish)
-    settings = us.DPMPM(sampler=sampler, n_classes=3)
+    settings = us.DPMPM(sampler=sampler, n_classes=3, level_prior=1.0)
     run = {"chains": 1, "warmup": 10, "draws": 60, "thin": 3}
     # calls: sweeps 1 to 10 warm up; none more before the first draw; 11 to 13 make it; 14 fails
     text = refused(

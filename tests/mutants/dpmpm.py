@@ -15,6 +15,7 @@ JOINT = "tests/statistics/test_joint.py"
 STRENGTHS = "tests/statistics/test_strengths.py"
 LEVEL_PRIOR = "tests/synthesis/test_level_prior.py"
 FIT = "tests/synthesis/test_fit.py"
+DEFAULT_RUN = "tests/synthesis/test_default_run.py"
 
 MUTANTS = [
     Mutant(
@@ -368,5 +369,37 @@ MUTANTS = [
         'if class_draw == "full":',
         FIT,
         "definition",
+    ),
+    Mutant(
+        "blocked: parts of a class that is taken apart all have its whole weight",
+        DPMPM + "blocked.py",
+        "state.log_weights[k] - np.log(max(1, own.size))",
+        "state.log_weights[k]",
+        DEFAULT_RUN,
+        "taken_apart",
+    ),
+    Mutant(
+        "blocked: a chain in which all classes are occupied gets no more",
+        DPMPM + "sampler.py",
+        "and state.class_size.all():",
+        "and not state.class_size.any():",
+        DEFAULT_RUN,
+        "gets_more",
+    ),
+    Mutant(
+        "blocked: classes of chains from few are not taken apart before the warm-up",
+        DPMPM + "sampler.py",
+        "        return blocked.divide(generator, self.problem, state, divided)\n",
+        "        return state\n",
+        DEFAULT_RUN,
+        "arrive_at_the_same",
+    ),
+    Mutant(
+        "fit: no limit where the number of draws is left out",
+        "synthesis/run_fit.py",
+        "draws=part, until=until or limit",
+        "draws=part, until=until",
+        DEFAULT_RUN,
+        "goes_on_until",
     ),
 ]

@@ -81,7 +81,9 @@ def test_settings_in_a_first_plan_are_those_of_the_model(make_file: MakeFile) ->
     shown = both["dpmpm"]
     assert us.DPMPM(**shown.own_settings()) == us.DPMPM()
     taken = inspect.signature(us.DPMPM.fit).parameters
-    assert shown.fit_options() == {name: taken[name].default for name in shown.fit_options()}
+    defaults = {name: taken[name].default for name in shown.fit_options()}
+    assert defaults["draws"] is None  # left out, chains go on until they have converged
+    assert shown.fit_options() == {**defaults, "draws": 1000}
     assert set(shown.fit_options()) == {"chains", "warmup", "draws", "thin"}
     assert shown.until is not None
     assert us.ConvergenceTargets(**shown.until.model_dump()) == us.ConvergenceTargets()

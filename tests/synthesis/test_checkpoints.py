@@ -239,7 +239,7 @@ def test_interrupted_inside_an_entry_of_the_archive(
 ) -> None:
     """At the instant at which closing the archive fails: an interruption all the same."""
     options: dict[str, Any] = {"seed": 4, "threads": 1}
-    calm = quiet_fit(us.DPMPM(), data, **options)
+    calm = quiet_fit(us.DPMPM(level_prior=1.0), data, **options)
     opening = zipfile.ZipFile.open
     opened: list[Any] = []
 
@@ -252,7 +252,7 @@ def test_interrupted_inside_an_entry_of_the_archive(
     with monkeypatch.context() as planted:
         planted.setattr(zipfile.ZipFile, "open", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            quiet_fit(us.DPMPM(), data, checkpoint=tmp_path / "run", **options)
+            quiet_fit(us.DPMPM(level_prior=1.0), data, checkpoint=tmp_path / "run", **options)
     assert len(opened) == 12
-    again = quiet_fit(us.DPMPM(), data, checkpoint=tmp_path / "run", **options)
+    again = quiet_fit(us.DPMPM(level_prior=1.0), data, checkpoint=tmp_path / "run", **options)
     assert np.array_equal(again.chain_draws.label_probability, calm.chain_draws.label_probability)

@@ -49,6 +49,7 @@ def test_draws_have_named_axes(data: us.Microdata, sampler: Any) -> None:
         "occupied_classes",
         "largest_class_share",
         "log_likelihood",
+        "level_prior_county",
         "label_probability",
     }
     assert posterior["concentration"].dims == ("chain", "draw")
@@ -101,7 +102,8 @@ def test_diagnostics_and_warning(data: us.Microdata) -> None:
 def test_runs_until_targets_are_met_or_the_limit_is_reached(data: us.Microdata) -> None:
     calls: list[Progress] = []
     targets = us.ConvergenceTargets(rhat=1.5, ess=25, most_draws=2000)
-    fit = quiet_fit(us.DPMPM(), data, seed=2, draws=50, until=targets, progress=calls.append)
+    settings = us.DPMPM(level_prior=1.0)
+    fit = quiet_fit(settings, data, seed=2, draws=50, until=targets, progress=calls.append)
     assert fit.converged
     assert 50 < fit.chain_draws.label_probability.shape[1] <= 2000
     assert calls[-1].sweep == calls[-1].n_sweeps
@@ -232,7 +234,7 @@ def test_one_class_is_allowed_with_a_note(data: us.Microdata) -> None:
 def test_touching_the_truncation_is_said(data: us.Microdata) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        us.DPMPM(sampler="blocked", n_classes=2).fit(
+        us.DPMPM(sampler="blocked", n_classes=2, level_prior=1.0).fit(
             data, chains=2, warmup=50, draws=50, thin=1, seed=1
         )
     assert any("classes are occupied" in str(one.message) for one in caught)
@@ -339,7 +341,8 @@ def test_the_sampler_is_chosen_by_size(data: us.Microdata) -> None:
     crowded = replace(data, counts=data.counts * 60, of_record=np.tile(data.of_record, 60))
     large = quiet_fit(us.DPMPM(n_classes=5), crowded, seed=4, draws=10)
     assert large.settings.sampler == "blocked"
-    assert large.settings.n_classes == 100
+    assert large.settings.n_classes == 43
+    assert us.DPMPM(n_classes=70).settled(crowded).n_classes == 70
     assert "blocked sampler" in repr(large)
 
 

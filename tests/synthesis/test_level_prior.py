@@ -125,8 +125,8 @@ def test_a_prior_that_nothing_is_drawn_from_does_not_matter(
     data: us.Microdata, tmp_path: Path
 ) -> None:
     options: dict[str, Any] = {"seed": 6, "draws": 10}
-    first = quiet_fit(us.DPMPM(), data, **options, checkpoint=tmp_path)
-    settings = us.DPMPM(strength_prior=(1.0, 2.0))
+    first = quiet_fit(us.DPMPM(level_prior=1.0), data, **options, checkpoint=tmp_path)
+    settings = us.DPMPM(level_prior=1.0, strength_prior=(1.0, 2.0))
     assert bytes_of(quiet_fit(settings, data, **options, checkpoint=tmp_path)) == bytes_of(first)
 
 

@@ -35,7 +35,7 @@ model = "dpmpm"
 
 [[synthesizers]]
 model = "areal"
-warmup = 700  # shorter than usual, so that the demonstration ends in a few minutes
+warmup = 700  # shorter than usual, so that the demonstration ends in about ten minutes
 draws = 600
 thin = 8
 
@@ -58,7 +58,7 @@ def demo(
 ) -> ExitCode:
     """Run a whole study on the bundled sample, in which nobody real is.
 
-    It takes a few minutes; stopped, it goes on with the same command.
+    It takes about ten minutes; stopped, it goes on with the same command.
 
     Parameters
     ----------

@@ -180,7 +180,8 @@ class Scale:
 
 
 _USUAL: dict[str, int] = {}  # the models' own defaults
-_LONGER_BLOCKED = {"warmup": 8000, "thin": 30}  # twice the usual
+_COLLAPSED = {"warmup": 4000, "draws": 1000, "thin": 15}
+_BLOCKED = {"warmup": 8000, "draws": 1000, "thin": 30}
 # As short as its label probabilities allow. An R-hat below 1.01 in all 5,320 takes some 2,000
 # draws, which need not be far apart for most. Of more than 3,000 a chain, not all would be kept.
 _AS_LONG_AS_NEEDED = {"warmup": 600, "draws": 150, "thin": 4, "most_draws": 3000}
@@ -194,9 +195,9 @@ FULL = Scale(
     repeats=100,
     fits=tuple(FITS),
     lengths={
-        "collapsed": {"bundled": _USUAL, "redrawn": _USUAL},
-        "blocked": {"bundled": _LONGER_BLOCKED, "redrawn": _LONGER_BLOCKED},
-        "sampled": {"bundled": _LONGER_BLOCKED, "redrawn": _LONGER_BLOCKED},
+        "collapsed": {"bundled": _COLLAPSED, "redrawn": _COLLAPSED},
+        "blocked": {"bundled": _BLOCKED, "redrawn": _BLOCKED},
+        "sampled": {"bundled": _BLOCKED, "redrawn": _BLOCKED},
         "text": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
         "script": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
     },

@@ -23,9 +23,10 @@ WIDTH = 100
 LENGTHS = {
     "chains": "from far apart; one chain can never count as converged",
     "warmup": "sweeps of each chain that are thrown away",
-    "draws": "draws of each chain that are kept",
+    "draws": "kept of each chain; left out: until converged, about 10 minutes",
     "thin": "sweeps from one kept draw to the next",
 }
+SOME_DRAWS = 1000  # where a model leaves their number open
 UNTIL = ", ".join(f"{key} = {field.default:g}" for key, field in UntilPlan.model_fields.items())
 
 
@@ -123,7 +124,7 @@ def _synthesizers() -> Iterator[str]:
             yield _explained("name", name, "folder and name in the report; left out: the model's")
             lengths = inspect.signature(settings.fit).parameters
             for key, words in LENGTHS.items():
-                yield _explained(key, lengths[key].default, words)
+                yield _explained(key, lengths[key].default or SOME_DRAWS, words)
             yield f"# until = {{ {UNTIL} }}   # go on until then, or give up"
         defaults = {field.name: field.default for field in dataclasses.fields(settings)}
         for key, setting in model.settings.items():

@@ -11,8 +11,11 @@ from understudy.microdata.table import Microdata
 from understudy.study.plan import SynthesizerPlan
 from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.synthesis.registry import MODELS, load_model
+from understudy.synthesis.run_fit import DRAWS_AT_A_TIME
 
 __all__ = ["PlannedFit"]
+
+REFIT_DRAWS = 250  # of each chain that is fitted to other data, where the plan gives no number
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class PlannedFit:
         lengths = ("chains", "warmup", "draws", "thin")
         options = {name: parameters[name].default for name in lengths}
         options |= plan.fit_options()
-        if sets > options["chains"] * options["draws"]:
+        if options["draws"] is not None and sets > options["chains"] * options["draws"]:
             raise SettingError(
                 expected=f"at least as many draws of {quoted(name)} as there are sets, {sets:,}",
                 came=f"{options['chains']:,} chains of {options['draws']:,} draws",
@@ -45,15 +48,16 @@ class PlannedFit:
 
     @property
     def n_sweeps(self) -> int:
-        """Sweeps of all chains together, unless targets ask for more."""
+        """Sweeps of all chains together, unless they go on."""
         chains, warmup, draws, thin = (
-            int(self.options[name]) for name in ("chains", "warmup", "draws", "thin")
+            self.options[name] for name in ("chains", "warmup", "draws", "thin")
         )
-        return chains * (warmup + draws * thin)
+        return int(chains * (warmup + (draws or DRAWS_AT_A_TIME) * thin))
 
     def refit(self, data: Microdata, seed: int) -> Any:
         """Fit the same model to other data, as long as the plan says and without going on."""
-        return self.model.fit(data, seed=seed, **{**self.options, "until": None})
+        draws = self.options["draws"] or REFIT_DRAWS
+        return self.model.fit(data, seed=seed, **{**self.options, "draws": draws, "until": None})
 
     def described(self) -> dict[str, Any]:
         """All settings, as JSON."""
@@ -75,7 +79,11 @@ class PlannedFit:
         words = {
             name: _words(value) for name, value in replace(self, model=model).described().items()
         }
-        if kept != self.options["draws"]:
+        if self.options["draws"] is None:
+            lengths = (self.options[name] for name in ("chains", "warmup", "thin"))
+            limit = self.options["until"] or model.default_until(data, *lengths)
+            words |= {"draws": f"{kept:,} kept", "until": _words(asdict(limit))}
+        elif kept != self.options["draws"]:
             words["draws"] = f"{self.options['draws']:,} asked, {kept:,} kept"
         return words
 

@@ -131,7 +131,7 @@ MODELS = {
             ),
             "level_prior": Setting(
                 LevelPrior,
-                'prior count of every level; "sampled": part of the fit',
+                'prior count of every level, 1.0 in the paper; "sampled": part of the fit',
                 "prior weight of every level",
             ),
             "strength_prior": Setting(

@@ -37,6 +37,7 @@ TABLE_BYTES = 256 * 1024**2  # most bytes that the kept label probabilities take
 SNAPSHOT_BYTES = 64 * 1024**2  # about as many bytes per chain for what synthesis needs
 MOST_SNAPSHOTS = 250  # and no more of them per chain and `draws`
 FEWEST_SNAPSHOTS = 25
+DRAWS_AT_A_TIME = 500  # of a chain that goes on
 NO_DRAWS = ChainDraws({}, np.empty((0, 0, 0), dtype=np.float32), [])
 LEVELS_ABOVE = 4  # frames from a warning here up to the caller of `fit`
 
@@ -110,12 +111,15 @@ class SampledModel(ABC, Generic[FitType]):
         @dataclass(frozen=True)
         class MyModel(SampledModel[MyFit], warmup=1000, draws=1000, thin=10):
 
-    and gives `_prepared`. `inspect.signature(MyModel.fit)` shows these defaults.
+    and gives `_prepared`. `inspect.signature(MyModel.fit)` shows these defaults. A model with
+    ``draws=None`` goes on by default, and gives `default_until` too.
     """
 
     fit_type: ClassVar[type[SampledFit]]
 
-    def __init_subclass__(cls, *, warmup: int, draws: int, thin: int, chains: int = 4) -> None:
+    def __init_subclass__(
+        cls, *, warmup: int, draws: int | None, thin: int, chains: int = 4
+    ) -> None:
         """Give the class a `fit` of its own, with the defaults of the model."""
         super().__init_subclass__()
         (cls.fit_type,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
@@ -136,6 +140,28 @@ class SampledModel(ABC, Generic[FitType]):
         """Give the settings that a fit of these data has: every "auto" settled."""
         return self
 
+    def default_until(
+        self,
+        data: Microdata,  # noqa: ARG002  (for models that settle it by size)
+        chains: int,  # noqa: ARG002
+        warmup: int,  # noqa: ARG002
+        thin: int,  # noqa: ARG002
+    ) -> ConvergenceTargets:
+        """Say until when chains go on that are given no number of draws.
+
+        Parameters
+        ----------
+        data : Microdata
+            The confidential records.
+        chains, warmup, thin : int
+            Options of `fit`.
+
+        Returns
+        -------
+        ConvergenceTargets
+        """
+        return ConvergenceTargets()
+
     def _identity(self) -> dict[str, Any]:
         """Give the settings that decide the draws, as JSON: a saved run must have the same."""
         return asdict(self)  # type: ignore[call-overload, no-any-return]
@@ -149,7 +175,7 @@ class SampledModel(ABC, Generic[FitType]):
         *,
         chains: int = 4,
         warmup: int = 1000,
-        draws: int = 1000,
+        draws: int | None = 1000,
         thin: int = 1,
         seed: int | None = None,
         threads: int | None = None,
@@ -168,7 +194,8 @@ class SampledModel(ABC, Generic[FitType]):
             converged.
         warmup, draws, thin : int
             For each chain: sweeps that are thrown away, draws that are kept, sweeps from one kept
-            draw to the next.
+            draw to the next. ``draws=None`` keeps 500 at a time until everything judged has
+            converged, or until a limit that the size of the data settles at the start.
         seed : int, optional
             Makes the run repeatable; the operating system's entropy otherwise.
         threads : int, optional
@@ -191,11 +218,14 @@ class SampledModel(ABC, Generic[FitType]):
         ConvergenceWarning
             When quantities have not converged, or a limit of the settings was reached.
         """
-        options = FitOptions(
-            chains, warmup, draws, thin, seed, threads, checkpoint, until, progress
-        )
+        part = DRAWS_AT_A_TIME if draws is None else draws
+        options = FitOptions(chains, warmup, part, thin, seed, threads, checkpoint, until, progress)
         check_labels(data)
         settings = self.settled(data)
+        if draws is None:
+            limit = settings.default_until(data, chains, warmup, thin)
+            part = min(part, limit.most_draws)
+            options = replace(options, draws=part, until=until or limit)
         prepared = settings._prepared(data, options)
         plan = options.plan(prepared.snapshot_bytes)
         fit: Any = self.fit_type(settings, data, plan, prepared.cells, NO_DRAWS)

@@ -17,6 +17,12 @@ With swaps alone a chain can be caught. The last class takes what is left, so a 
 and a large last class hold each other: neither can go without the other. So a class also moves to a
 position far away, and the concentration changes in the same step.
 
+A chain that starts with few classes has no way up in a large file: a class that a few records found
+is worse than none. So before its warm-up a chain may have its classes taken apart (`divide`). And
+where all classes are occupied a state may be given more of them (`widen`): the present classes keep
+their records and positions, sticks and level probabilities are drawn anew given them, and what
+follows is a chain of the model that is cut off later.
+
 The order of a sweep is part of its proof: strengths, swaps and moves leave sticks and level
 probabilities behind, so both are drawn anew right after.
 
@@ -44,6 +50,7 @@ from understudy.synthesis.dpmpm.strengths import draw_strengths
 
 __all__ = [
     "State",
+    "divide",
     "draw_classes",
     "draw_concentration",
     "draw_levels",
@@ -53,6 +60,7 @@ __all__ = [
     "move_class",
     "step",
     "swap_neighbours",
+    "widen",
 ]
 
 SMALLEST_CONCENTRATION = 1e-300
@@ -95,6 +103,49 @@ def init(
     )
     return State(
         class_size, level_count, log_weights, probabilities, float(concentration), False, strengths
+    )
+
+
+def divide(generator: np.random.Generator, problem: Problem, state: State, n_parts: int) -> State:
+    """Take classes apart at random into about `n_parts`, larger ones into more, for a warm-up.
+
+    The parts of a class share its weight; their level probabilities are drawn as if each had an
+    even share of its records. Then records choose among them: parts that none prefers die out
+    within some hundred sweeps. The posterior is not left as it is.
+    """
+    problem = with_strengths(problem, state.strengths)
+    n_classes = state.class_size.size
+    wanted = np.rint(n_parts * state.class_size / max(1, problem.n_records))  # (class,)
+    parts = np.maximum(wanted, state.class_size > 0).astype(np.int64)  # (class,)
+    free = np.flatnonzero(parts == 0)  # (free class,)
+    log_weights, probabilities = state.log_weights.copy(), state.probabilities.copy()
+    shared = np.zeros_like(state.level_count)  # (level, class) records of a part with the level
+    used = 0
+    for k in np.argsort(-state.class_size, kind="stable"):
+        own = np.append(k, free[used : used + parts[k] - 1]) if parts[k] else free[:0]
+        used += max(0, own.size - 1)
+        log_weights[own] = state.log_weights[k] - np.log(max(1, own.size))
+        shared[:, own] = state.level_count[:, [k]] // max(1, own.size)
+    sizes = np.zeros(n_classes, dtype=np.int64)  # (class,) not needed for level probabilities
+    draw_levels(generator, problem, shared, sizes, probabilities)
+    return state._replace(log_weights=log_weights, probabilities=probabilities)
+
+
+def widen(generator: np.random.Generator, problem: Problem, state: State, n_classes: int) -> State:
+    """Give a state more classes, `n_classes` in all, the new ones empty and behind the others."""
+    more = n_classes - state.class_size.size
+    class_size = np.append(state.class_size, np.zeros(more, dtype=np.int64))  # (class,)
+    level_count = np.pad(state.level_count, ((0, 0), (0, more)))  # (level, class)
+    log_weights = np.empty(n_classes)  # (class,)
+    draw_sticks(generator, class_size, state.concentration, log_weights)
+    probabilities = np.empty((problem.prior.size, n_classes))  # (level, class)
+    problem = with_strengths(problem, state.strengths)
+    draw_levels(generator, problem, level_count, class_size, probabilities)
+    return state._replace(
+        class_size=class_size,
+        level_count=level_count,
+        log_weights=log_weights,
+        probabilities=probabilities,
     )
 
 

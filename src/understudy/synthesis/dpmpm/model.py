@@ -19,6 +19,13 @@ from understudy.checks import (
 from understudy.errors import SettingError
 from understudy.microdata.table import Microdata
 from understudy.synthesis.chains import processors
+from understudy.synthesis.diagnostics import ConvergenceTargets
+from understudy.synthesis.dpmpm.costs import (
+    blocked_pays,
+    enough_classes,
+    most_draws,
+    sweep_seconds,
+)
 from understudy.synthesis.dpmpm.fit import DPMPMFit
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
 from understudy.synthesis.dpmpm.problem import (
@@ -27,7 +34,7 @@ from understudy.synthesis.dpmpm.problem import (
     make_problem,
     sampled_variables,
 )
-from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, crowded, label_cells
+from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, label_cells
 from understudy.synthesis.dpmpm.strengths import LIMIT
 from understudy.synthesis.run_fit import (
     FitOptions,
@@ -39,37 +46,38 @@ from understudy.synthesis.run_fit import (
 
 __all__ = ["DPMPM"]
 
-CROWDED_CLASSES = 100  # at least so many for the blocked sampler where "auto" takes it
 USUAL_CLASSES = 20  # classes that a snapshot of the collapsed sampler has, about
 
 
 @dataclass(frozen=True)
-class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
+class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     """Dirichlet-process mixture of products of multinomials.
 
     Records fall into classes; within a class the variables are independent. The classes' weights
-    are a Dirichlet process. Chains start from 1, 5, 40 and 100 classes; on the bundled data one
-    that starts from one class needs 700 sweeps on average, and sometimes 2,000, until it has found
-    all large classes. Threads that chains leave idle share the blocked sampler's sweeps.
+    are a Dirichlet process. Chains start from 1, 5, 40 and 100 classes. Where the number of draws
+    is left to it, a fit goes on until what is judged has converged, or until a limit that the size
+    of the data settles at the start, about ten minutes of two processors. Threads that chains leave
+    idle share the blocked sampler's sweeps.
 
     Parameters
     ----------
     n_classes : int
-        Where the blocked sampler cuts the process off. The collapsed sampler has no such limit.
+        Where the blocked sampler cuts the process off; with sampled level priors, until all
+        classes are occupied: then a chain gets half as many more. The collapsed sampler has no
+        such limit.
     concentration_prior : (float, float)
         Shape and rate of the gamma prior on the process's concentration.
     level_prior : float, "sampled" or mapping
         Dirichlet prior count of every level; or by variable a number, "sampled", or one number per
         level (1 for variables that are not named). "sampled" makes one number for all levels of a
         variable part of what is fitted: for all variables it takes in the synthesized ones, and
-        kept ones of 10 levels or more, the others having 1.
+        kept ones of 10 levels or more, the others having 1. The paper has 1 everywhere.
     strength_prior : (float, float)
         Mean and standard deviation of the logarithm of sampled prior counts, a normal variable.
     sampler : {"auto", "collapsed", "blocked"}
-        The exact process, one record at a time; or the paper's truncated sampler. "auto" takes the
-        collapsed one unless most records share their combination with so many others that it
-        cannot visit them one by one (from about 150,000 records of the bundled kind on); then the
-        blocked one, with at least 100 classes.
+        The exact process, one record at a time; or the paper's truncated sampler. "auto" takes
+        the one that gives more effective draws a second for data of this size: the collapsed one
+        up to some thousand records, then the blocked one, with more classes the more records.
     class_draw : {"kept", "full", "prior"}
         Where a record's class comes from when its label is drawn; see `labels`.
 
@@ -89,7 +97,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
 
     n_classes: int = 40
     concentration_prior: tuple[float, float] = (0.25, 0.25)
-    level_prior: LevelPrior = 1.0
+    level_prior: LevelPrior = "sampled"
     strength_prior: tuple[float, float] = (0.0, 1.5)
     sampler: Literal["auto", "collapsed", "blocked"] = "auto"
     class_draw: ClassDraw = "kept"
@@ -122,9 +130,32 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
         """Give the settings that a fit of these data has: "auto" settled by their size."""
         if self.sampler != "auto":
             return self
-        if not crowded(data.counts):
-            return replace(self, sampler="collapsed")
-        return replace(self, sampler="blocked", n_classes=max(self.n_classes, CROWDED_CLASSES))
+        n_classes = max(self.n_classes, enough_classes(data.n_records))
+        if blocked_pays(data.counts, _count_levels(data), n_classes):
+            return replace(self, sampler="blocked", n_classes=n_classes)
+        return replace(self, sampler="collapsed")
+
+    def default_until(
+        self, data: Microdata, chains: int, warmup: int, thin: int
+    ) -> ConvergenceTargets:
+        """Say until when chains go on that are given no number of draws: by the data's size.
+
+        Parameters
+        ----------
+        data : Microdata
+            The confidential records.
+        chains, warmup, thin : int
+            Options of `fit`.
+
+        Returns
+        -------
+        ConvergenceTargets
+        """
+        collapsed = self.sampler == "collapsed"
+        classes = enough_classes(data.n_records) if collapsed else self.n_classes
+        sampler: Literal["collapsed", "blocked"] = "collapsed" if collapsed else "blocked"
+        seconds = sweep_seconds(sampler, data.counts, _count_levels(data), classes)
+        return ConvergenceTargets(most_draws=most_draws(seconds, chains, warmup, thin))
 
     def _chain(
         self, problem: Problem, cells: Any, threads: int, sampled: tuple[str, ...]
@@ -141,9 +172,13 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
 
     def _identity(self) -> dict[str, Any]:
         settings = asdict(self)
-        if not any(isinstance(counts, str) for counts in self._level_priors()):
+        if not self._grows():
             del settings["strength_prior"]  # nothing is sampled from it
         return settings
+
+    def _grows(self) -> bool:
+        """Tell whether level priors are sampled; the blocked sampler then adds classes."""
+        return any(isinstance(counts, str) for counts in self._level_priors())
 
     def _level_priors(self) -> Iterable[Any]:
         given = self.level_prior
@@ -158,7 +193,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
             note(f"there are more classes ({self.n_classes}) than records ({data.n_records})")
 
     def _warn_of_limits(self, fit: DPMPMFit) -> None:
-        if self.sampler == "blocked" and self.n_classes > 1:
+        if self.sampler == "blocked" and self.n_classes > 1 and not self._grows():
             occupied = np.asarray(fit.draws["posterior"]["occupied_classes"])
             touching = int((occupied >= self.n_classes).sum())
             if touching:
@@ -166,6 +201,11 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=1000, thin=15):
                     f"in {touching} of {occupied.size} draws all {self.n_classes} classes are "
                     "occupied: give more classes, or use the collapsed sampler"
                 )
+
+
+def _count_levels(data: Microdata) -> int:
+    """Count the levels of all variables."""
+    return sum(variable.n_levels for variable in data.variables)
 
 
 def _checked_normal(given: Any) -> tuple[float, float]:

@@ -27,17 +27,12 @@ from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_str
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
 from understudy.synthesis.kept_probabilities import KeptCells, choose_cells
 
-__all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "crowded", "label_cells"]
+__all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
 
 STARTS = (1, 5, 40, 100)  # classes that chains start from, one after another
-MOST_VISITS = 16  # records of one combination that are worth visiting one by one
-CROWDED = 2  # so many times more records than such visits, and "auto" takes the blocked sampler
+FIRST_SWEEPS = 200  # before the classes of a chain with sampled strengths are taken apart
+GROWTH = 1.5  # so many times more classes where all are occupied
 SPLIT_MERGE_SHARE = 0.1  # share of sweeps with a split or merge
-
-
-def crowded(counts: NDArray[np.integer[Any]]) -> bool:
-    """Tell whether most records share their combination with many others: (combination,)."""
-    return int(counts.sum()) > CROWDED * int(np.minimum(counts, MOST_VISITS).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +151,12 @@ class CollapsedChain(_Chain):
 
 @dataclass(frozen=True, eq=False)
 class BlockedChain(_Chain):
-    """Chains of the blocked sampler."""
+    """Chains of the blocked sampler.
+
+    With given level priors they are the paper's: cut off at `n_classes`. With sampled ones, chains
+    from few classes are brought up before the warm-up, and one in which all classes are occupied
+    gets more.
+    """
 
     n_classes: int = 40
     threads: int = 1  # that work on the same sweep; what is drawn does not depend on it
@@ -164,12 +164,20 @@ class BlockedChain(_Chain):
 
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
-        return self._described("blocked", n_classes=self.n_classes, class_moves=blocked.CLASS_MOVES)
+        grown = {"first_sweeps": FIRST_SWEEPS, "growth": GROWTH} if self.sampled else {}
+        return self._described(
+            "blocked", n_classes=self.n_classes, class_moves=blocked.CLASS_MOVES, **grown
+        )
 
     def start(self, generator: np.random.Generator, chain: int) -> blocked.State:
-        """Start from one class, few or many."""
-        started = min(STARTS[chain % len(STARTS)], self.n_classes)
-        return blocked.init(generator, self.problem, self.n_classes, started)
+        """Start from one class, few or many; where strengths are sampled, take them apart."""
+        divided = max(1, self.n_classes // 2) if self.sampled else self.n_classes
+        started = min(STARTS[chain % len(STARTS)], divided)
+        state = blocked.init(generator, self.problem, self.n_classes, started)
+        if not self.sampled:
+            return state
+        state = self.advance(generator, state, FIRST_SWEEPS)
+        return blocked.divide(generator, self.problem, state, divided)
 
     def advance(
         self, generator: np.random.Generator, state: blocked.State, n_sweeps: int
@@ -183,6 +191,9 @@ class BlockedChain(_Chain):
                 )
                 if state.failed:
                     self._refuse(sweep + 1)
+                if self.sampled and self.n_classes > 1 and state.class_size.all():
+                    n_classes = int(GROWTH * state.class_size.size) + 1
+                    state = blocked.widen(generator, self.problem, state, n_classes)
         return state
 
     def observe(self, generator: np.random.Generator, state: blocked.State) -> Observation:  # noqa: ARG002
