@@ -1,58 +1,93 @@
-"""Speed of the DP-areal sampler: effective draws a second, and what a sweep costs.
+"""The DP-areal sampler: whether its chains meet, and what that takes.
 
-``python -m benchmarks.areal [fit] [small] [sweep]``, everything when nothing is named. Processor
-time is printed beside wall time, because a shared machine makes wall time a matter of luck.
-``sweep`` also draws ``docs/areal_cost.svg``.
+``python -m benchmarks.areal fit DATA [--variant script] [--seed 1] [--options JSON]`` fits one data
+set with the defaults, or with other options of `fit`, and prints clusters, worst R-hat and least
+effective size of what is judged, and processor minutes. DATA is the number of a redrawn population
+(0: the bundled data), a plan, whose data are read, ``stops`` (50,000 invented records like traffic
+stops), or ``large`` (1,000 patterns by 500 labels). ``small`` gives effective draws a second on 36
+cells; ``sweep`` what a sweep costs, and draws ``docs/areal_cost.svg``. Both when nothing is named.
+Processor time is printed beside wall time, because a shared machine makes wall time a matter of
+luck.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
+import resource
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import understudy as us
+from benchmarks.backoff import invented_data, labels_of, skewed, stops
+from benchmarks.heldout import read
 from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
 from understudy.synthesis.areal import sampler
 from understudy.synthesis.areal.poisson_lognormal import new_pieces
 from understudy.synthesis.areal.problem import Problem, make_problem, problem_of_counts
 from understudy.synthesis.areal.state import init
-from understudy.synthesis.diagnostics import ess_bulk
+from understudy.synthesis.diagnostics import count_failed, ess_bulk
 from understudy.synthesis.kept_probabilities import KeptCells
 
 SWEEPS = 40
 SERIES = 3
 FIGURE = Path(__file__).parents[1] / "docs" / "areal_cost.svg"
-SCALARS = 4
 
 
-def report_fit() -> None:
-    """Effective draws a second on the bundled data, with the default settings of `fit`."""
-    data = us.load_ce_like()
-    us.DPAreal().fit(data, chains=2, warmup=5, draws=4, thin=1, seed=1)  # compiles
-    for variant in ("text", "script"):
-        settings = us.DPAreal(variant=variant)
-        begin, begin_wall = time.process_time(), time.monotonic()
-        fit = settings.fit(data, seed=1)
-        spent, wall = time.process_time() - begin, time.monotonic() - begin_wall
-        print(f"\n{fit!r}; {wall:.1f} s wall, {spent:.1f} s processor (diagnostics too)")
-        table = fit.diagnostics(most_cells=None)
-        print(f"{'quantity':26}{'rhat':>8}{'bulk':>8}{'tail':>8}{'bulk per processor second':>28}")
-        for row in table.head(SCALARS).iter_rows(named=True):
-            print(
-                f"{row['quantity']:26}{row['rhat']:8.4f}{row['ess_bulk']:8.0f}"
-                f"{row['ess_tail']:8.0f}{row['ess_bulk'] / spent:28.1f}"
-            )
-        cells = table.slice(SCALARS)
-        rhat = cells["rhat"].to_numpy().max()
-        bulk, tail = (cells[name].to_numpy().min() for name in ("ess_bulk", "ess_tail"))
-        name = f"label_probability ({cells.height})"
-        print(f"{name:26}{rhat:8.4f}{bulk:8.0f}{tail:8.0f}{bulk / spent:28.1f}   (worst cells)")
+def large() -> us.Microdata:
+    """400,000 records of 1,000 patterns and a skewed label of 500 levels."""
+    generator = stream(1, "benchmark", "areal large")
+    columns = [generator.integers(0, 10, 400_000) for _ in range(3)]
+    shares = skewed(generator, 500, 100, 100.0)
+    return invented_data(columns, labels_of(generator, shares, columns[0] * 10 + columns[1]))
+
+
+def data_of(text: str) -> us.Microdata:
+    """Read or invent what was asked for."""
+    invented_files = {"stops": stops, "large": large}
+    return invented_files[text]() if text in invented_files else read(text)
+
+
+def worst(table: pl.DataFrame, kind: str) -> str:
+    """Worst R-hat and least effective size of a kind of judged quantities."""
+    if not table.height:
+        return f"{kind}: none"
+    least = min(float(table[name].to_numpy().min()) for name in ("ess_bulk", "ess_tail"))
+    rhat = float(table["rhat"].to_numpy().max())
+    return f"{kind} {rhat:.3f} ({least:.0f})"
+
+
+def report_fit(text: str, variant: Any, seed: int, options: dict[str, Any]) -> None:
+    """Fit one data set, and print two lines."""
+    data = data_of(text)
+    begin, begin_wall = time.process_time(), time.monotonic()
+    fit = us.DPAreal(variant=variant).fit(data, seed=seed, **options)
+    table = fit.diagnostics().filter("judged")
+    minutes, wall = (time.process_time() - begin) / 60, (time.monotonic() - begin_wall) / 60
+    many = table["quantity"].str.contains("[", literal=True)
+    margins = table["quantity"].str.starts_with("label_margin")
+    kinds = {"sums": ~many, "margins": margins, "labels": many & ~margins}
+    posterior = fit.draws["posterior"]
+    by_chain = {
+        name: np.asarray(posterior[name]).mean(axis=1)  # (chain,)
+        for name in ("occupied_clusters", "log_rate_precision", "log_likelihood")
+    }
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    print(
+        f"{text}, {variant}: {len(data.patterns)} patterns, {data.n_labels} labels, "
+        f"{make_problem(data).pair_size.size} pairs; {fit!r}; "
+        f"clusters {by_chain['occupied_clusters'].mean():.1f}; "
+        + ", ".join(worst(table.filter(chosen), kind) for kind, chosen in kinds.items())
+        + f"; {count_failed(table)} of {table.height} not met; {minutes:.1f} processor minutes "
+        f"({wall:.1f} wall), peak {peak:.2f} GB"
+    )
+    print("  by chain: " + "; ".join(f"{name} {mean.round(2)}" for name, mean in by_chain.items()))
 
 
 def report_small() -> None:
@@ -154,11 +189,20 @@ def draw_figure(series: dict[str, list[tuple[float, float]]]) -> None:
 
 def main() -> None:
     """Run what was asked for."""
-    asked = sys.argv[1:] or ["fit", "small", "sweep"]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="?", choices=("fit", "small", "sweep"))
+    parser.add_argument("data", nargs="?", default="0")
+    parser.add_argument("--variant", default="text")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--options", type=json.loads, default={})
+    asked = parser.parse_args()
     warnings.simplefilter("ignore", UnderstudyWarning)
-    for name, report in (("fit", report_fit), ("small", report_small), ("sweep", report_sweeps)):
-        if name in asked:
-            report()
+    if asked.what == "fit":
+        report_fit(asked.data, asked.variant, asked.seed, asked.options)
+    if asked.what in {"small", None}:
+        report_small()
+    if asked.what in {"sweep", None}:
+        report_sweeps()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ __all__ = ["MUTANTS"]
 AREAL = "synthesis/areal/"
 AREAL_CONDITIONALS = "tests/statistics/test_areal_conditionals.py"
 AREAL_JOINT = "tests/statistics/test_areal_joint.py"
+AREAL_TRAJECTORY = "tests/statistics/test_areal_trajectory.py"
 AREAL_FIT = "tests/synthesis/test_areal.py"
 
 MUTANTS = [
@@ -47,18 +48,18 @@ MUTANTS = [
     Mutant(
         "areal: slope in the precision without the squared slope",
         AREAL + "poisson_lognormal.py",
-        "expected * (bend[cluster] + slope[cluster] * slope[cluster])",
-        "expected * bend[cluster]",
+        "expected * (bend[number] + slope[number] * slope[number])",
+        "expected * bend[number]",
         AREAL_CONDITIONALS,
         "likelihood_of_a_table",
     ),
     Mutant(
         "areal: clusters drawn without their weights",
-        AREAL + "clusters.py",
-        "joint[cluster] = log_weights[cluster] + log_p[pair, cluster]",
-        "joint[cluster] = log_p[pair, cluster]",
+        AREAL + "poisson_lognormal.py",
+        "joint[pair, cluster] = log_weights[cluster] + log_p",
+        "joint[pair, cluster] = log_p",
         AREAL_CONDITIONALS,
-        "multinomial",
+        "passed_over",
     ),
     Mutant(
         "areal: concentration without the change to its logarithm",
@@ -95,18 +96,26 @@ MUTANTS = [
     Mutant(
         "areal: LKJ with the powers of the next column",
         AREAL + "covariance.py",
-        "power = shape + 0.5 * (size - 2.0 - column)",
-        "power = shape + 0.5 * (size - 1.0 - column)",
+        "power = shape + 0.5 * (log_scales.size - 2.0 - column)",
+        "power = shape + 0.5 * (log_scales.size - 1.0 - column)",
         AREAL_CONDITIONALS,
         "covariance",
     ),
     Mutant(
         "areal: half-t scales without the change to logarithms",
         AREAL + "covariance.py",
-        "        total += log_scales[row]\n        ratio",
-        "        ratio",
+        "total = log_scales[row] - 0.5 *",
+        "total = -0.5 *",
         AREAL_CONDITIONALS,
         "covariance",
+    ),
+    Mutant(
+        "areal: rows behind a moved correlation left as they were",
+        AREAL + "covariance.py",
+        "for row in range(first, log_scales.size):",
+        "for row in range(first, first + 1 if first else log_scales.size):",
+        AREAL_CONDITIONALS,
+        "without_its_neighbours",
     ),
     Mutant(
         "areal: sticks whose exponentials forget their prior",
@@ -129,6 +138,14 @@ MUTANTS = [
         AREAL + "poisson_lognormal.py",
         "MISSED = -20.0",
         "MISSED = -6.0",
+        AREAL_CONDITIONALS,
+        "passed_over",
+    ),
+    Mutant(
+        "areal: clusters passed over by a table that says too little",
+        AREAL + "poisson_lognormal.py",
+        "max(table[node, 0], table[node + 1, 0]) + 0.1",
+        "min(table[node, 0], table[node + 1, 0]) - 6.0",
         AREAL_CONDITIONALS,
         "passed_over",
     ),
@@ -166,11 +183,59 @@ MUTANTS = [
     ),
     Mutant(
         "areal: exchange without the densities of its shares",
-        AREAL + "poisson_lognormal.py",
+        AREAL + "exchange.py",
         "log_ratio += (2.0 / 3.0) * (np.log(new_share) - np.log(share))",
         "log_ratio += 0.0",
         AREAL_JOINT,
         "by_exchange and text",
+    ),
+    Mutant(
+        "areal: exchanges that never reach the last cluster",
+        AREAL + "exchange.py",
+        "return min(int((n_clusters + 1) ** generator.random()), n_clusters) - 1",
+        "return int(n_clusters ** generator.random()) - 1",
+        AREAL_JOINT,
+        "reach_every_cluster",
+    ),
+    Mutant(
+        "areal: exchanges accepted by the likelihood twice over",
+        AREAL + "exchange.py",
+        "generator.random()) < exact - gain:",
+        "generator.random()) < exact:",
+        AREAL_JOINT,
+        "by_exchange",
+    ),
+    Mutant(
+        "areal: exchanges refused early without the prior",
+        AREAL + "exchange.py",
+        "generator.random()) < log_ratio + gain",
+        "generator.random()) < gain",
+        AREAL_JOINT,
+        "by_exchange",
+    ),
+    Mutant(
+        "areal: trajectories that cannot be followed back",
+        AREAL + "trajectory.py",
+        "half = 0.5 if done in (0, n_steps) else 1.0",
+        "half = 0.5 if done == 0 else 1.0",
+        AREAL_TRAJECTORY,
+        "followed_back",
+    ),
+    Mutant(
+        "areal: a push that depends on where the chain was before",
+        AREAL + "force_table.py",
+        "    if forces.log_precision[0] == log_precision:",
+        "    if abs(forces.log_precision[0] - log_precision) < 0.4:",
+        AREAL_TRAJECTORY,
+        "followed_back",
+    ),
+    Mutant(
+        "areal: pushes without the bend of the precision",
+        AREAL + "trajectory.py",
+        "spread += expected * (bend[number] + slope[number] * slope[number])",
+        "spread += expected * bend[number]",
+        AREAL_TRAJECTORY,
+        "about_the_slopes",
     ),
     Mutant(
         "areal: table without its empty cells' labels in order",

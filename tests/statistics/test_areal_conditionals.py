@@ -23,6 +23,7 @@ from tests.statistics.tiny import chi_square_p
 from understudy.randomness import stream
 from understudy.synthesis.areal import clusters, covariance, effects, hamiltonian, log_rates
 from understudy.synthesis.areal import poisson_lognormal as counts
+from understudy.synthesis.areal.exchange import log_prior_of_weights
 from understudy.synthesis.areal.problem import problem_of_counts
 from understudy.synthesis.areal.state import Priors, State, effect_precision
 from understudy.synthesis.slice_sampling import slice_draw
@@ -126,6 +127,11 @@ def test_clusters_that_are_passed_over_are_worth_nothing() -> None:
     expected = problem.pair_size @ np.exp(joint - whole[:, None])  # (cluster,)
     assert shares == pytest.approx(expected, abs=1e-7)
     assert (expected < 1e-9).sum() > 3  # there is something to pass over
+    drawn_from = counts.joint_probabilities(problem, pieces, means, 1.7, log_weights)
+    seen = np.isfinite(drawn_from)
+    assert drawn_from[seen] == pytest.approx(joint[seen])
+    left_out = np.where(seen, 0.0, np.exp(joint - whole[:, None])).sum(axis=1)  # (pair,)
+    assert 0.0 < left_out.max() < 1e-8
 
 
 @pytest.mark.parametrize(
@@ -180,7 +186,7 @@ def test_clusters_of_a_pair_are_multinomial(size: int) -> None:
     members = np.empty((1, 3), dtype=np.int64)
     seen: Counter[int] = Counter()
     for _ in range(20_000):
-        clusters.draw_members(generator, np.array([size]), log_weights, log_p, members)
+        clusters.draw_members(generator, np.array([size]), log_weights + log_p, members)
         assert members.sum() == size
         seen[int(members[0, 1])] += 1
     joint = np.exp(log_weights + log_p[0])
@@ -261,8 +267,8 @@ def test_density_of_the_weights_in_exchanges_is_that_of_its_twin(by_sticks: bool
 
     for concentration in (0.3, 1.0, 4.0):
         one, two = generator.dirichlet(np.full(5, 2.0), size=2)
-        found = counts.log_prior_of_weights(two, concentration, by_sticks)
-        found -= counts.log_prior_of_weights(one, concentration, by_sticks)
+        found = log_prior_of_weights(two, concentration, by_sticks)
+        found -= log_prior_of_weights(one, concentration, by_sticks)
         assert found == pytest.approx(twin(two, concentration) - twin(one, concentration), abs=1e-9)
 
 
@@ -325,6 +331,26 @@ def test_density_of_the_covariance_is_that_of_its_twin() -> None:
         expected += sum(naive.log_normal(row, np.zeros(4), matrix) for row in deviations)
         heights.append(found - expected)
     assert np.ptp(heights) < 1e-5
+
+
+def test_a_moved_row_is_worked_out_without_its_neighbours_in_front() -> None:
+    """One number after another changes; the density by rows is that of everything anew."""
+    generator = stream(75, "rows")
+    deviations = generator.standard_normal((6, 5))
+    log_scales, bound = covariance.draw_from_prior(generator, 5, 2.0, 3.0, 1.0)
+    prior = (2.0, 3.0, 1.0)
+    factor = covariance.correlation_factor(bound, 5)
+    solved, heights = np.empty((6, 5)), np.empty(5)
+    arrays = (factor, solved, heights)
+    covariance._height_from(deviations, log_scales, bound, prior, 0, *arrays)
+    rows = [*range(5), *(row for row in range(5) for _ in range(row))]  # of scales, correlations
+    for number in generator.permutation(15):
+        assert covariance._row_of(number, 5) == rows[number]
+        values, index = (log_scales, number) if number < 5 else (bound, number - 5)
+        values[index] += 0.3 * generator.standard_normal()
+        found = covariance._height_from(deviations, log_scales, bound, prior, rows[number], *arrays)
+        expected = covariance.log_density(deviations, log_scales, bound, *prior)
+        assert found == pytest.approx(expected, abs=1e-10)
 
 
 def test_covariance_without_data_stays_at_its_prior() -> None:

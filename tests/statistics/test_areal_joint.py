@@ -29,6 +29,7 @@ from understudy.synthesis.areal.state import Priors, State, init
 from understudy.synthesis.kept_probabilities import KeptCells
 
 DRAWS = 1_500
+FEWER = 600
 N_LABELS = 4
 FALSE_ALARM = 1e-4
 SIMULATIONS = int(os.environ.get("UNDERSTUDY_CALIBRATE", "200"))
@@ -101,16 +102,14 @@ def summary(world: tiny.World) -> list[float]:
     ]
 
 
-@pytest.mark.parametrize("by_sticks", [True, False], ids=["text", "script"])
-@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.__name__)
-def test_areal_moves_keep_the_joint_distribution(move: Move, by_sticks: bool) -> None:
-    """Eighteen summaries, false-alarm rate 1e-4 each."""
-    generator = stream(71, "areal joint", move.__name__, int(by_sticks))
-    prior = tiny.priors(by_sticks)
+def compare_joint(
+    generator: np.random.Generator, move: Move, prior: Priors, n_draws: int, n_clusters: int
+) -> list[float]:
+    """P-values of all summaries: drawn from the joint distribution, and after moves."""
     before, after = [], []
-    for _ in range(DRAWS):
-        before.append(summary(tiny.draw_world(generator, prior, N_LABELS)))
-        world = tiny.draw_world(generator, prior, N_LABELS)
+    for _ in range(n_draws):
+        before.append(summary(tiny.draw_world(generator, prior, N_LABELS, n_clusters)))
+        world = tiny.draw_world(generator, prior, N_LABELS, n_clusters)
         for turn in range(2):
             if turn:  # the last table stays, so that a state that does not fit it shows
                 table = tiny.draw_counts(generator, world.state, world.cluster, tiny.DESIGN)
@@ -121,8 +120,44 @@ def test_areal_moves_keep_the_joint_distribution(move: Move, by_sticks: bool) ->
             world = tiny.World(state, cluster, world.table)
         after.append(summary(world))
     first, second = np.array(before), np.array(after)
-    found = [ks_2samp(first[:, one], second[:, one]).pvalue for one in range(first.shape[1])]
+    return [ks_2samp(first[:, one], second[:, one]).pvalue for one in range(first.shape[1])]
+
+
+@pytest.mark.parametrize("by_sticks", [True, False], ids=["text", "script"])
+@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.__name__)
+def test_areal_moves_keep_the_joint_distribution(move: Move, by_sticks: bool) -> None:
+    """Eighteen summaries, false-alarm rate 1e-4 each."""
+    generator = stream(71, "areal joint", move.__name__, int(by_sticks))
+    prior = tiny.priors(by_sticks)
+    found = compare_joint(generator, move, prior, DRAWS, tiny.N_CLUSTERS)
     assert min(found) > FALSE_ALARM, dict(enumerate(found))
+
+
+@pytest.mark.parametrize("n_clusters", [2, 4])
+@pytest.mark.parametrize("by_sticks", [True, False], ids=["text", "script"])
+def test_exchanges_reach_every_cluster(by_sticks: bool, n_clusters: int) -> None:
+    """They keep the joint distribution, false-alarm rate 1e-4 each, and leave no cluster out.
+
+    A move that never happens keeps every distribution, so that the effects of all clusters must
+    also have changed; each does in more than a tenth of the sweeps.
+    """
+    moved = np.zeros(n_clusters)
+
+    def count_moved(
+        generator: np.random.Generator,
+        problem: Problem,
+        state: State,
+        priors: Priors,
+        pieces: Pieces,
+    ) -> State:
+        after = sampler.by_exchange(generator, problem, state, priors, pieces)
+        moved[:] += np.abs(after.effects - state.effects).max(axis=1) > 1e-6
+        return sampler.by_clusters(generator, problem, after, priors, pieces)
+
+    generator = stream(74, "areal exchanges", n_clusters, int(by_sticks))
+    found = compare_joint(generator, count_moved, tiny.priors(by_sticks), FEWER, n_clusters)
+    assert min(found) > FALSE_ALARM, dict(enumerate(found))
+    assert (moved > 0.1 * 2 * FEWER).all(), moved
 
 
 def true_values(

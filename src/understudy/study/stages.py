@@ -164,7 +164,7 @@ class Stages:
         """Seconds that stages take, about: from the bundled data, by records and sets."""
         size = self.data.n_records * self.plan.sets / 124_160
         fits = {
-            f"fit {name}": MODELS[planned.kind].seconds * planned.n_sweeps * self.data.n_records
+            f"fit {name}": MODELS[planned.kind].seconds(self.data) * planned.n_sweeps
             for name, planned in self.synthesizers.items()
         }
         baselines = 12 * size * self.plan.baselines.repeats / 100

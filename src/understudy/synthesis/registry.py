@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
 from understudy.settings import one_mistake
@@ -76,8 +77,8 @@ class Model:
         The keys of a plan: the fields of the class, in their order.
     colours : (str, str)
         In figures, on a light and on a dark page.
-    seconds : float
-        For a record and a sweep, about: the first guess of how long a fit takes.
+    seconds : callable
+        What a sweep takes, about, from the data: the first guess of how long a fit takes.
     chain_bytes : callable
         Memory that a chain takes at default settings, from the data.
     needs_patterns : bool
@@ -92,7 +93,7 @@ class Model:
     public: str
     settings: Mapping[str, Setting]
     colours: tuple[str, str]
-    seconds: float
+    seconds: Callable[[Microdata], float]
     chain_bytes: Callable[[Microdata], int]
     needs_patterns: bool = False
     by_default: bool = False
@@ -104,10 +105,23 @@ def _dpmpm_bytes(data: Microdata) -> int:
     return 8 * 40 * (data.n_combinations + n_levels) + 4 * data.n_records
 
 
+def _areal_pairs(data: Microdata) -> tuple[int, int]:
+    """Count the distinct pairs (pattern, count), empty cells included, and the distinct counts."""
+    of_pattern = data.patterns.of_combination.astype(np.int64)  # (combination,)
+    pairs = np.unique(np.stack([of_pattern, data.counts], axis=1), axis=0)
+    return len(pairs) + len(data.patterns), np.unique(data.counts).size + 1
+
+
 def _areal_bytes(data: Microdata) -> int:
-    """Count, rate and cluster of every cell; weights of 50 clusters per distinct cell."""
-    n_cells = len(data.patterns) * data.n_labels
-    return 8 * 3 * n_cells + 8 * 50 * min(n_cells, data.n_combinations + len(data.patterns))
+    """Rates of every cell, four tables of 50 clusters per pair, integrals of every count."""
+    n_pairs, n_counts = _areal_pairs(data)
+    return 8 * 3 * len(data.patterns) * data.n_labels + 8 * 4 * 50 * n_pairs + 150_000 * n_counts
+
+
+def _areal_seconds(data: Microdata) -> float:
+    """A part for every pair; and one for every cell, whose rates are drawn."""
+    n_pairs, _ = _areal_pairs(data)
+    return 3e-3 + 2e-5 * n_pairs + 1e-7 * len(data.patterns) * data.n_labels
 
 
 def _backoff_bytes(data: Microdata) -> int:
@@ -151,7 +165,7 @@ MODELS = {
             ),
         },
         colours=("#b04a00", "#f2a25c"),
-        seconds=1e-7,
+        seconds=lambda data: 1e-7 * data.n_records,
         chain_bytes=_dpmpm_bytes,
         by_default=True,
     ),
@@ -185,7 +199,7 @@ MODELS = {
             ),
         },
         colours=("#005fa3", "#72b7f2"),
-        seconds=1e-6,
+        seconds=_areal_seconds,
         chain_bytes=_areal_bytes,
         needs_patterns=True,
         by_default=True,
@@ -212,7 +226,7 @@ MODELS = {
             ),
         },
         colours=("#b3125f", "#ff8ab5"),
-        seconds=2e-7,
+        seconds=lambda data: 2e-7 * data.n_records,
         chain_bytes=_backoff_bytes,
     ),
 }

@@ -33,21 +33,18 @@ SMALL = 48  # from so many cells on, binomial draws are cheaper than one draw pe
 
 
 @compiled
-def draw_members(generator, pair_size, log_weights, log_p, members):  # type: ignore[no-untyped-def]
+def draw_members(generator, pair_size, log_joint, members):  # type: ignore[no-untyped-def]
     """Draw how many cells of every pair lie in each cluster: fills int64 (pair, cluster).
 
-    Given pair_size int64 (pair,), log_weights float64 (cluster,), log_p float64 (pair, cluster).
+    Given pair_size int64 (pair,), and log weights plus log p as float64 (pair, cluster).
     """
-    n_pairs, n_clusters = log_p.shape
+    n_pairs, n_clusters = log_joint.shape
     joint = np.empty(n_clusters)  # (cluster,)
     for pair in range(n_pairs):
-        highest = -np.inf
-        for cluster in range(n_clusters):
-            joint[cluster] = log_weights[cluster] + log_p[pair, cluster]
-            highest = max(highest, joint[cluster])
+        highest = log_joint[pair].max()
         total = 0.0
         for cluster in range(n_clusters):
-            joint[cluster] = np.exp(joint[cluster] - highest)
+            joint[cluster] = np.exp(log_joint[pair, cluster] - highest)
             total += joint[cluster]
             members[pair, cluster] = 0
         n_free = pair_size[pair]

@@ -5,8 +5,8 @@ L_ij = r_ij sqrt((1 - r_i0^2) ... (1 - r_i,j-1^2)) is its Cholesky factor. Under
 independent, (1 + r_ij) / 2 from Beta(b, b) with b = shape + (R - 2 - j) / 2 (Lewandowski,
 Kurowicka and Joe, 2009). Kept are their inverse hyperbolic tangents, where the density is
 (1 - r^2)^b, and the logarithms of the scales, where the half-t density gets a factor scale; all
-numbers are free, and each is moved in turn by a slice. One evaluation costs R^2 / 2 operations per
-occupied cluster.
+numbers are free, and each is moved in turn by a slice. A number bears on its own row and those
+behind it: an evaluation costs at most R^2 / 2 operations per occupied cluster.
 
 References
 ----------
@@ -37,18 +37,15 @@ MOST_MOVES = 80  # numbers moved at one call; more of them take turns
 
 
 @compiled
-def _fill_factor(bound, factor):  # type: ignore[no-untyped-def]
-    """Fill the Cholesky factor of the correlations from the free numbers behind them."""
-    size = factor.shape[0]
-    index = 0
-    for row in range(size):
-        log_rest = 0.0
-        for column in range(row):
-            free = bound[index]
-            index += 1
-            factor[row, column] = np.tanh(free) * np.exp(0.5 * log_rest)
-            log_rest += _log_one_minus_square(free)
-        factor[row, row] = np.exp(0.5 * log_rest)
+def _fill_row(bound, row, factor):  # type: ignore[no-untyped-def]
+    """Fill a row of the correlations' Cholesky factor from the free numbers behind it."""
+    first = row * (row - 1) // 2
+    log_rest = 0.0
+    for column in range(row):
+        free = bound[first + column]
+        factor[row, column] = np.tanh(free) * np.exp(0.5 * log_rest)
+        log_rest += _log_one_minus_square(free)
+    factor[row, row] = np.exp(0.5 * log_rest)
 
 
 @compiled
@@ -62,7 +59,8 @@ def _log_one_minus_square(free):  # type: ignore[no-untyped-def]
 def correlation_factor(bound, size):  # type: ignore[no-untyped-def]
     """Lower Cholesky factor (slope, slope) of the correlation matrix."""
     factor = np.zeros((size, size))
-    _fill_factor(bound, factor)
+    for row in range(size):
+        _fill_row(bound, row, factor)
     return factor
 
 
@@ -96,30 +94,43 @@ def slope_precision(log_scales, bound):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _log_density(deviations, log_scales, bound, shape, degrees, scale, factor, solved):  # type: ignore[no-untyped-def]
-    """Log density of the free numbers given the slopes' deviations from the centre."""
-    size = log_scales.size
-    total = 0.0
-    for row in range(size):
-        total += log_scales[row]
-        ratio = np.exp(log_scales[row]) / scale
-        total -= 0.5 * (degrees + 1.0) * np.log1p(ratio * ratio / degrees)
-    index = 0
-    for row in range(size):
-        for column in range(row):
-            power = shape + 0.5 * (size - 2.0 - column)
-            total += power * _log_one_minus_square(bound[index])
-            index += 1
-    _fill_factor(bound, factor)
-    for row in range(size):
+def _log_prior_of_row(log_scales, bound, row, shape, degrees, scale):  # type: ignore[no-untyped-def]
+    """Log density of a row's scale and of the free numbers behind its correlations."""
+    ratio = np.exp(log_scales[row]) / scale
+    total = log_scales[row] - 0.5 * (degrees + 1.0) * np.log1p(ratio * ratio / degrees)
+    for column in range(row):
+        power = shape + 0.5 * (log_scales.size - 2.0 - column)
+        total += power * _log_one_minus_square(bound[row * (row - 1) // 2 + column])
+    return total
+
+
+@compiled
+def _fill_heights(deviations, log_scales, bound, prior, first, factor, solved, heights):  # type: ignore[no-untyped-def]
+    """Fill each row's part of the log density (slope,), from row `first` on.
+
+    A row's numbers bear on its own row of the factor and, through the `solved` deviations (cluster,
+    slope), on all rows behind it; what lies before `first` must be as it was.
+    """
+    shape, degrees, scale = prior
+    _fill_row(bound, first, factor)
+    for row in range(first, log_scales.size):
+        total = _log_prior_of_row(log_scales, bound, row, shape, degrees, scale)
         total -= deviations.shape[0] * (log_scales[row] + np.log(factor[row, row]))
-    for cluster in range(deviations.shape[0]):
-        for row in range(size):
-            rest = deviations[cluster, row] * np.exp(-log_scales[row])
+        shrink = np.exp(-log_scales[row])
+        for cluster in range(deviations.shape[0]):
+            rest = deviations[cluster, row] * shrink
             for inner in range(row):
-                rest -= factor[row, inner] * solved[inner]
-            solved[row] = rest / factor[row, row]
-            total -= 0.5 * solved[row] * solved[row]
+                rest -= factor[row, inner] * solved[cluster, inner]
+            solved[cluster, row] = rest / factor[row, row]
+            total -= 0.5 * solved[cluster, row] * solved[cluster, row]
+        heights[row] = total
+
+
+@compiled
+def _height_from(deviations, log_scales, bound, prior, first, factor, solved, heights):  # type: ignore[no-untyped-def]
+    """Log density of everything after a number of row `first` has changed."""
+    _fill_heights(deviations, log_scales, bound, prior, first, factor, solved, heights)
+    total = heights.sum()
     if np.isnan(total):
         return -np.inf
     return total
@@ -128,22 +139,37 @@ def _log_density(deviations, log_scales, bound, shape, degrees, scale, factor, s
 @compiled
 def log_density(deviations, log_scales, bound, shape, degrees, scale):  # type: ignore[no-untyped-def]
     """Log density of the free numbers given the slopes' deviations from the centre."""
-    factor = np.zeros((log_scales.size, log_scales.size))
-    solved = np.empty(log_scales.size)
-    return _log_density(deviations, log_scales, bound, shape, degrees, scale, factor, solved)
+    size = log_scales.size
+    factor = correlation_factor(bound, size)
+    solved, heights = np.empty(deviations.shape), np.empty(size)
+    prior = shape, degrees, scale
+    return _height_from(deviations, log_scales, bound, prior, 0, factor, solved, heights)
+
+
+@compiled
+def _row_of(number, size):  # type: ignore[no-untyped-def]
+    """Find the row of a free number: scales come first, then correlations row by row."""
+    if number < size:
+        return number
+    row = 1
+    while row * (row + 1) // 2 <= number - size:
+        row += 1
+    return row
 
 
 @compiled
 def move_covariance(generator, deviations, log_scales, bound, shape, degrees, scale):  # type: ignore[no-untyped-def]
     """Move the free numbers one after another, each by a slice; writes over them."""
     size = log_scales.size
-    factor = np.zeros((size, size))
-    solved = np.empty(size)
+    factor = correlation_factor(bound, size)
+    solved, heights = np.empty(deviations.shape), np.empty(size)
+    prior = shape, degrees, scale
     n_free = size + bound.size
-    height = _log_density(deviations, log_scales, bound, shape, degrees, scale, factor, solved)
-    first = 0 if n_free <= MOST_MOVES else int(generator.random() * n_free)
-    for turn in range(min(n_free, MOST_MOVES)):
-        number = (first + turn) % n_free
+    height = _height_from(deviations, log_scales, bound, prior, 0, factor, solved, heights)
+    turn = 0 if n_free <= MOST_MOVES else int(generator.random() * n_free)
+    for position in range(turn, turn + min(n_free, MOST_MOVES)):
+        number = position % n_free
+        row = _row_of(number, size)
         values, index = (log_scales, number) if number < size else (bound, number - size)
         here = values[index]
         level = height + np.log(1.0 - generator.random())
@@ -155,8 +181,8 @@ def move_covariance(generator, deviations, log_scales, bound, shape, degrees, sc
             steps = to_left if direction == 0 else to_right
             while steps > 0:
                 values[index] = left if direction == 0 else right
-                there = _log_density(
-                    deviations, log_scales, bound, shape, degrees, scale, factor, solved
+                there = _height_from(
+                    deviations, log_scales, bound, prior, row, factor, solved, heights
                 )
                 if there <= level:
                     break
@@ -168,8 +194,8 @@ def move_covariance(generator, deviations, log_scales, bound, shape, degrees, sc
         while True:
             drawn = left + (right - left) * generator.random()
             values[index] = drawn
-            height = _log_density(
-                deviations, log_scales, bound, shape, degrees, scale, factor, solved
+            height = _height_from(
+                deviations, log_scales, bound, prior, row, factor, solved, heights
             )
             if height > level or drawn == here:
                 break

@@ -2,8 +2,7 @@
 
 Clusters overlap so much that a cell says little about its own, and a sampler that moves effects
 given clusters and clusters given effects creeps. With both log rates and clusters integrated out
-the posterior is a smooth density of a few hundred free numbers, whose slopes cost as much as one
-draw of the clusters (`poisson_lognormal.marginal`).
+the posterior is a smooth density of a few hundred free numbers.
 
 The free numbers are one vector, every entry unbounded. K clusters have E effects each, an intercept
 and E - 1 slopes (`Layout` has the positions)::
@@ -21,7 +20,9 @@ and E - 1 slopes (`Layout` has the positions)::
   afresh; the concentration stays.
 
 Correlations and the precisions of the centre stay as they are, and in most trajectories the log
-rate precision too, because integrals that are known then serve the whole of one. Steps are scaled
+rate precision too, because integrals that are known then serve both ends. On its way a trajectory
+is pushed by slopes from a coarse table (`trajectory`); the exact density is worked out at its ends
+only, where it is accepted or rejected. Steps are scaled
 by the mean square of each slope during warm-up (of the steepest cluster's: any cluster may become
 heavy later on), the step size by the acceptance, and both are fixed afterwards.
 
@@ -41,13 +42,20 @@ from numpy.typing import NDArray
 from understudy.compiling import compiled
 from understudy.synthesis.areal.covariance import correlation_factor
 from understudy.synthesis.areal.effects import cluster_means, effect_slopes
-from understudy.synthesis.areal.poisson_lognormal import Pieces, marginal
+from understudy.synthesis.areal.poisson_lognormal import Pieces, marginal, turn_forces
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.state import PRECISIONS, Priors, State, n_free
+from understudy.synthesis.areal.trajectory import (
+    FARTHEST,
+    fill_effects_and_weights,
+    follow,
+    gather,
+)
 
 __all__ = [
     "Frame",
     "Layout",
+    "follow_trajectory",
     "frame_of",
     "free_numbers",
     "log_density",
@@ -62,7 +70,6 @@ TREMBLE = 0.2  # the step size is drawn evenly around its value
 ACCEPTED = 0.75  # what the step size is tuned to
 FORGET = 100  # trajectories over which slopes are averaged in warm-up
 SOFTEST = 0.2  # least mean square of a slope
-FARTHEST = 500.0  # effects beyond are rejected, as are free numbers above
 
 
 class Layout(NamedTuple):
@@ -180,146 +187,6 @@ def free_numbers(generator: np.random.Generator, frame: Frame, state: State) -> 
     return free
 
 
-@compiled
-def _fill_effects_and_weights(frame, free, effects, log_weights):  # type: ignore[no-untyped-def]
-    """Fill effects (cluster, effect) and log weights (cluster,) from free numbers."""
-    n_clusters, n_effects = effects.shape
-    at = frame.layout
-    centre = free[at.centre : at.scales]  # (effect,)
-    scales = np.exp(free[at.scales : at.intercept])  # (slope,)
-    width = np.exp(-0.5 * free[at.intercept])
-    for cluster in range(n_clusters):
-        first = cluster * n_effects
-        effects[cluster, 0] = centre[0] + free[first] * width
-        for row in range(n_effects - 1):
-            along = 0.0
-            for inner in range(row + 1):
-                along += frame.factor[row, inner] * free[first + 1 + inner]
-            effects[cluster, row + 1] = centre[row + 1] + scales[row] * along
-    rest = free[at.weights :]  # (cluster,)
-    if frame.by_sticks:
-        log_rest = 0.0
-        for cluster in range(n_clusters - 1):
-            taken = np.exp(rest[cluster] - rest[-1])  # -log(1 - V)
-            log_weights[cluster] = log_rest + np.log(max(-np.expm1(-taken), 1e-300))
-            log_rest -= taken
-        log_weights[n_clusters - 1] = log_rest
-    else:
-        highest = rest.max()
-        log_weights[:] = rest - highest - np.log(np.exp(rest - highest).sum())
-
-
-@compiled
-def _gather(frame, free, on_effects, shares, on_log_precision, slopes):  # type: ignore[no-untyped-def]
-    """Give the log prior of the free numbers, and fill the slopes (free number,) of everything.
-
-    `on_effects` (cluster, effect), `shares` (cluster,) and `on_log_precision` are the slopes of the
-    log-likelihood in effects, log weights and log rate precision. Each part adds to the log prior
-    and to the slopes that it bears on.
-    """
-    slopes[frame.layout.centre :] = 0.0
-    slopes[frame.layout.rate] = on_log_precision
-    total = _gather_effects(frame, free, on_effects, slopes)
-    total = _gather_centre_and_scales(frame, free, slopes, total)
-    if frame.by_sticks:
-        return _gather_sticks(frame, free, shares, slopes, total)
-    return _gather_gammas(frame, free, shares, slopes, total)
-
-
-@compiled
-def _gather_effects(frame, free, on_effects, slopes):  # type: ignore[no-untyped-def]
-    """Standardized effects: normal; the likelihood pulls at them, at the centre and the scales.
-
-    effect_0 = centre_0 + width u_0; effect_r = centre_r + scale_r sum_i factor_ri u_i.
-    """
-    n_clusters, n_effects = on_effects.shape
-    at = frame.layout
-    width = np.exp(-0.5 * free[at.intercept])
-    scales = np.exp(free[at.scales : at.intercept])  # (slope,)
-    total = 0.0
-    for cluster in range(n_clusters):
-        first = cluster * n_effects
-        slopes[first] = on_effects[cluster, 0] * width - free[first]
-        slopes[at.centre] += on_effects[cluster, 0]
-        slopes[at.intercept] -= 0.5 * on_effects[cluster, 0] * free[first] * width
-        total -= 0.5 * free[first] * free[first]
-        for row in range(n_effects - 1):
-            slopes[first + 1 + row] = -free[first + 1 + row]
-            total -= 0.5 * free[first + 1 + row] * free[first + 1 + row]
-        for row in range(n_effects - 1):
-            pull = on_effects[cluster, row + 1]
-            slopes[at.centre + 1 + row] += pull
-            pull *= scales[row]
-            along = 0.0
-            for inner in range(row + 1):
-                along += frame.factor[row, inner] * free[first + 1 + inner]
-                slopes[first + 1 + inner] += frame.factor[row, inner] * pull
-            slopes[at.scales + row] += pull * along
-    return total
-
-
-@compiled
-def _gather_centre_and_scales(frame, free, slopes, total):  # type: ignore[no-untyped-def]
-    """Centre: normal; scales: half-t; both precisions: gamma. All but the first as logarithms."""
-    at = frame.layout
-    for effect in range(at.scales - at.centre):
-        weight, value = frame.centre_precision[effect], free[at.centre + effect]
-        total -= 0.5 * weight * value * value
-        slopes[at.centre + effect] -= weight * value
-    degrees = frame.scale_degrees
-    for row in range(at.intercept - at.scales):
-        value = free[at.scales + row]
-        square = (np.exp(value) / frame.scale) ** 2 / degrees
-        total += value - 0.5 * (degrees + 1.0) * np.log1p(square)
-        slopes[at.scales + row] += 1.0 - (degrees + 1.0) * square / (1.0 + square)
-    for position in (at.intercept, at.rate):
-        shape, rate = frame.intercept_precision
-        if position == at.rate:
-            shape, rate = frame.log_rate_precision
-        value = free[position]
-        total += shape * value - rate * np.exp(value)
-        slopes[position] += shape - rate * np.exp(value)
-    return total
-
-
-@compiled
-def _gather_sticks(frame, free, shares, slopes, total):  # type: ignore[no-untyped-def]
-    """Sticks: exp(e) exponential; concentration: gamma. A stick bears on all clusters behind it."""
-    first, last = frame.layout.weights, frame.layout.end - 1
-    behind = shares[frame.n_clusters - 1]
-    for cluster in range(frame.n_clusters - 2, -1, -1):
-        value = free[first + cluster]
-        taken = np.exp(value - free[last])
-        pull = -behind * taken
-        if taken < 1e-8:
-            pull += shares[cluster]
-        else:
-            pull += shares[cluster] * taken / np.expm1(taken)
-        slopes[first + cluster] = pull + 1.0 - np.exp(value)
-        slopes[last] -= pull
-        total += value - np.exp(value)
-        behind += shares[cluster]
-    shape, rate = frame.concentration
-    slopes[last] += shape - rate * np.exp(free[last])
-    return total + (shape * free[last] - rate * np.exp(free[last]))
-
-
-@compiled
-def _gather_gammas(frame, free, shares, slopes, total):  # type: ignore[no-untyped-def]
-    """Weights from a Dirichlet distribution: gamma variables, as logarithms."""
-    first = frame.layout.weights
-    n_cells = shares.sum()
-    largest = free[first:].max()
-    weights = np.exp(free[first:] - largest)  # (cluster,)
-    weights /= weights.sum()
-    for cluster in range(frame.n_clusters):
-        value = free[first + cluster]
-        pull = shares[cluster] - n_cells * weights[cluster]
-        slopes[first + cluster] = pull + frame.share - np.exp(value)
-        total += frame.share * value - np.exp(value)
-    return total
-
-
 def log_density(
     problem: Problem, pieces: Pieces, frame: Frame, free: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
@@ -329,7 +196,7 @@ def log_density(
     log_weights = np.empty(frame.n_clusters)  # (cluster,)
     if not free[frame.layout.scales :].max() < FARTHEST:
         return -np.inf, slopes
-    _fill_effects_and_weights(frame, free, effects, log_weights)
+    fill_effects_and_weights(frame, free, effects, log_weights)
     if not np.abs(effects).max() < FARTHEST:
         return -np.inf, slopes
     precision = float(np.exp(free[frame.layout.rate]))
@@ -341,7 +208,7 @@ def log_density(
         problem, pieces, means, precision, log_weights, on_means, shares
     )
     on_effects = effect_slopes(problem.design, on_means)  # (cluster, effect)
-    prior = _gather(frame, free, on_effects, shares, on_log_precision, slopes)
+    prior = gather(frame, free, on_effects, shares, on_log_precision, slopes)
     return float(likelihood + prior), slopes
 
 
@@ -349,7 +216,7 @@ def state_of(frame: Frame, free: NDArray[np.float64], state: State) -> State:
     """Put free numbers back into a state; its clusters are left behind and must be drawn next."""
     at = frame.layout
     effects, log_weights = np.empty_like(state.effects), np.empty_like(state.log_weights)
-    _fill_effects_and_weights(frame, free, effects, log_weights)
+    fill_effects_and_weights(frame, free, effects, log_weights)
     return state._replace(
         effects=effects,
         log_weights=log_weights,
@@ -382,23 +249,38 @@ def move(
     n_steps = 1 + int(most_steps(problem) * generator.random())
     momentum = generator.standard_normal(free.size)
     energy = height - 0.5 * float((momentum**2).sum())
-    there = free
-    with np.errstate(over="ignore", invalid="ignore"):  # one that leaves is rejected
-        for _ in range(n_steps):
-            momentum += 0.5 * step * slopes
-            there = there + step * momentum
-            height, slopes = log_density(problem, pieces, frame, there)
-            if height == -np.inf:
-                break
-            momentum += 0.5 * step * slopes
+    arrived = follow_trajectory(problem, pieces, frame, step, n_steps, free, momentum)
+    gain = -np.inf
+    if arrived:
+        height, _ = log_density(problem, pieces, frame, free)
         gain = height - 0.5 * float((momentum**2).sum()) - energy
     probability = float(np.exp(min(0.0, gain))) if np.isfinite(gain) else 0.0
     if generator.random() < probability:
-        state = state_of(frame, there, state)
+        state = state_of(frame, free, state)
     if tuning:
         change = (probability - ACCEPTED) / (1.0 + state.n_tuned) ** 0.6
         state = state._replace(log_step=state.log_step + change, n_tuned=state.n_tuned + 1)
     return state
+
+
+def follow_trajectory(
+    problem: Problem,
+    pieces: Pieces,
+    frame: Frame,
+    step: NDArray[np.float64],
+    n_steps: int,
+    free: NDArray[np.float64],
+    momentum: NDArray[np.float64],
+) -> bool:
+    """Make all steps, writing over `free` and `momentum` (free number,); False: it left."""
+    done = 0
+    while 0 <= done <= n_steps:
+        log_precision = float(free[frame.layout.rate])
+        if not np.log(PRECISIONS[0]) < log_precision < np.log(PRECISIONS[1]):
+            return False
+        turn_forces(problem, pieces, log_precision)
+        done = follow(problem, pieces.forces, frame, step, n_steps, done, free, momentum)
+    return done > 0
 
 
 def _soften(state: State, slopes: NDArray[np.float64], frame: Frame) -> State:

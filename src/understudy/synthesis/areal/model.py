@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,8 +20,10 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.areal.problem import Problem, make_problem
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors
+from understudy.synthesis.chains import default_threads
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.kept_probabilities import choose_cells
+from understudy.synthesis.registry import MODELS
 from understudy.synthesis.run_fit import (
     FitOptions,
     Prepared,
@@ -32,6 +35,7 @@ from understudy.synthesis.sampled_fit import SampledFit
 
 __all__ = ["DPAreal", "DPArealFit"]
 
+LONG_MINUTES = 20.0  # that are pointed out before they start
 VARIANTS = ("text", "script")
 CORRELATION_SHAPES = {"text": 2.0, "script": 4.0}
 GAMMA_PRIORS = (
@@ -147,6 +151,7 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=1000, thin=7):
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
         problem = make_problem(data)
         self._note(problem)
+        _note_time(data, options)
         cells = choose_cells(data, options.most_cells)
         chain = ArealChain(problem, cells, self.priors(), self.n_clusters, options.warmup)
         return Prepared(chain, cells, 8 * problem.n_cells)
@@ -180,3 +185,15 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=1000, thin=7):
                 f"in {touching} of {occupied.size} draws all {self.n_clusters} clusters are "
                 "occupied: give more clusters"
             )
+
+
+def _note_time(data: Microdata, options: FitOptions) -> None:
+    """Say before a long fit starts about how long it takes."""
+    n_sweeps = options.warmup + options.draws * options.thin
+    rounds = math.ceil(options.chains / (options.threads or default_threads(options.chains)))
+    minutes = MODELS["areal"].seconds(data) * n_sweeps * rounds / 60.0
+    if minutes > LONG_MINUTES:
+        note(
+            f"this fit takes about {minutes:,.0f} minutes: {n_sweeps:,} sweeps of {options.chains} "
+            "chains; fewer draws, grouped levels or the back-off tree take less"
+        )

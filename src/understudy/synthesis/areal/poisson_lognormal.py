@@ -20,7 +20,7 @@ with the integral to 1e-9, and costs a fiftieth of it::
 
 A *pair* is a pattern with a count: all its cells are interchangeable. Kernels share
 these arguments: `problem` (Problem), `pieces` (Pieces), `means` float64 (cluster, pattern),
-`precision` float, `log_weights` or `weights` float64 (cluster,), `members` int64 (pair, cluster).
+`precision` float, `log_weights` float64 (cluster,), `members` int64 (pair, cluster).
 """
 
 from __future__ import annotations
@@ -32,29 +32,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
+from understudy.synthesis.areal.force_table import (
+    ForceTable,
+    missing_numbers,
+    new_force_table,
+    turn,
+)
 from understudy.synthesis.areal.problem import Problem
 
 __all__ = [
-    "SMALLEST",
     "Pieces",
-    "exchange",
+    "joint_probabilities",
     "log_probabilities",
     "marginal",
     "modes",
     "new_pieces",
     "poisson_lognormal",
+    "turn_forces",
 ]
 
-LOWEST, HIGHEST, PER_UNIT = -12.0, 6.0, 10  # means with pieces, and pieces per unit
-PER_LOG = 32  # precisions with integrals, per unit of their logarithm
+LOWEST, HIGHEST, PER_UNIT = -12.0, 6.0, 10  # means with pieces, at least; pieces per unit
+PER_LOG = 16  # precisions with integrals, per unit of their logarithm
 NEAR = 8  # of them that a precision between them is interpolated from
-SLOTS = 64  # of them that are remembered
+SLOTS = 24  # of them that are remembered
 STEP, LARGEST_STEP = 0.55, 0.28  # of the trapezoidal rule: widths at the mode, and units of y
 NOTHING = -36.0  # logarithm of what is not worth adding
 MISSED = -20.0  # logarithm of the part of a probability that clusters left out may add
-SMALLEST = 1e-290  # weight of a cluster, or scaled probability of a pair, in exchanges
-FAR = 1.3  # how far apart two clusters are proposed, in standard deviations of their prior
-KEPT = (0.0, 0.6, 0.9, 0.98)  # how much of their distance such a proposal keeps
 
 
 class Pieces(NamedTuple):
@@ -70,12 +73,14 @@ class Pieces(NamedTuple):
     shares: NDArray[np.float64]  # (near,) and their weights
     nodes: NDArray[np.float64]  # (node, distinct count, 3) the same at the present precision
     pieces: NDArray[np.float64]  # (piece, distinct count, 6) coefficients of polynomials
+    forces: ForceTable  # what trajectories are steered by
 
 
 def new_pieces(problem: Problem) -> Pieces:
     """Make an empty grid for a problem's distinct counts."""
-    n_pieces = int((HIGHEST - LOWEST) * PER_UNIT)
     n_counts = problem.distinct.size
+    highest = max(HIGHEST, float(np.ceil(np.log(problem.distinct.max() + 1.0) + 2.0)))
+    n_pieces = int((highest - LOWEST) * PER_UNIT)
     return Pieces(
         tags=np.full(SLOTS, np.iinfo(np.int64).min),
         integrals=np.full((n_pieces + 1, n_counts, SLOTS, 3), np.nan),
@@ -84,6 +89,7 @@ def new_pieces(problem: Problem) -> Pieces:
         shares=np.zeros(NEAR),
         nodes=np.full((n_pieces + 1, n_counts, 3), np.nan),
         pieces=np.full((n_pieces, n_counts, 6), np.nan),
+        forces=new_force_table(n_counts, LOWEST, highest),
     )
 
 
@@ -141,6 +147,26 @@ def poisson_lognormal(count, mean, precision):  # type: ignore[no-untyped-def]
     log_p = count * mode - rate - 0.5 * precision * apart * apart - lgamma(count + 1.0)
     log_p += np.log(total * step) + 0.5 * np.log(precision / (2.0 * np.pi))
     return log_p, precision * (apart + first), precision * (precision * spread - 1.0)
+
+
+@compiled
+def _fill_forces(counts, means, precision, table):  # type: ignore[no-untyped-def]
+    """Fill log p and two derivatives (distinct count, node, 3) of a precision."""
+    for index in range(counts.size):
+        for node in range(means.size):
+            log_p, slope, bend = poisson_lognormal(counts[index], means[node], precision)
+            table[index, node, 0] = log_p
+            table[index, node, 1] = slope
+            table[index, node, 2] = bend
+
+
+def turn_forces(problem: Problem, pieces: Pieces, log_precision: float) -> None:
+    """Turn the coarse table to a precision, integrating first where it was never near."""
+    forces = pieces.forces
+    for slot, number, precision in missing_numbers(forces, log_precision):
+        _fill_forces(problem.distinct, forces.means, precision, forces.tables[slot])
+        forces.numbers[slot] = number
+    turn(forces, log_precision)
 
 
 @compiled
@@ -280,7 +306,135 @@ def _by_weight(log_weights):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def marginal(problem, pieces, means, precision, log_weights, slopes, shares):  # type: ignore[no-untyped-def]
+def _enough(count):  # type: ignore[no-untyped-def]
+    """Log weight of clusters that cannot matter, over the highest log weight plus log p so far."""
+    return MISSED + lgamma(count + 1.0) + count - count * np.log(max(count, 1))
+
+
+@compiled
+def _highest_log_p(pieces, piece, index, precision):  # type: ignore[no-untyped-def]
+    """Give what log p in a piece cannot exceed, by the coarse table, two of whose pieces it spans.
+
+    Log p is concave in the mean and bends by at most the precision, so that between two nodes it
+    rises above the higher one by no more than an eighth of precision times distance squared; the
+    rest allows for the table's errors.
+    """
+    if piece < 0:
+        return np.inf
+    node = piece // 2
+    table = pieces.forces.table[index]  # (node, 3)
+    return max(table[node, 0], table[node + 1, 0]) + 0.1 + 0.01 * precision
+
+
+@compiled
+def _joint_probabilities(problem, pieces, means, precision, log_weights, joint):  # type: ignore[no-untyped-def]
+    """Fill log weight plus log p (pair, cluster); minus infinity where it is worth nothing."""
+    _prepare(pieces, precision)
+    n_clusters = means.shape[0]
+    piece = np.empty(n_clusters, dtype=np.int64)  # (cluster,)
+    along = np.empty(n_clusters)  # (cluster,)
+    order, behind = _by_weight(log_weights)
+    single = MISSED - np.log(n_clusters)
+    joint[:] = -np.inf
+    for pattern in range(problem.pair_start.size - 1):
+        _locate_all(pieces, means, pattern, piece, along)
+        for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
+            count, index = problem.pair_count[pair], problem.pair_index[pair]
+            enough = _enough(count)
+            highest = -np.inf
+            for rank in range(n_clusters):
+                if behind[rank] < highest + enough:
+                    break
+                cluster = order[rank]
+                most = log_weights[cluster] + _highest_log_p(
+                    pieces, piece[cluster], index, precision
+                )
+                if most < highest + single:
+                    continue
+                log_p = _log_p(pieces, piece[cluster], along[cluster], count, index, precision)
+                joint[pair, cluster] = log_weights[cluster] + log_p
+                highest = max(highest, joint[pair, cluster])
+
+
+def joint_probabilities(
+    problem: Problem,
+    pieces: Pieces,
+    means: NDArray[np.float64],
+    precision: float,
+    log_weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Log weight plus log p (pair, cluster); minus infinity where it is worth nothing.
+
+    Clusters are passed over as in `marginal`.
+    """
+    turn_forces(problem, pieces, float(np.log(precision)))
+    joint = np.empty((problem.pair_size.size, means.shape[0]))  # (pair, cluster)
+    _joint_probabilities(problem, pieces, means, precision, log_weights, joint)
+    return joint
+
+
+@compiled
+def _marginal(problem, pieces, means, precision, log_weights, slopes, shares):  # type: ignore[no-untyped-def]
+    """Fill slopes and shares; give log-likelihood and slope in log precision; see `marginal`."""
+    _prepare(pieces, precision)
+    n_clusters = means.shape[0]
+    slopes[:] = 0.0
+    shares[:] = 0.0
+    piece = np.empty(n_clusters, dtype=np.int64)  # (cluster,)
+    along = np.empty(n_clusters)  # (cluster,)
+    seen = np.empty(n_clusters, dtype=np.int64)  # (seen,) clusters
+    height, slope, bend = np.empty((3, n_clusters))  # (seen,) each
+    order, behind = _by_weight(log_weights)
+    single = MISSED - np.log(n_clusters)
+    total, spread = 0.0, 0.0
+    for pattern in range(problem.pair_start.size - 1):
+        _locate_all(pieces, means, pattern, piece, along)
+        for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
+            # 1. log of weight times probability, and slopes, of the clusters that matter
+            count, index = problem.pair_count[pair], problem.pair_index[pair]
+            enough = _enough(count)
+            highest, n_seen = -np.inf, 0
+            for rank in range(n_clusters):
+                if behind[rank] < highest + enough:
+                    break
+                cluster = order[rank]
+                most = log_weights[cluster] + _highest_log_p(
+                    pieces, piece[cluster], index, precision
+                )
+                if most < highest + single:
+                    continue
+                log_p, slope[n_seen], bend[n_seen] = _log_p_and_slopes(
+                    pieces, piece[cluster], along[cluster], count, index, precision
+                )
+                height[n_seen] = log_weights[cluster] + log_p
+                highest = max(highest, height[n_seen])
+                seen[n_seen] = cluster
+                n_seen += 1
+            # 2. the pair's probability is their sum
+            mass = 0.0
+            for number in range(n_seen):
+                height[number] = np.exp(height[number] - highest)
+                mass += height[number]
+            total += problem.pair_size[pair] * (highest + np.log(mass))
+            # 3. every cluster has its share of the pair's cells, and of the slopes
+            each = problem.pair_size[pair] / mass
+            for number in range(n_seen):
+                expected = each * height[number]
+                shares[seen[number]] += expected
+                slopes[seen[number], pattern] += expected * slope[number]
+                spread += expected * (bend[number] + slope[number] * slope[number])
+    return total, -0.5 * spread / precision
+
+
+def marginal(
+    problem: Problem,
+    pieces: Pieces,
+    means: NDArray[np.float64],
+    precision: float,
+    log_weights: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    shares: NDArray[np.float64],
+) -> tuple[float, float]:
     """Log-likelihood of the whole table, log rates and clusters integrated out.
 
     Also gives its slope in the log precision, and fills its slopes in the means (cluster, pattern)
@@ -290,191 +444,10 @@ def marginal(problem, pieces, means, precision, log_weights, slopes, shares):  #
 
     Clusters are gone through from the heaviest on, until all that are left cannot add more than a
     part of exp(MISSED) to a pair's probability: no rate makes a count more probable than the count
-    itself does as a rate.
+    itself does as a rate. Single ones are passed over where the coarse table says as much.
     """
-    _prepare(pieces, precision)
-    n_clusters = means.shape[0]
-    slopes[:] = 0.0
-    shares[:] = 0.0
-    piece = np.empty(n_clusters, dtype=np.int64)  # (cluster,)
-    along, height = np.empty(n_clusters), np.empty(n_clusters)  # (cluster,)
-    slope, bend = np.empty(n_clusters), np.empty(n_clusters)  # (cluster,)
-    order, behind = _by_weight(log_weights)
-    total, spread = 0.0, 0.0
-    for pattern in range(problem.pair_start.size - 1):
-        _locate_all(pieces, means, pattern, piece, along)
-        for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
-            # 1. log of weight times probability, and slopes, of the clusters that matter
-            count, index = problem.pair_count[pair], problem.pair_index[pair]
-            enough = MISSED + lgamma(count + 1.0) + count - count * np.log(max(count, 1))
-            highest = -np.inf
-            n_seen = n_clusters
-            for rank in range(n_clusters):
-                if behind[rank] < highest + enough:
-                    n_seen = rank
-                    break
-                cluster = order[rank]
-                log_p, slope[cluster], bend[cluster] = _log_p_and_slopes(
-                    pieces, piece[cluster], along[cluster], count, index, precision
-                )
-                height[cluster] = log_weights[cluster] + log_p
-                highest = max(highest, height[cluster])
-            # 2. the pair's probability is their sum
-            mass = 0.0
-            for rank in range(n_seen):
-                cluster = order[rank]
-                height[cluster] = np.exp(height[cluster] - highest)
-                mass += height[cluster]
-            total += problem.pair_size[pair] * (highest + np.log(mass))
-            # 3. every cluster has its share of the pair's cells, and of the slopes
-            each = problem.pair_size[pair] / mass
-            for rank in range(n_seen):
-                cluster = order[rank]
-                expected = each * height[cluster]
-                shares[cluster] += expected
-                slopes[cluster, pattern] += expected * slope[cluster]
-                spread += expected * (bend[cluster] + slope[cluster] * slope[cluster])
-    return total, -0.5 * spread / precision
-
-
-@compiled
-def _fill_column(problem, pieces, effect, precision, offset, column):  # type: ignore[no-untyped-def]
-    """Fill p (pair,) of a cluster with these effects (effect,), divided by exp(offset) (pair,)."""
-    for pattern in range(problem.design.shape[0]):
-        mean = 0.0
-        for number in range(effect.size):
-            mean += problem.design[pattern, number] * effect[number]
-        piece, along = _locate(pieces, mean)
-        for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
-            count, index = problem.pair_count[pair], problem.pair_index[pair]
-            log_p = _log_p(pieces, piece, along, count, index, precision)
-            column[pair] = np.exp(log_p - offset[pair])
-
-
-@compiled
-def log_prior_of_weights(weights, concentration, by_sticks):  # type: ignore[no-untyped-def]
-    """Log density of the weights, as points of the simplex, up to a constant."""
-    n_clusters = weights.size
-    total = 0.0
-    if by_sticks:
-        total += (concentration - 1.0) * np.log(weights[n_clusters - 1])
-        rest = weights[n_clusters - 1]
-        for cluster in range(n_clusters - 2, 0, -1):
-            rest += weights[cluster]
-            total -= np.log(rest)
-        return total
-    for cluster in range(n_clusters):
-        total += (concentration / n_clusters - 1.0) * np.log(weights[cluster])
-    return total
-
-
-@compiled
-def _effects_of(free, centre, root, effect):  # type: ignore[no-untyped-def]
-    """Fill effects (effect,): centre + root free, with root (effect, effect) lower triangular."""
-    for row in range(centre.size):
-        effect[row] = centre[row]
-        for column in range(row + 1):
-            effect[row] += root[row, column] * free[column]
-
-
-@compiled
-def _draw_cluster(generator, n_clusters):  # type: ignore[no-untyped-def]
-    """Draw a cluster, those in front more often: sticks keep the heavy ones there."""
-    return int(n_clusters ** generator.random()) - 1
-
-
-@compiled
-def _propose(generator, left, right, share, new):  # type: ignore[no-untyped-def]
-    """Propose how two clusters share their weight, and how far they lie apart.
-
-    `left` and `right` are their standardized effects (effect,), `share` the part of their weight
-    that the right one has. Keeps the mean of the effects, weighted by the shares; fills `new` (2,
-    effect). Gives the new share, and the log ratio of the prior of the effects over the proposal's.
-    """
-    new_share = share if generator.random() < 0.5 else generator.random() ** 3
-    keep = KEPT[int(generator.random() * len(KEPT))]
-    lose = FAR * np.sqrt(1.0 - keep * keep)
-    log_ratio = 0.0
-    for number in range(left.size):
-        apart = right[number] - left[number]
-        middle = left[number] + share * apart
-        moved = keep * apart + lose * generator.standard_normal()
-        new[0, number] = middle - new_share * moved
-        new[1, number] = middle + (1.0 - new_share) * moved
-        log_ratio += 0.5 * (moved * moved - apart * apart) / (FAR * FAR)
-        log_ratio += 0.5 * (left[number] ** 2 + right[number] ** 2)
-        log_ratio -= 0.5 * (new[0, number] ** 2 + new[1, number] ** 2)
-    return new_share, log_ratio
-
-
-@compiled
-def _add_columns(weights, columns, mass):  # type: ignore[no-untyped-def]
-    """Fill the probability of every pair (pair,) from weights (cluster,) and columns."""
-    mass[:] = SMALLEST
-    for cluster in range(weights.size):
-        mass += weights[cluster] * columns[cluster]
-
-
-@compiled
-def exchange(generator, problem, pieces, precision, free, centre, root, weights, prior, n_tries):  # type: ignore[no-untyped-def]
-    """Let pairs of clusters split and merge, log rates and clusters of cells integrated out.
-
-    Writes over the standardized effects `free` (cluster, effect) and the `weights` (cluster,).
-    Effects are centre + root free. A try keeps a pair's weight and its mean effects, and proposes
-    how the weight is shared and how far the two lie apart: the share from the cube of a uniform
-    number, so that small clusters are often met; the distance by a step that would leave a normal
-    distribution of FAR times the prior's width as it is. `prior` is the concentration, and whether
-    weights are sticks. Gives how many tries were accepted.
-    """
-    n_clusters, n_effects = free.shape
-    n_pairs = problem.pair_count.size
-    _prepare(pieces, precision)
-    # every cluster's probabilities of all pairs, as far as they differ from the best of all means
-    offset = np.empty(n_pairs)  # (pair,) log p there, about
-    for pair in range(n_pairs):
-        count = problem.pair_count[pair]
-        offset[pair] = poisson_lognormal(count, np.log(count + 0.3), precision)[0]
-    columns = np.empty((n_clusters, n_pairs))  # (cluster, pair)
-    effect = np.empty(n_effects)
-    for cluster in range(n_clusters):
-        _effects_of(free[cluster], centre, root, effect)
-        _fill_column(problem, pieces, effect, precision, offset, columns[cluster])
-    mass = np.empty(n_pairs)  # (pair,)
-    _add_columns(weights, columns, mass)
-    new = np.empty((2, n_effects))  # (side, effect)
-    column = np.empty((2, n_pairs))  # (side, pair)
-    accepted = 0
-    for _ in range(n_tries):
-        first = _draw_cluster(generator, n_clusters)
-        second = _draw_cluster(generator, n_clusters)
-        if first == second:
-            continue
-        old = weights[first], weights[second]
-        both = old[0] + old[1]
-        share = old[1] / both
-        new_share, log_ratio = _propose(generator, free[first], free[second], share, new)
-        if min(1.0 - new_share, new_share) * both < SMALLEST:
-            continue
-        # prior of the weights, and densities of the cubes
-        log_ratio -= log_prior_of_weights(weights, prior[0], prior[1])
-        weights[first], weights[second] = (1.0 - new_share) * both, new_share * both
-        log_ratio += log_prior_of_weights(weights, prior[0], prior[1])
-        if new_share != share:
-            log_ratio += (2.0 / 3.0) * (np.log(new_share) - np.log(share))
-        # likelihood: only two columns change
-        for side in range(2):
-            _effects_of(new[side], centre, root, effect)
-            _fill_column(problem, pieces, effect, precision, offset, column[side])
-        for pair in range(n_pairs):
-            there = mass[pair] - old[0] * columns[first, pair] - old[1] * columns[second, pair]
-            there = max(there, SMALLEST)
-            there += weights[first] * column[0, pair] + weights[second] * column[1, pair]
-            log_ratio += problem.pair_size[pair] * np.log(there / mass[pair])
-        if np.log(1.0 - generator.random()) < log_ratio:
-            accepted += 1
-            free[first], free[second] = new[0], new[1]
-            columns[first], columns[second] = column[0], column[1]
-            _add_columns(weights, columns, mass)
-        else:
-            weights[first], weights[second] = old
-    return accepted
+    turn_forces(problem, pieces, float(np.log(precision)))
+    found: tuple[float, float] = _marginal(
+        problem, pieces, means, precision, log_weights, slopes, shares
+    )
+    return found

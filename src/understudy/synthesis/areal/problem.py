@@ -22,7 +22,7 @@ from understudy.microdata.table import Microdata
 __all__ = ["MOST_CELLS", "Problem", "count_table", "make_problem", "problem_of_counts"]
 
 MOST_CELLS = 20_000_000  # of the table, the empty ones included
-MOST_COUNTS = 4_000  # different ones: integrals that are remembered take 0.3 MB each and chain
+MOST_COUNTS = 4_000  # different ones: integrals that are remembered take 0.15 MB each and chain
 
 
 class Problem(NamedTuple):

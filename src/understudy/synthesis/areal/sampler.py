@@ -22,14 +22,14 @@ from understudy.synthesis.areal.clusters import (
 )
 from understudy.synthesis.areal.covariance import covariance_factor, move_covariance
 from understudy.synthesis.areal.effects import cluster_means, draw_centre, draw_effects
+from understudy.synthesis.areal.exchange import SMALLEST, Clusters, exchange
 from understudy.synthesis.areal.log_rates import draw_table, sum_log_rates
 from understudy.synthesis.areal.poisson_lognormal import (
-    SMALLEST,
     Pieces,
-    exchange,
-    log_probabilities,
+    joint_probabilities,
     marginal,
     new_pieces,
+    turn_forces,
 )
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.state import Priors, State, effect_precision, init
@@ -59,26 +59,32 @@ def by_exchange(
 ) -> State:
     """Let pairs of clusters split and merge; cells' clusters are left behind and drawn next."""
     size = state.centre.size
+    precision = state.log_rate_precision
     root = np.zeros((size, size))  # (effect, effect) of the effects' covariance
     root[0, 0] = 1.0 / np.sqrt(state.intercept_precision)
     root[1:, 1:] = covariance_factor(state.log_scales, state.bound)
     free = np.linalg.solve(root, (state.effects - state.centre).T).T  # (cluster, effect)
-    free = np.ascontiguousarray(free)
     weights = np.maximum(np.exp(state.log_weights), SMALLEST)  # (cluster,)
-    exchange(
-        generator,
-        problem,
-        pieces,
-        state.log_rate_precision,
-        free,
+    clusters = Clusters(
+        np.ascontiguousarray(free),
+        weights,
         state.centre,
         root,
-        weights,
-        (state.concentration, priors.by_sticks),
-        _n_tries(problem),
+        state.concentration,
+        priors.by_sticks,
     )
-    effects = state.centre + free @ root.T
-    return state._replace(effects=effects, log_weights=np.log(weights))
+    slopes, shares = np.empty((weights.size, problem.n_patterns)), np.empty(weights.size)
+
+    def likelihood(clusters: Clusters) -> float:
+        means = cluster_means(problem.design, state.centre + clusters.free @ root.T)
+        log_weights = np.log(clusters.weights)  # (cluster,)
+        found, _ = marginal(problem, pieces, means, precision, log_weights, slopes, shares)
+        return float(found)
+
+    turn_forces(problem, pieces, float(np.log(precision)))
+    exchange(generator, problem, pieces.forces, clusters, likelihood, _n_tries(problem))
+    effects = state.centre + clusters.free @ root.T
+    return state._replace(effects=effects, log_weights=np.log(clusters.weights))
 
 
 def by_clusters(
@@ -86,10 +92,10 @@ def by_clusters(
 ) -> State:
     """Draw the clusters of all cells, log rates integrated out; order, concentration, weights."""
     means = cluster_means(problem.design, state.effects)  # (cluster, pattern)
-    log_p = np.empty(state.members.shape)  # (pair, cluster)
-    log_probabilities(problem, pieces, means, state.log_rate_precision, log_p)
+    precision = state.log_rate_precision
+    joint = joint_probabilities(problem, pieces, means, precision, state.log_weights)
     members = np.empty_like(state.members)
-    draw_members(generator, problem.pair_size, state.log_weights, log_p, members)
+    draw_members(generator, problem.pair_size, joint, members)
     sizes = members.sum(axis=0)  # (cluster,)
     effects = state.effects
     if priors.by_sticks:
@@ -206,7 +212,7 @@ class ArealChain:
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
         return {
-            "sampler": "areal",
+            "sampler": "areal, coarse table",
             "starts": list(STARTS),
             "steps": hamiltonian.most_steps(self.problem),
             "tuned": self.warmup,
@@ -236,10 +242,9 @@ class ArealChain:
         """Draw clusters and log rates anew given everything else; tabulate label probabilities."""
         problem, pieces, precision = self.problem, self._pieces(), state.log_rate_precision
         means = cluster_means(problem.design, state.effects)  # (cluster, pattern)
-        log_p = np.empty((problem.pair_size.size, self.n_clusters))  # (pair, cluster)
-        log_probabilities(problem, pieces, means, precision, log_p)
-        members = np.empty(log_p.shape, dtype=np.int64)  # (pair, cluster)
-        draw_members(generator, problem.pair_size, state.log_weights, log_p, members)
+        joint = joint_probabilities(problem, pieces, means, precision, state.log_weights)
+        members = np.empty(joint.shape, dtype=np.int64)  # (pair, cluster)
+        draw_members(generator, problem.pair_size, joint, members)
         log_rates = draw_table(generator, problem, members, means, precision)  # (cell,)
         table = log_rates.reshape(problem.n_patterns, -1)  # (pattern, label)
         largest = table.max(axis=1, keepdims=True)  # (pattern, 1)
