@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-import numpy as np
 from pydantic import Field
 
 from understudy.settings import one_mistake
@@ -107,6 +106,8 @@ def _dpmpm_bytes(data: Microdata) -> int:
 
 def _areal_pairs(data: Microdata) -> tuple[int, int]:
     """Count the distinct pairs (pattern, count), empty cells included, and the distinct counts."""
+    import numpy as np
+
     of_pattern = data.patterns.of_combination.astype(np.int64)  # (combination,)
     pairs = np.unique(np.stack([of_pattern, data.counts], axis=1), axis=0)
     return len(pairs) + len(data.patterns), np.unique(data.counts).size + 1
