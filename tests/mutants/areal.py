@@ -119,7 +119,7 @@ MUTANTS = [
     ),
     Mutant(
         "areal: sticks whose exponentials forget their prior",
-        AREAL + "hamiltonian.py",
+        AREAL + "trajectory.py",
         "        total += value - np.exp(value)\n        behind",
         "        total += value\n        behind",
         AREAL_CONDITIONALS,
