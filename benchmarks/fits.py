@@ -1,13 +1,15 @@
 """Do chains of the DPMPM meet? One fit of one data set, with the defaults or as it was before them.
 
-``python -m benchmarks.fits DATA [--before] [--seed 1] [--settings JSON]``
+``python -m benchmarks.fits DATA [--before] [--seed 1] [--draws N] [--settings JSON]``
 
 DATA is the number of a redrawn population (0: the bundled data), a plan, whose data are read,
 ``stops`` (50,000 invented records like traffic stops), or a number of records with an ``r`` before
 it, drawn from the population behind the bundled data (``r200000``). ``--before`` has a prior count
-of 1 for every level, 1,000 draws 15 sweeps apart, and the sampler that went with them. Two lines
-come out: classes, worst R-hat and least effective size of the sums, the margins and the label
-probabilities that are judged, processor minutes; and each chain's classes and log-likelihood.
+of 1 for every level, 1,000 draws 15 sweeps apart, and the sampler that went with them. ``--draws``
+keeps so many instead of going on until what is judged has converged.
+
+Two lines come out: classes, worst R-hat and least effective size of the sums, the margins and the
+label probabilities that are judged, processor minutes; and each chain's classes and log-likelihood.
 """
 
 from __future__ import annotations
@@ -87,6 +89,7 @@ def main() -> None:
     parser.add_argument("data")
     parser.add_argument("--before", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--draws", type=int)
     parser.add_argument("--settings", type=json.loads, default={})
     asked = parser.parse_args()
     warnings.simplefilter("ignore", UnderstudyWarning)
@@ -94,7 +97,8 @@ def main() -> None:
     if asked.before:
         report(f"{asked.data}, before", before(data), data, seed=asked.seed, **OLD_LENGTHS)
     else:
-        report(asked.data, us.DPMPM(**asked.settings), data, seed=asked.seed)
+        settings = us.DPMPM(**asked.settings)
+        report(asked.data, settings, data, seed=asked.seed, draws=asked.draws)
 
 
 if __name__ == "__main__":
