@@ -139,7 +139,9 @@ MODELS = {
         "latent class, and within a class the variables are independent",
         settings={
             "n_classes": Setting(
-                AtLeastOne, "where the blocked sampler cuts the process off", "most classes"
+                AtLeastOne,
+                "of the blocked sampler; more where all are occupied and priors sampled",
+                "classes of the blocked sampler, at the start",
             ),
             "concentration_prior": Setting(
                 ShapeAndRate, "shape and rate", "prior of the concentration (shape, rate)"
