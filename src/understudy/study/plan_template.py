@@ -23,7 +23,7 @@ WIDTH = 100
 LENGTHS = {
     "chains": "from far apart; one chain can never count as converged",
     "warmup": "sweeps of each chain that are thrown away",
-    "draws": "kept of each chain; left out: until converged, about 10 minutes",
+    "draws": "kept of each chain; left out: until converged, or 10 minutes",
     "thin": "sweeps from one kept draw to the next",
 }
 SOME_DRAWS = 1000  # where a model leaves their number open

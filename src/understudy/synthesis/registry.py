@@ -140,7 +140,7 @@ MODELS = {
         settings={
             "n_classes": Setting(
                 AtLeastOne,
-                "of the blocked sampler; more where all are occupied and priors sampled",
+                "of the blocked sampler; more where all are in use",
                 "classes of the blocked sampler, at the start",
             ),
             "concentration_prior": Setting(
@@ -148,7 +148,7 @@ MODELS = {
             ),
             "level_prior": Setting(
                 LevelPrior,
-                'prior count of every level, 1.0 in the paper; "sampled": part of the fit',
+                "prior count of every level, 1.0 in the paper, or part of the fit",
                 "prior weight of every level",
             ),
             "strength_prior": Setting(
