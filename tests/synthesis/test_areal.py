@@ -16,6 +16,7 @@ from tests.synthesis.test_fit import bytes_of
 import understudy as us
 from understudy.errors import (
     CheckpointError,
+    ConvergenceWarning,
     DataWarning,
     InputError,
     SettingError,
@@ -23,6 +24,7 @@ from understudy.errors import (
 )
 from understudy.microdata.label_table import split_labels
 from understudy.randomness import stream
+from understudy.synthesis import registry
 from understudy.synthesis.areal import problem as tables
 from understudy.synthesis.areal import sampler
 from understudy.synthesis.kept_probabilities import choose_cells
@@ -224,6 +226,26 @@ def test_numbers_of_clusters_are_pointed_out(
         warnings.simplefilter("always", UnderstudyWarning)
         us.DPAreal(n_clusters=n_clusters).fit(data, chains=2, warmup=5, draws=10, thin=1, seed=1)
     assert any(said in str(one.message) for one in caught)
+
+
+def test_a_long_fit_says_so_before_it_starts(
+    data: us.Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guess follows the distinct pairs (pattern, count), which the registry counts itself."""
+    n_pairs, n_counts = registry._areal_pairs(data)
+    problem = tables.make_problem(data)
+    assert 0 <= n_pairs - problem.pair_size.size <= problem.n_patterns  # some are nowhere empty
+    assert 0 <= n_counts - problem.distinct.size <= 1
+    monkeypatch.setattr("understudy.synthesis.areal.model.LONG_MINUTES", 0.0)
+    with pytest.warns(UnderstudyWarning, match="takes about .* minutes: 9 sweeps of 2 chains"):
+        shortest_fit(data)
+
+
+def shortest_fit(data: us.Microdata) -> None:
+    """A very short fit, whose other warnings do not matter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        us.DPAreal(n_clusters=6).fit(data, chains=2, warmup=5, draws=4, thin=1, seed=1)
 
 
 def test_one_cluster_is_the_poisson_lognormal_model() -> None:
