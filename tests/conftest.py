@@ -49,6 +49,7 @@ SLOW_TESTS = {
     "test_the_page_shows_every_measure_by_chain",
     "test_the_program_runs_where_nothing_can_be_cached",
     "test_the_same_bytes_in_another_process",
+    "test_very_many_columns",
 }
 
 

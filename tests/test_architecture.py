@@ -26,6 +26,7 @@ BASE = {
     "summaries",
     "settings",
     "private_folder",
+    "public_errors",
     "storage",
     "interrupts",
 }
@@ -39,6 +40,7 @@ ALLOWED = {
     "summaries": {"errors"},
     "settings": {"errors"},
     "private_folder": {"errors"},
+    "public_errors": {"errors"},
     "storage": {"errors", "private_folder"},
     "interrupts": {"errors"},
     "microdata": BASE,
@@ -83,7 +85,7 @@ ALLOWED = {
         "reproduction",
         "",
     },
-    "__main__": {"cli"},
+    "__main__": {"cli", "errors"},
     "__init__": {"microdata", "risk", "utility", "synthesis", "study", "publishing"},
 }
 

@@ -10,12 +10,15 @@
     │   ├── LevelError                    levels: the categories inside a column
     │   ├── MissingValuesError            values that are not there
     │   ├── AlignmentError                synthetic rows that do not match their records
+    │   ├── SetIndexError                 (also an IndexError) a synthetic set that is not there
     │   └── SettingError                  an option, a codebook or a plan
     ├── OutputError                       something cannot be written where it was asked for
     │   └── CheckpointError               a run cannot be saved in a folder, or go on from it
     ├── ReleaseRefused                    what was asked for may not be released
     │   └── NotConvergedError             because the draws are not reliable yet
-    └── SamplerError                      a sampler met numbers it cannot continue with
+    ├── SamplerError                      a sampler met numbers it cannot continue with
+    ├── NotEnoughMemoryError              (also a MemoryError) the system gives no more memory
+    └── InternalError                     a fault in the program itself
 
     UnderstudyWarning (a UserWarning)
     ├── CheckpointWarning                 part of a saved run is damaged and is computed again
@@ -45,13 +48,16 @@ __all__ = [
     "FileError",
     "FormatError",
     "InputError",
+    "InternalError",
     "LevelError",
     "MissingValuesError",
     "Mistakes",
     "NotConvergedError",
+    "NotEnoughMemoryError",
     "OutputError",
     "ReleaseRefused",
     "SamplerError",
+    "SetIndexError",
     "SettingError",
     "UnderstudyError",
     "UnderstudyWarning",
@@ -64,6 +70,7 @@ __all__ = [
 
 LONGEST_NAME = 60
 MOST_NAMES = 12
+MOST_COMPARED = 5000  # names among which the nearest one is looked for
 
 
 class ExitCode(IntEnum):
@@ -150,6 +157,10 @@ class AlignmentError(InputError):
     """The rows of a synthetic set do not match the records that they replace."""
 
 
+class SetIndexError(InputError, IndexError):
+    """There is no synthetic set with this number."""
+
+
 class SettingError(InputError):
     """An option, a codebook or a plan is wrong."""
 
@@ -185,6 +196,16 @@ class SamplerError(UnderstudyError):
 
     exit_code = ExitCode.NOT_CONVERGED
     sweep: int = 0
+
+
+class NotEnoughMemoryError(UnderstudyError, MemoryError):
+    """The system gives no more memory."""
+
+
+class InternalError(UnderstudyError):
+    """A fault in the program itself; its text names where, and nothing of the data."""
+
+    exit_code = ExitCode.FAULT_IN_PROGRAM
 
 
 class Mistakes:
@@ -260,5 +281,7 @@ def quoted_list(names: Iterable[object]) -> str:
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """Say which allowed name is nearest to a mistyped one, as a sentence part or nothing."""
-    close = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.6)
+    listed = list(allowed)
+    few = listed if len(listed) <= MOST_COMPARED else []
+    close = difflib.get_close_matches(name, few, n=1, cutoff=0.6)
     return f" (nearest: {quoted(close[0])})" if close else ""

@@ -17,6 +17,8 @@ from understudy.errors import SettingError, nearest, quoted
 __all__ = ["Settings", "one_mistake", "read_settings", "settings_from", "toml_key", "toml_text"]
 
 MOST_PROBLEMS = 20
+# A key of hundreds of parts, in a.b.c = 1 or [a.b.c].
+DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){200}""")
 
 
 class Settings(BaseModel):
@@ -65,7 +67,10 @@ def read_settings(path: str | os.PathLike[str], model: type[Model], what: str) -
             do=f"write the {what} as a .toml file; understudy init makes a first one",
         )
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        if DEEP_KEY.search(text):
+            raise RecursionError
+        content = tomllib.loads(text)
     except FileNotFoundError:
         raise SettingError(
             expected=f"a {what} at {quoted(path)}",
@@ -84,6 +89,8 @@ def read_settings(path: str | os.PathLike[str], model: type[Model], what: str) -
             came=f"a mistake in {quoted(file.name)}{_line_of(problem)}",
             do="correct that line: text in quotation marks, lists in [ ], no key twice in a table",
         ) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, brackets in brackets
+        raise _too_deep(what) from None
     return settings_from(content, model, what)
 
 
@@ -98,14 +105,26 @@ def settings_from(content: object, model: type[Model], what: str) -> Model:
             came="a key of another type",
             do="write the keys as text",
         ) from None
-    except ValidationError as problem:
+    except RecursionError:
+        raise _too_deep(what) from None
+    except ValidationError as problem:  # also a ValueError
         errors = problem.errors(include_input=False, include_url=False)
+    except ValueError:  # a list that holds itself
+        raise _too_deep(what) from None
     listed = [_problem(error, model) for error in errors[:MOST_PROBLEMS]]
     more = f" (and {len(errors) - len(listed)} more)" if len(errors) > len(listed) else ""
     raise SettingError(
         expected=f"a {what} without mistakes",
         came=f"{len(errors)}: " + "; ".join(listed) + more,
         do="correct them; understudy init writes a file in which every key is explained",
+    )
+
+
+def _too_deep(what: str) -> SettingError:
+    return SettingError(
+        expected=f"a {what} of a few levels of lists and tables, with numbers that can be read",
+        came="numbers of thousands of digits, or lists and tables nested too deeply",
+        do=f"check how the {what} was made; understudy init writes a first one",
     )
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.bad_inputs.cases import SECRET, accepted, covers, refused, warned
 from tests.conftest import Command, MakeFile
-from understudy.errors import ColumnError, SettingError
+from understudy.errors import ColumnError, InputError, SettingError
 
-GOOD = f"gender,county\nf,{SECRET}\nm,south\nf,south\n"
+GOOD = f"gender,county\nf,{SECRET}\n" + "m,south\nf,south\n" * 6
 
 
 @covers(21)
@@ -100,3 +100,25 @@ def test_reserved_names(command: Command, make_file: MakeFile) -> None:
     assert accepted(path, ignore=["_row"]).kept == ()
     z = make_file("z,county\n1,x\n2,y\n1,x\n2,y\n")
     assert accepted(z).names == ("z", "county")
+
+
+@covers(115)
+@pytest.mark.parametrize("n_columns", [8_000, 100_000])
+def test_very_many_columns(command: Command, make_file: MakeFile, n_columns: int) -> None:
+    """A refusal with the limit, or an answer where few of them are used; both at once."""
+    names = [f"v{column}" for column in range(n_columns)]
+    rows = [",".join("ab"[(row >> column % 4) & 1] for column in range(n_columns))
+            for row in range(16)]  # fmt: skip
+    path = make_file("\n".join([",".join(names), *rows]) + "\n")
+    limit = rf"at most 1,000 columns .* found {n_columns:,} of {n_columns:,} columns"
+    refused(command, ColumnError, limit, path, synthesize="v0")
+    unknown = "may be a record" if n_columns > 10_000 else '"v0", "v1"'  # few records are sampled
+    refused(command, InputError, unknown, path, synthesize="w11111")
+    few = accepted(path, "v0", keep=["v1", "v2"])
+    assert few.n_combinations == 8
+    ignored = accepted(path, "v0", ignore=names[500:])
+    assert len(ignored.names) == 500
+    answer = command("check", path, "--synthesize", "v0", "--keep", "v1")
+    assert answer.code == 0
+    frame = pl.DataFrame({name: ["a", "b"] for name in names[:8_000]})
+    refused(None, ColumnError, "at most 1,000 columns", frame, synthesize="v0")

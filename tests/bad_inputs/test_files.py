@@ -13,7 +13,14 @@ import pytest
 
 from tests.bad_inputs.cases import SECRET, accepted, covers, refused
 from tests.conftest import Command, MakeFile
-from understudy.errors import FileError, FormatError, LevelError, OutputError, SettingError
+from understudy.errors import (
+    ColumnError,
+    FileError,
+    FormatError,
+    LevelError,
+    OutputError,
+    SettingError,
+)
 from understudy.microdata import csv_reader
 
 GOOD = f"gender,county\nf,{SECRET}\nm,south\nf,south\n"
@@ -255,3 +262,57 @@ def test_symbolic_links(make_file: MakeFile, tmp_path: Path) -> None:
     assert data.n_records == 3
     with pytest.raises(OutputError, match="symbolic link"):
         data.write(link, overwrite=True)
+
+
+NAMELESS = [
+    # Unique text: a name and a diagnosis in every line, the first among them.
+    "\n".join(f"{SECRET}-{row} Smith,disease {row},street {row}" for row in range(30)),
+    # Levels that repeat, and a number: the first record has the only one of its kind.
+    "\n".join([f"{SECRET},rare,31"] + [f"{'ab'[row % 2]},often,{row}" for row in range(30)]),
+    # Few records.
+    f"{SECRET},flu\nAnn,cold\nBob,ache",
+]
+
+
+@covers(105)
+@pytest.mark.parametrize("content", NAMELESS)
+def test_first_record_is_never_shown_as_a_header(
+    command: Command, make_file: MakeFile, tmp_path: Path, content: str
+) -> None:
+    path = make_file(content)
+    for options in ({}, {"keep": ["age"]}, {"ignore": ["name"]}, {"bins": {"age": "quartiles"}}):
+        text = refused(command, FormatError, "may be a record|looks like a record", path, **options)
+        assert "rare" not in text
+    book = make_file("[variables.county]\ndescription = 'x'\n", "book.toml")
+    refused(command, FormatError, "may be a record|looks like", path, "--codebook", book)
+    for arguments in (
+        ("check", path),
+        ("init", path, "--out", tmp_path),
+        ("evaluate", path, path, "--synthesize", "county"),
+    ):
+        answer = command(*arguments)
+        assert answer.code == 2
+        assert SECRET not in answer.out + answer.err
+        assert "--header yes" in " ".join(answer.err.split())
+    assert not (tmp_path / "plan.toml").exists()
+
+
+@covers(105)
+def test_a_header_that_is_confirmed(command: Command, make_file: MakeFile) -> None:
+    """By the user, by a column that is named, by a codebook; or by what lies below it."""
+    path = make_file("name,county\n" + "\n".join(f"p{row},c{row}" for row in range(8)) + "\n")
+    assert command("check", path).code == 2
+    assert '"county"' in command("check", path, "--header", "yes").out
+    refused(command, ColumnError, '"name", "county"', path, "--header", "yes",
+            synthesize="town", header="yes")  # fmt: skip
+    assert '"name"' in command("check", path, "--synthesize", "county").out
+    book = make_file("[variables.name]\ndescription = 'x'\n", "book.toml")
+    assert '"county"' in command("check", path, "--codebook", book).out
+    repeating = make_file("sex,area\n" + "f,north\nm,south\n" * 10, "b.csv")
+    assert '"area"' in command("check", repeating).out
+    numbers = make_file("name,age\nAnn,31\nBob,32\n", "c.csv")
+    assert '"age"' in command("check", numbers).out
+    years = make_file("2019,2020\n1,2\n2,1\n", "d.csv")
+    refused(command, FormatError, "looks like a record", years, synthesize="2019")
+    assert accepted(years, "2019", header="yes").names == ("2019", "2020")
+    refused(None, SettingError, '"auto" or "yes"', years, header="no")

@@ -127,3 +127,24 @@ def test_files_with_different_levels(make_file: MakeFile) -> None:
     fourth = pl.DataFrame({"a": ["1", "2", "1", "2"], "county": ["v", "w", "y", "y"]})
     with pytest.raises(LevelError, match="3 other levels in synthetic file 3, 4"):
         read_synthetic(data, [first, second, third, fourth])
+
+
+@covers(119)
+def test_bins_added_after_the_codebook_was_drafted(
+    command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    """The draft lists the numbers; groups of them fit, and numbers that it lacks do not."""
+    rows = "".join(f"{20 + row % 30},{'xy'[row % 2]}\n" for row in range(120))
+    path = make_file("age,county\n" + rows)
+    answer = command("init", path, "--synthesize", "county", "--out", tmp_path)
+    assert answer.code == 0, answer.err
+    draft = tmp_path / "codebook.toml"
+    assert '"21"' in draft.read_text()
+    data = accepted(path, bins={"age": [30, 40]}, codebook=draft)
+    assert data.variable("age").levels == ("<30", "30-40", ">=40")
+    assert not data.variable("age").labels
+    plan = tmp_path / "plan.toml"
+    plan.write_text(plan.read_text() + "\n[data.bins.age]\ncuts = [30, 40]\n")
+    assert command("check", plan).code == 0
+    wrong = {"variables": {"age": {"levels": ["20", "21"]}}}
+    refused(None, LevelError, "other level", path, bins={"age": [30, 40]}, codebook=wrong)

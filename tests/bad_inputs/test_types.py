@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -127,11 +128,35 @@ def test_lists_in_cells(tmp_path: Path) -> None:
 
 @covers(40)
 def test_words_that_look_like_missing(make_file: MakeFile) -> None:
-    path = make_file('a,county\n1,NA\n2,None\n1,null\n2,""\n1,\n2,NaN\n')
+    path = make_file('a,county\n1,NA\n2,None\n1,null\n2,""\n1,""\n2,NaN\n')
     data = accepted(path)
     assert data.variable("county").levels == ("", "NA", "NaN", "None", "null")
     assert data.frame()["county"].null_count() == 0
     refused(None, MissingValuesError, r'"county" \(3\)', path, na=["NA", ""])
+
+
+@covers(40, 118)
+def test_empty_cells_mean_the_same_everywhere(
+    command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    """A field in which nothing is written is missing, like null; quoted empty text is a level."""
+    rows = [("1", "x"), ("2", None), ("1", "x"), ("2", "y"), ("1", ""), ("2", "")]
+    frame = pl.DataFrame(rows, schema=["a", "county"], orient="row")
+    text = make_file('a,county\n1,x\n2,\n1,x\n2,y\n1,""\n2,""\n')
+    frame.write_csv(tmp_path / "polars.csv")
+    assert (tmp_path / "polars.csv").read_bytes() == text.read_bytes()
+    frame.write_parquet(tmp_path / "a.parquet")
+    sources: list[Any] = [text, frame, frame.to_pandas(), tmp_path / "a.parquet"]
+    for source in sources:
+        refused(command, MissingValuesError, r'"county" \(1\)', source)
+        level = accepted(source, missing="level")
+        assert level.variable("county").levels == ("", "x", "y", "(missing)")
+        assert level.codes("county").tolist() == [1, 3, 1, 2, 0, 0]
+        declared = accepted(source, codebook={"variables": {"county": {"levels": ["", "x", "y"]}}})
+        assert declared.codes("county").tolist() == [1, 0, 1, 2, 0, 0]
+    back = level.write(tmp_path / "back.parquet")
+    assert accepted(back, missing="level").codes("county").tolist() == [1, 3, 1, 2, 0, 0]
+    refused(None, MissingValuesError, r'"county" \(1\)', make_file("a,county\n1,x\n2,\n", "b.csv"))
 
 
 @covers(40)

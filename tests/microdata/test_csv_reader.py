@@ -56,7 +56,9 @@ def as_csv(table: list[list[str]], delimiter: str = ",", quoting: int = csv.QUOT
     return out.getvalue()
 
 
-def read_all(path: Path, delimiter: str | None = None) -> tuple[tuple[str, ...], list[list[str]]]:
+def read_all(
+    path: Path, delimiter: str | None = None
+) -> tuple[tuple[str, ...], list[list[str | None]]]:
     """Read every record of a text table with the compiled scanner, as text."""
     source = open_source(path)
     header = csv_reader.read_header(source, None, delimiter)
@@ -65,22 +67,26 @@ def read_all(path: Path, delimiter: str | None = None) -> tuple[tuple[str, ...],
         np.array([column.levels[code] for code in table.codes[:, index]], dtype=object)
         for index, column in enumerate(table.columns)
     ]
-    return header.names, [[str(column[row]) for column in columns] for row in table.of_record]
+    return header.names, [[column[row] for column in columns] for row in table.of_record]
 
 
 @given(table=tables(), delimiter=st.sampled_from(",;\t|"), quoting=st.sampled_from([0, 1]))
 def test_scanner_agrees_with_its_slow_twin(
     tmp_path: Path, table: list[list[str]], delimiter: str, quoting: int
 ) -> None:
-    """Whatever Python's csv module writes and reads, the scanner reads alike."""
+    """Whatever Python's csv module writes and reads, the scanner reads alike.
+
+    It also tells an empty field from empty text in quotation marks, which the module does not.
+    """
     text = as_csv(table, delimiter, quoting)
     assume(not text.startswith("\ufeff"))
     path = tmp_path / "table.csv"
     path.write_text(text, encoding="utf-8", newline="")
     names, rows = read_all(path, delimiter)
     expected_names, expected_rows = read_table(text, delimiter)
+    unquoted = quoting == csv.QUOTE_MINIMAL and len(names) > 1  # a lone empty field is quoted
     assert list(names) == expected_names
-    assert rows == expected_rows
+    assert rows == [[field or (None if unquoted else "") for field in row] for row in expected_rows]
 
 
 @given(table=tables(), size=st.integers(40, 200))

@@ -1,23 +1,28 @@
 """The command line: one thin file per command, no statistics.
 
 Commands are loaded when they are called, so that ``understudy --help`` answers at once. Whatever
-goes wrong ends here, in one message on the error stream and one exit code.
+goes wrong ends here, in one message on the error stream and one exit code (`shell`).
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 
 from cyclopts import App, CycloptsError, UnknownOptionError
 
 import understudy
+from understudy.cli.shell import (
+    check_memory_limit,
+    code_after_output,
+    prepare_process,
+    tolerated_streams,
+)
 from understudy.errors import ExitCode, UnderstudyError, message, nearest, quoted
+from understudy.public_errors import public_error
 
 __all__ = ["app", "main"]
 
@@ -55,19 +60,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     for library in ("OPENBLAS", "MKL", "OMP"):  # chains use all cores; small matrices must not
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    code = _run(list(sys.argv[1:] if arguments is None else arguments))
-    try:
-        sys.stdout.flush()
-    except OSError:  # its reader, or the terminal, has gone
-        _drop()
+    prepare_process()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    with tolerated_streams() as out:
+        code = code_after_output(_run(given), out, given)
     sys.exit(code)
 
 
 def _run(arguments: list[str]) -> ExitCode:
     try:
+        if arguments and not arguments[0].startswith("-"):
+            check_memory_limit()
         with _plain_warnings():
             result = app(arguments, exit_on_error=False, print_error=False)
         return result if isinstance(result, ExitCode) else ExitCode.DONE
@@ -75,18 +78,29 @@ def _run(arguments: list[str]) -> ExitCode:
         return _say(str(problem), problem.exit_code)
     except CycloptsError as problem:
         return _say(_usage(problem, arguments), ExitCode.WRONG_INPUT)
-    except BrokenPipeError:
-        _drop()
-        return ExitCode.DONE
     except KeyboardInterrupt:
         return _say("Interrupted. Nothing half-written was left behind.", ExitCode.INTERRUPTED)
-    except Exception as problem:  # noqa: BLE001
-        return _say(_fault(problem), ExitCode.FAULT_IN_PROGRAM)
+    except BaseException as problem:  # noqa: BLE001 - also what libraries raise beside Exception
+        return _unforeseen(problem)
+
+
+def _unforeseen(problem: BaseException) -> ExitCode:
+    """End after a fault of ours, or a lack of memory, without the text of the error."""
+    try:
+        error = public_error(problem)
+    except BaseException:  # noqa: BLE001 - there may be no memory left for it
+        error = problem
+    if isinstance(error, UnderstudyError):
+        return _say(str(error), error.exit_code)
+    if isinstance(error, SystemExit) and error.code in {None, 0}:
+        return ExitCode.DONE
+    return _say(
+        f"a fault in the program itself ({type(error).__name__}).", ExitCode.FAULT_IN_PROGRAM
+    )
 
 
 def _say(text: str, code: ExitCode) -> ExitCode:
-    with suppress(OSError):  # the terminal may be gone
-        print(f"understudy: {text}", file=sys.stderr)  # noqa: T201
+    print(f"understudy: {text}", file=sys.stderr)  # noqa: T201
     return code
 
 
@@ -115,30 +129,12 @@ def _usage(problem: CycloptsError, arguments: Sequence[str]) -> str:
     )
 
 
-def _fault(problem: Exception) -> str:
-    """Describe a fault of ours without its text, which might hold values of the data."""
-    frames = traceback.extract_tb(problem.__traceback__)
-    ours = [frame for frame in frames if "understudy" in frame.filename] or list(frames)
-    where = f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}" if ours else "unknown"
-    return (
-        f"a fault in the program itself ({type(problem).__name__} in {where}). "
-        "Please report it with this line; it shows nothing of your data."
-    )
-
-
-def _drop() -> None:
-    from understudy.cli.output import drop_output
-
-    drop_output()
-
-
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
     """Show warnings as one plain line each."""
 
     def show(text: Warning | str, *_: object, **__: object) -> None:
-        with suppress(OSError):
-            print(f"note: {text}", file=sys.stderr)  # noqa: T201
+        print(f"note: {text}", file=sys.stderr)  # noqa: T201
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from understudy.cli.baseline_rows import level_rows, risk_levels, void_scales
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import in_bytes, paragraph, reading_progress, say, say_json, table
-from understudy.errors import ExitCode, quoted
+from understudy.errors import ExitCode, quoted, quoted_list
 from understudy.microdata.screening import (
     SMALL_PATTERN,
     ColumnFinding,
@@ -40,6 +40,7 @@ def check(
     na: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
+    header: Literal["auto", "yes"] = "auto",
     catalog: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> ExitCode:
@@ -72,6 +73,8 @@ def check(
         Encoding of a text file, such as latin-1.
     delimiter
         Delimiter of a text file.
+    header
+        Whether the first line of a text file holds the names of its columns: found out, or sure.
     catalog
         A .sas7bcat file with the labels of a SAS file.
     as_json
@@ -88,6 +91,7 @@ def check(
         na=na,
         encoding=encoding,
         delimiter=delimiter,
+        header=header,
         catalog=catalog,
     )
     with reading_progress() as progress:
@@ -108,7 +112,7 @@ def _show(name: str, inspection: Inspection, known: Names, smallest: int | None)
     header = ("variable", "part", "stored as", "levels", "missing", "alike", "")
     say(table(header, [_row(finding) for finding in inspection.columns], left=3))
     if inspection.ignored:
-        say(paragraph(f"Ignored: {', '.join(map(quoted, inspection.ignored))}."))
+        say(paragraph(f"Ignored: {quoted_list(inspection.ignored)}."))
     if inspection.data is not None:
         say()
         aside = any(finding.problem for finding in inspection.columns)

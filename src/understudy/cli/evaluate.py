@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
+from understudy.microdata.file_remarks import file_remarks
 from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.plausibility import table_size
 from understudy.microdata.reading import read_microdata
@@ -52,6 +53,7 @@ def evaluate(
     na: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
+    header: Literal["auto", "yes"] = "auto",
     formula: str | None = None,
     family: Literal["ordered-logit", "logistic", "linear"] = "ordered-logit",
     control: Path | None = None,
@@ -92,6 +94,8 @@ def evaluate(
         Encoding of text files, such as latin-1.
     delimiter
         Delimiter of text files.
+    header
+        Whether the first line of a text file holds the names of its columns: found out, or sure.
     formula
         A regression to ask of the original and of every file, such as "income ~ county + age".
     family
@@ -120,11 +124,15 @@ def evaluate(
         na=na,
         encoding=encoding,
         delimiter=delimiter,
+        header=header,
     )
     with reading_progress() as progress:
         data = read_microdata(**options, progress=progress)
-    texts = {name: options.get(name) for name in ("na", "encoding", "delimiter")}
-    sets = read_synthetic(data, synthetic, **texts)  # type: ignore[arg-type]
+    texts = {name: options.get(name) for name in ("encoding", "delimiter", "header")}
+    texts["header"] = texts["header"] or "auto"
+    sets = read_synthetic(data, synthetic, na=options.get("na") or (), **texts)  # type: ignore[arg-type]
+    opening = (texts["encoding"], texts["delimiter"], None, texts["header"])
+    remarks = file_remarks(data, sets, synthetic, *opening)
     intruders = [tuple(name.strip() for name in names.split(",")) for names in known]
     if intruders and not data.kept:
         data.known(intruders[0])
@@ -141,7 +149,7 @@ def evaluate(
                 data, sets, formula=formula, family=family, train=None, seed=seed
             )
         )
-    notes = list(dict.fromkeys(str(warning.message) for warning in caught))
+    notes = list(dict.fromkeys([*remarks, *(str(warning.message) for warning in caught)]))
     if as_json:
         content: dict[str, Any] = {
             "records": data.n_records,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -43,6 +43,7 @@ def init(
     out: Path = Path(),
     encoding: str | None = None,
     delimiter: str | None = None,
+    header: Literal["auto", "yes"] = "auto",
     catalog: Path | None = None,
     overwrite: Annotated[bool, Parameter(negative="")] = False,
 ) -> ExitCode:
@@ -62,6 +63,8 @@ def init(
         Encoding of a text file, such as latin-1.
     delimiter
         Delimiter of a text file.
+    header
+        Whether the first line of a text file holds the names of its columns: found out, or sure.
     catalog
         A .sas7bcat file with the labels of a SAS file.
     overwrite
@@ -76,11 +79,13 @@ def init(
             ignore=ignore,
             encoding=encoding,
             delimiter=delimiter,
+            header=header,
             catalog=catalog,
             progress=progress,
         )
     _write(codebook, codebook_text(_draft(inspection), NOTES))
     reading = {"encoding": encoding, "delimiter": delimiter, "catalog": catalog}
+    reading |= {} if header == "auto" else {"header": header}
     _write(plan, _plan(file, out, inspection, synthesize, reading))
     say(f"Wrote {quoted(plan.name)} and {quoted(codebook.name)}, which only you can read.")
     say(

@@ -39,7 +39,7 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
     """
     if not file.lower().endswith(".toml"):
         return {"source": file, **given}
-    if any(value for value in given.values() if value != "error"):
+    if any(value for value in given.values() if value not in {"error", "auto"}):
         raise SettingError(
             expected="a plan without further options",
             came="both",

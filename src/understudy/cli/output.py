@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, cast
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from understudy.microdata.csv_reader import Progress
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from understudy.study.progress import StudyProgress, Tell
 
 __all__ = [
-    "drop_output",
     "in_bytes",
     "in_time",
     "paragraph",
@@ -37,15 +35,8 @@ def say(text: str = "") -> None:
 
 
 def say_aside(text: str) -> None:
-    """Print a line beside the results, on the error stream; its reader may have gone."""
-    with suppress(OSError):
-        print(text, file=sys.stderr)  # noqa: T201
-        sys.stderr.flush()
-
-
-def drop_output() -> None:
-    """Send the rest of the output nowhere: its reader has gone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Print a line beside the results, on the error stream."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def say_json(content: Any) -> None:
@@ -90,25 +81,6 @@ def in_time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-class _Tolerant:
-    """A stream whose writes may fail: the terminal behind it can be closed while a study runs."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        with suppress(OSError):
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with suppress(OSError):
-            self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
 @contextmanager
 def study_progress() -> Iterator[Tell | None]:
     """Show on the error stream how far a study is; nothing without a terminal."""
@@ -120,8 +92,7 @@ def study_progress() -> Iterator[Tell | None]:
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
-    console = Console(file=cast("IO[str]", _Tolerant(sys.stderr)))
-    with Bars(*columns, console=console, transient=True) as bars:
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         whole = bars.add_task("Study", total=None, left="")
         part = bars.add_task("starting", total=None, left="")
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from understudy.cli.output import (
-    drop_output,
     paragraph,
     say,
     say_aside,
@@ -89,13 +88,10 @@ def run_study(study: Study, out: Path, *, as_json: bool = False) -> ExitCode:
             "there and ends with the same result."
         )
         return ExitCode.INTERRUPTED
-    try:
-        if as_json:
-            say_json(_as_json(study))
-        else:
-            _show(study)
-    except BrokenPipeError:  # nobody reads any more; the verdict is saved
-        drop_output()
+    if as_json:
+        say_json(_as_json(study))
+    else:
+        _show(study)
     return study.exit_code
 
 

@@ -85,7 +85,8 @@ class CodedTable:
 
     def select(self, names: Sequence[str]) -> CodedTable:
         """Leave out all columns but these; rows may then repeat."""
-        indices = [self.names.index(name) for name in names]
+        index_of = {name: index for index, name in enumerate(self.names)}
+        indices = [index_of[name] for name in names]
         columns = tuple(self.columns[index] for index in indices)
         return CodedTable(columns, self.codes[:, indices], self.counts, self.of_record)
 
@@ -105,6 +106,7 @@ class OpenTable:
     backend: Backend = "polars"
     ordered: frozenset[str] = frozenset()
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    doubtful_names: bool = False  # whether the names may be the values of a record
 
 
 class LevelStore:
@@ -141,15 +143,17 @@ class LevelStore:
             grown = grown._replace(slots=slots)
         self.levels = grown
 
-    def texts(self) -> list[tuple[str, ...]]:
-        """List the levels of every column in order of their codes."""
+    def texts(self) -> list[tuple[str | None, ...]]:
+        """List the levels of every column in order of their codes; None for empty fields."""
         used = int(self.counters[scanning.USED_LEVELS])
         text = self.levels.text[: int(self.counters[scanning.USED_BYTES])].tobytes()
-        columns: list[list[str]] = [[] for _ in self.levels.per_column]
+        columns: list[list[str | None]] = [[] for _ in self.levels.per_column]
         arrays = (self.levels.columns, self.levels.starts, self.levels.lengths)
         rows = np.stack([array[:used] for array in arrays], axis=1)  # (level, array)
         for column, start, length in rows.tolist():
-            columns[column].append(text[start : start + length].decode("utf-8"))
+            is_empty = length == scanning.EMPTY_FIELD
+            field_text = None if is_empty else text[start : start + length].decode("utf-8")
+            columns[column].append(field_text)
         return [tuple(levels) for levels in columns]
 
 

@@ -1,9 +1,10 @@
 """Text tables: one pass from the bytes of a CSV file to coded combinations.
 
-A category is the text in the file, so nothing is converted: ``01001`` keeps its zero and ``NA`` is
-a county. Only distinct levels are ever turned into Python text. The format is read strictly (a
-record with a field too few is an error with its line number, not a silent gap), and no message
-shows a value from the file. `scanning.scan_records` does the work.
+A category is the text in the file, so nothing is converted: ``01001`` keeps its zero, ``NA`` is a
+county, and so is empty text in quotation marks. A field in which nothing is written is a missing
+value, as an empty cell of a data frame is. Only distinct levels are ever turned into Python text.
+The format is read strictly (a record with a field too few is an error with its line number, not a
+silent gap), and no message shows a value from the file. `scanning.scan_records` does the work.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import io
 import itertools
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +31,16 @@ from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStor
 from understudy.microdata.source_file import SourceFile
 from understudy.microdata.variable import LONGEST_LEVEL
 
-__all__ = ["Header", "Progress", "check_encoding", "read_delimited", "read_header"]
+__all__ = [
+    "CONFIRM",
+    "DELIMITERS",
+    "Header",
+    "HeaderChoice",
+    "Progress",
+    "check_encoding",
+    "read_delimited",
+    "read_header",
+]
 
 Progress = Callable[[int, int], None]
 
@@ -40,6 +51,13 @@ DELIMITERS = ",;\t|"
 UTF16_HINT = "export the file again; if it is UTF-16, say so with the option encoding (utf-16)"
 MOST_EXPANSION = 300
 HARMLESS_SIZE = 1 << 28
+HeaderChoice = Literal["auto", "yes"]
+HEADER_CHOICES = ("auto", "yes")
+RARE = 0.1
+CONFIRM = (
+    'if the first line holds the names, confirm it with header="yes" (--header yes), or name its '
+    "columns in a codebook"
+)
 BYTE_ORDER_MARKS = {
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
@@ -57,6 +75,7 @@ class Header:
     encoding: str
     n_bytes: int  # of the header record, in UTF-8
     n_lines: int  # that the header record spans
+    doubtful: bool = False  # whether it may be a record
 
 
 def check_encoding(encoding: str | None) -> str | None:
@@ -87,19 +106,36 @@ def check_delimiter(delimiter: str | None) -> None:
         )
 
 
-def read_header(source: SourceFile, encoding: str | None, delimiter: str | None) -> Header:
-    """Find the names of the columns, and the delimiter where none is given."""
+def read_header(
+    source: SourceFile,
+    encoding: str | None,
+    delimiter: str | None,
+    header: HeaderChoice = "auto",
+) -> Header:
+    """Find the names of the columns, and the delimiter where none is given.
+
+    A first line that must be a record is refused, unless the user says that it is the header; one
+    that may be a record is marked as doubtful.
+    """
+    if header not in HEADER_CHOICES:
+        raise SettingError(
+            expected='header as "auto" or "yes"',
+            came=quoted(header),
+            do='say "yes" where the first line holds the names of the columns',
+        )
     encoding = check_encoding(encoding) or "utf-8"
     check_delimiter(delimiter)
     sample, whole = _sample(source, encoding)
     delimiter = delimiter or _detect_delimiter(sample, whole)
     names, header_text = _first_record(sample, delimiter, whole, source)
-    if _looks_like_a_record(names, sample[len(header_text) :], delimiter):
+    rows = _rows(sample[len(header_text) :], delimiter)
+    below = [row for row in rows if len(row) == len(names)]
+    if header == "auto" and _must_be_a_record(names, below):
         raise FormatError(
             expected=f"a header with column names as the first line of {quoted(source.path.name)}",
             came="a first line that looks like a record (it holds a date, nothing but numbers, or "
             "mostly values that occur below it too)",
-            do="put a line with column names first; if these are the names, change them",
+            do=f"put a line with column names first; {CONFIRM}",
         )
     return Header(
         names=names,
@@ -107,6 +143,7 @@ def read_header(source: SourceFile, encoding: str | None, delimiter: str | None)
         encoding=encoding,
         n_bytes=len(header_text.encode("utf-8")),
         n_lines=len(io.StringIO(header_text, newline="").readlines()),
+        doubtful=header == "auto" and not _must_be_names(names, below),
     )
 
 
@@ -125,8 +162,9 @@ def read_delimited(
         Called with bytes read and bytes in all.
     """
     column_of_field = np.full(len(header.names), -1, dtype=np.int32)  # (field,)
+    field_of = {name: field for field, name in enumerate(header.names)}
     for column, name in enumerate(columns):
-        column_of_field[header.names.index(name)] = column
+        column_of_field[field_of[name]] = column
     levels = LevelStore(len(columns))
     levels.counters[scanning.LINE] = header.n_lines + 1
     combinations = CombinationStore(len(columns))
@@ -246,14 +284,33 @@ def _long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _looks_like_a_record(names: Sequence[str], rest: str, delimiter: str) -> bool:
+def _must_be_a_record(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     if any(map(_DATE.fullmatch, names)) or all(map(_NUMBER.fullmatch, names)):
         return True
-    below = [row for row in _rows(rest, delimiter) if len(row) == len(names)]
     repeated = [
         any(row[field] == name for row in below) for field, name in enumerate(names) if name
     ]
     return 2 * sum(repeated) > len(names)
+
+
+def _must_be_names(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a first line is surely no record, from up to 200 records below it.
+
+    It is not where a column of numbers begins with a word. It is not either where no field occurs
+    below it although the values of some column repeat: were it a record, a value that no other
+    record has would have a chance of about (values that occur once + 1) / (records + 1).
+    """
+    columns = [Counter(values) for values in zip(*below, strict=True)]
+    if any(map(_NUMBER.fullmatch, names)):
+        return False
+    if any(all(map(_NUMBER.fullmatch, column)) for column in columns):
+        return True
+    if any(name in column for name, column in zip(names, columns, strict=False)):
+        return False
+    chances = (
+        (sum(times == 1 for times in column.values()) + 1) / (len(below) + 1) for column in columns
+    )
+    return min(chances, default=1.0) <= RARE
 
 
 def _first_record(

@@ -78,7 +78,8 @@ def settle_levels(
     missing_code = next(iter(missing_codes(book, na)), "")
     if bins is not None:
         groups, names = apply_bins(column.name, bins, present, counts)
-        check_codebook(column.name, names, book)
+        if not _before_bins(present, book):
+            check_codebook(column.name, names, book)
         return Settled(column.name, names, groups, {}, missing_code, numeric=False)
     observed = [level for level in present if level is not None]
     check_values(column, observed, counts, book)
@@ -90,6 +91,14 @@ def settle_levels(
     new_code = np.array([code_of.get(level, -1) for level in present], dtype=np.int32)
     numeric = column.kind == "integer"
     return Settled(column.name, levels, new_code, column.labels, missing_code, numeric)
+
+
+def _before_bins(present: Iterable[str | None], book: VariableBook) -> bool:
+    """Tell whether a codebook declares the numbers of a column, not the groups they are put into.
+
+    Such is the draft of `understudy init`, when bins are added to the plan afterwards.
+    """
+    return set(book.levels or ()) >= {level for level in present if level is not None}
 
 
 def missing_codes(book: VariableBook, na: Sequence[str]) -> dict[str, None]:
@@ -112,7 +121,7 @@ def missing_levels(column: CodedColumn, book: VariableBook, na: Sequence[str]) -
 
 
 def _note(text: str) -> None:
-    warnings.warn(text, DataWarning, stacklevel=4)
+    warnings.warn(text, DataWarning, stacklevel=5)
 
 
 def check_values(

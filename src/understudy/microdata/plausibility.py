@@ -51,7 +51,7 @@ def table_size(data: Microdata) -> int:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, DataWarning, stacklevel=4)
+    warnings.warn(text, DataWarning, stacklevel=5)
 
 
 def _check_labels(data: Microdata) -> None:
@@ -91,7 +91,8 @@ def _check_size(data: Microdata) -> None:
 
 
 def _warn_of_constants(data: Microdata) -> None:
-    constant = [name for name in data.kept if name not in data.predictors]
+    used = set(data.predictors)
+    constant = [name for name in data.kept if name not in used]
     if constant:
         _warn(
             f"{quoted_list(constant)}: a single level, so it is kept in the files and left out of "

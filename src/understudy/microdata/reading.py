@@ -7,9 +7,11 @@ check the data as a whole.
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +21,14 @@ from understudy.errors import DataWarning, FormatError, MissingValuesError, Sett
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
 from understudy.microdata.coding import CodedTable, OpenTable, regroup
-from understudy.microdata.csv_reader import Progress, check_encoding, read_delimited, read_header
+from understudy.microdata.csv_reader import (
+    CONFIRM,
+    HeaderChoice,
+    Progress,
+    check_encoding,
+    read_delimited,
+    read_header,
+)
 from understudy.microdata.frames import frame_source
 from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, settle_levels
 from understudy.microdata.parser_process import open_foreign
@@ -29,13 +38,22 @@ from understudy.microdata.source_file import open_source
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.table import Microdata
 from understudy.microdata.variable import MISSING, Variable
+from understudy.public_errors import from_the_user, only_our_errors
 
-__all__ = ["Missing", "build_microdata", "open_table", "read_microdata"]
+__all__ = [
+    "Missing",
+    "build_microdata",
+    "check_header",
+    "declared_empty",
+    "open_table",
+    "read_microdata",
+]
 
 Missing = Literal["error", "level", "drop"]
 MISSING_CHOICES = ("error", "level", "drop")
 
 
+@only_our_errors
 def read_microdata(
     source: Any,
     synthesize: Sequence[str] | str,
@@ -50,12 +68,15 @@ def read_microdata(
     encoding: str | None = None,
     delimiter: str | None = None,
     catalog: str | os.PathLike[str] | None = None,
+    header: HeaderChoice = "auto",
     progress: Progress | None = None,
 ) -> Microdata:
     """Read confidential records from a file or a data frame.
 
     A category is the text in the source: ``01001`` keeps its zero, and ``NA`` is a category unless
-    `na` or the codebook says that it means missing.
+    `na` or the codebook says that it means missing. An empty cell is a missing value: a field of a
+    text file in which nothing is written, not even quotation marks, and null in a data frame. Where
+    the codebook declares the empty text as a level, it is that level.
 
     Parameters
     ----------
@@ -87,6 +108,9 @@ def read_microdata(
         Of a text file; detected when left out.
     catalog : path, optional
         A ``.sas7bcat`` file with the labels of a SAS file's values.
+    header : {"auto", "yes"}
+        Whether the first line of a text file holds the names of its columns: found out, or sure.
+        A line that may be a record is refused unless it holds a column that another option names.
     progress : callable, optional
         Called with bytes read and bytes in all, for text files.
 
@@ -113,7 +137,8 @@ def read_microdata(
             do="choose one; imputation is not offered yet",
         )
     groups, book = bins_from(bins), codebook_from(codebook)
-    table = open_table(source, encoding, delimiter, catalog, progress)
+    table = open_table(source, encoding, delimiter, catalog, header, from_the_user(progress))
+    check_header(table, synthesize, keep, ignore, groups, book.variables)
     check_names(table.names)
     check_columns(book, table.names)
     roles = assign_roles(table.names, synthesize, keep, ignore)
@@ -127,7 +152,14 @@ def read_microdata(
             do="check how the data were exported",
         )
     data = build_microdata(
-        coded, roles, table, groups, book, na=na, unused=unused_levels, missing=missing
+        declared_empty(coded, book),
+        roles,
+        table,
+        groups,
+        book,
+        na=na,
+        unused=unused_levels,
+        missing=missing,
     )
     check_impossible(data)
     check_plausibility(data)
@@ -139,6 +171,7 @@ def open_table(
     encoding: str | None = None,
     delimiter: str | None = None,
     catalog: str | os.PathLike[str] | None = None,
+    header: HeaderChoice = "auto",
     progress: Progress | None = None,
 ) -> OpenTable:
     """Open a file or a frame, find its columns, and read no records; see `read_microdata`."""
@@ -147,8 +180,33 @@ def open_table(
     file = open_source(source)
     if file.kind != "csv":
         return open_foreign(file, check_encoding(encoding), catalog)
-    header = read_header(file, encoding, delimiter)
-    return OpenTable(header.names, lambda columns: read_delimited(file, header, columns, progress))
+    first = read_header(file, encoding, delimiter, header)
+    return OpenTable(
+        first.names,
+        lambda columns: read_delimited(file, first, columns, progress),
+        doubtful_names=first.doubtful,
+    )
+
+
+def check_header(table: OpenTable, *given: Iterable[str] | str | None) -> None:
+    """Refuse names that may be the values of a record, before any message shows them.
+
+    A name that the user gives and that is among them confirms that they are names.
+    """
+    if not table.doubtful_names:
+        return
+    listed = itertools.chain.from_iterable(
+        [names] if isinstance(names, str) else names or () for names in given
+    )
+    if not set(table.names).isdisjoint(name for name in listed if isinstance(name, str)):
+        return
+    alone = "; is the delimiter right? Only one column was found" if len(table.names) == 1 else ""
+    raise FormatError(
+        expected="a first line that holds the names of the columns",
+        came=f"one of {len(table.names):,} fields that may be a record: it looks like the lines "
+        "below it, and no column that you named is in it",
+        do=f"put a line with column names first; {CONFIRM}{alone}",
+    )
 
 
 def _check_bins(bins: Mapping[str, Bins], roles: Roles) -> None:
@@ -203,13 +261,25 @@ def build_microdata(
         if absent[:, index].any():
             levels = (*levels, MISSING)
             codes[absent[:, index], index] = len(levels) - 1
-        variables.append(_variable(column, levels, roles, codebook, table))
+        binned = column.name in bins
+        variables.append(_variable(column, levels, roles, codebook, table, binned=binned))
     codes, counts, of_record = regroup(
         codes, coded.counts, coded.of_record, [variable.n_levels for variable in variables]
     )
     return Microdata(
         tuple(variables), codes, counts, of_record, codebook.impossible, n_dropped, table.backend
     )
+
+
+def declared_empty(coded: CodedTable, codebook: Codebook) -> CodedTable:
+    """Turn missing values into empty text where the codebook declares that as a level."""
+    columns = tuple(
+        replace(column, levels=tuple(level or "" for level in column.levels))
+        if "" in (codebook.of(column.name).levels or ())
+        else column
+        for column in coded.columns
+    )
+    return replace(coded, columns=columns)
 
 
 def _find_missing(coded: CodedTable, codebook: Codebook, na: Sequence[str]) -> NDArray[np.bool_]:
@@ -222,14 +292,21 @@ def _find_missing(coded: CodedTable, codebook: Codebook, na: Sequence[str]) -> N
 
 
 def _variable(
-    column: Settled, levels: tuple[str, ...], roles: Roles, book: Codebook, table: OpenTable
+    column: Settled,
+    levels: tuple[str, ...],
+    roles: Roles,
+    book: Codebook,
+    table: OpenTable,
+    *,
+    binned: bool,
 ) -> Variable:
     entry = book.of(column.name)
+    labels = {} if binned and not set(entry.labels) <= set(levels) else entry.labels
     return Variable(
         name=column.name,
         role="synthesized" if column.name in roles.synthesized else "kept",
         levels=levels,
-        labels={**column.labels, **entry.labels},
+        labels={**column.labels, **labels},
         description=entry.description or table.descriptions.get(column.name, ""),
         declared=entry.levels is not None,
         missing_code=column.missing_code,
@@ -262,5 +339,5 @@ def _check_missing(coded: CodedTable, absent: NDArray[np.bool_], missing: Missin
         f"{n_dropped:,} of {n_records:,} records were left out because of missing values in "
         f"{by_column}",
         DataWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

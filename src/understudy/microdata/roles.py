@@ -23,6 +23,8 @@ __all__ = [
 
 # Names that synthetic files and result tables use for themselves.
 RESERVED = ("_row", "_set")
+# More columns make no pattern that two records share, and every step slow.
+MOST_USED = 1000
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def warn_of_similar_names(names: Iterable[str]) -> None:
                 f"the columns {quoted_list(similar)} differ only in case or spaces: check that "
                 "you name the one you mean",
                 DataWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
@@ -96,10 +98,16 @@ def assign_roles(
         )
     _check_known(names, [*wanted, *(kept or []), *left_out])
     _check_apart(wanted, kept or [], left_out)
-    _check_reserved([name for name in names if name not in left_out])
-    synthesized = set(wanted)
-    stay = set(names) - synthesized - set(left_out) if kept is None else set(kept)
+    synthesized, out = set(wanted), set(left_out)
+    _check_reserved([name for name in names if name not in out])
+    stay = set(names) - synthesized - out if kept is None else set(kept)
     used = synthesized | stay
+    if len(used) > MOST_USED:
+        raise ColumnError(
+            expected=f"at most {MOST_USED:,} columns that are kept or synthesized",
+            came=f"{len(used):,} of {len(names):,} columns",
+            do="name the columns to keep (keep, --keep), or ignore the others (ignore, --ignore)",
+        )
     return Roles(
         synthesized=tuple(name for name in names if name in synthesized),
         kept=tuple(name for name in names if name in stay),
@@ -129,7 +137,8 @@ def listed_columns(names: Sequence[str]) -> str:
 
 
 def _check_known(names: Sequence[str], given: Sequence[str]) -> None:
-    unknown = [name for name in given if name not in set(names)]
+    known = set(names)
+    unknown = [name for name in given if name not in known]
     if not unknown:
         return
     hint = "; is the delimiter right? Only one column was found" if len(names) == 1 else ""

@@ -25,6 +25,7 @@ __all__ = [
     "BAD_QUOTE",
     "CODED_RECORDS",
     "CONSUMED",
+    "EMPTY_FIELD",
     "ERROR_FIELDS",
     "ERROR_LINE",
     "FINE",
@@ -61,6 +62,9 @@ NUL_BYTE = 2
 BAD_QUOTE = 3
 OPEN_QUOTE = 4
 TOO_LONG = 5
+
+# The length of a level that stands for fields in which nothing is written; quoted empty text has 0.
+EMPTY_FIELD = -1
 
 # Where `scan_records` is with a record: inside it, behind it, behind a blank line, or at the end of
 # a block that cuts it off.
@@ -158,7 +162,8 @@ def _code_of_level(levels, counters, column, value_hash, text, start, length):  
     column, value_hash : int, uint64
         Column and hash of the level.
     text : uint8 (byte,)
-        Holds the level's text, `length` bytes from `start`.
+        Holds the level's text, `length` bytes from `start`; a length of `EMPTY_FIELD` stands for a
+        field in which nothing is written, not even quotation marks.
 
     Returns
     -------
@@ -193,7 +198,7 @@ def _code_of_level(levels, counters, column, value_hash, text, start, length):  
         levels.text[first + offset] = text[start + offset]
     levels.per_column[column] += 1
     counters[USED_LEVELS] = level + 1
-    counters[USED_BYTES] = first + length
+    counters[USED_BYTES] = first + max(length, 0)
     return levels.codes[level]
 
 
@@ -375,6 +380,8 @@ def scan_records(  # type: ignore[no-untyped-def]
                 if length > longest:
                     return TOO_LONG
                 column = column_of_field[n_fields]
+                if length == 0 and not quoted:
+                    length = EMPTY_FIELD
                 if in_scratch:
                     code = _code_of_level(levels, counters, column, value_hash, scratch, 0, length)
                 else:

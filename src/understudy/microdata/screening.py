@@ -28,7 +28,13 @@ from understudy.microdata.levels import (
     near_duplicates,
 )
 from understudy.microdata.plausibility import FEWEST_FOR_IDS, check_plausibility
-from understudy.microdata.reading import Missing, build_microdata, open_table
+from understudy.microdata.reading import (
+    Missing,
+    build_microdata,
+    check_header,
+    declared_empty,
+    open_table,
+)
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.table import Cells, Microdata
@@ -119,10 +125,12 @@ def inspect_source(
     """
     groups, book = bins_from(bins), codebook_from(codebook)
     table = open_table(source, **opening)
+    check_header(table, synthesize, keep, ignore, groups, book.variables)
     check_names(table.names)
     check_columns(book, table.names)
     roles = assign_roles(table.names, synthesize, keep, ignore, may_be_none=True)
     coded, refused = _read_usable(table, roles)
+    coded = declared_empty(coded, book)
     if not coded.columns:
         raise InputError(
             expected="a column of categories",
@@ -139,7 +147,8 @@ def inspect_source(
         for column, counts in zip(coded.columns, coded.level_counts(), strict=True)
     ]
     findings += [_refused(name, reason, roles) for name, reason in refused.items()]
-    findings.sort(key=lambda finding: table.names.index(finding.name))
+    order = {name: index for index, name in enumerate(table.names)}
+    findings.sort(key=lambda finding: order[finding.name])
     usable = [finding.name for finding in findings if not finding.problem]
     data, refusals, noted = _build(coded.select(usable), roles, table, groups, book, na, missing)
     problems = [

@@ -23,14 +23,17 @@ from understudy.errors import (
     quoted_list,
 )
 from understudy.microdata.coding import CodedColumn, CodedTable
-from understudy.microdata.reading import open_table
+from understudy.microdata.csv_reader import HeaderChoice
+from understudy.microdata.reading import check_header, open_table
 from understudy.microdata.roles import check_names, listed_columns
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.microdata.variable import Variable
+from understudy.public_errors import only_our_errors
 
 __all__ = ["as_sets", "read_new_people", "read_synthetic"]
 
 
+@only_our_errors
 def read_synthetic(
     data: Microdata,
     sources: Iterable[Any] | str | os.PathLike[str],
@@ -38,6 +41,7 @@ def read_synthetic(
     na: Sequence[str] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
+    header: HeaderChoice = "auto",
 ) -> SyntheticSets:
     """Read synthetic versions of the data from files or data frames.
 
@@ -54,12 +58,14 @@ def read_synthetic(
         Texts that mean missing, in addition to those of the codebook.
     encoding, delimiter : str, optional
         Of text files.
+    header : {"auto", "yes"}
+        Whether the first lines of text files are sure to hold the names of their columns.
 
     Returns
     -------
     SyntheticSets
     """
-    tables = _read_all(data, sources, na, encoding, delimiter)
+    tables = _read_all(data, sources, na, (encoding, delimiter, None, header))
     largest = max(data.variable(name).n_levels for name in data.synthesized)
     shape = (len(tables), data.n_records, len(data.synthesized))
     codes = np.empty(shape, dtype=np.min_scalar_type(largest))  # (set, record, variable)
@@ -81,7 +87,7 @@ def read_new_people(
     list of int32 (row, synthesized variable)
         Codes of each set, which may have any number of rows.
     """
-    tables = _read_all(data, sources, (), None, None, any_rows=True)
+    tables = _read_all(data, sources, (), (), any_rows=True)
     for number, table in enumerate(tables, start=1):
         if table.of_record.size == 0:
             raise InputError(
@@ -97,11 +103,13 @@ def _read_all(
     data: Microdata,
     sources: Iterable[Any] | str | os.PathLike[str],
     na: Sequence[str],
-    encoding: str | None,
-    delimiter: str | None,
+    opening: Sequence[Any],
     any_rows: bool = False,
 ) -> list[CodedTable]:
-    """Read all files and check their columns, levels and, unless any will do, numbers of rows."""
+    """Read all files and check their columns, levels and, unless any will do, numbers of rows.
+
+    `opening` holds further arguments of `open_table`.
+    """
     if not isinstance(data, Microdata):
         raise InputError(
             expected="the confidential data from read_microdata first",
@@ -119,8 +127,7 @@ def _read_all(
             do="give the synthetic versions of the data",
         )
     tables = [
-        _read_file(data, source, number, encoding, delimiter)
-        for number, source in enumerate(listed, start=1)
+        _read_file(data, source, number, opening) for number, source in enumerate(listed, start=1)
     ]
     if not any_rows:
         for number, table in enumerate(tables, start=1):
@@ -148,12 +155,12 @@ def as_sets(data: Microdata, synthetic: SyntheticSets | Sequence[Any]) -> Synthe
     return sets
 
 
-def _read_file(
-    data: Microdata, source: Any, number: int, encoding: str | None, delimiter: str | None
-) -> CodedTable:
-    opened = open_table(source, encoding, delimiter)
+def _read_file(data: Microdata, source: Any, number: int, opening: Sequence[Any]) -> CodedTable:
+    opened = open_table(source, *opening)
+    check_header(opened, data.names)
     check_names(opened.names)
-    absent = [name for name in data.names if name not in opened.names]
+    there = set(opened.names)
+    absent = [name for name in data.names if name not in there]
     if absent:
         raise ColumnError(
             expected=f"the columns {quoted_list(data.names)} in synthetic file {number}",
@@ -192,6 +199,8 @@ def _level_codes(variable: Variable, column: CodedColumn, na: Sequence[str]) -> 
     if variable.has_missing:
         code_of = dict.fromkeys([None, *na, variable.missing_code], variable.n_levels - 1)
     code_of |= {level: code for code, level in enumerate(variable.present_levels)}
+    if "" in code_of:  # empty text is a level, and no value of the data is missing
+        code_of.setdefault(None, code_of[""])
     return np.array([code_of.get(level, -1) for level in column.levels], dtype=np.int32)
 
 

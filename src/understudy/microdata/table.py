@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import InputError, SettingError, nearest, quoted, quoted_list
+from understudy.errors import InputError, SetIndexError, SettingError, nearest, quoted, quoted_list
 from understudy.microdata.coding import Backend, regroup
 from understudy.microdata.frames import Columns, data_frame
 from understudy.microdata.variable import Variable
 from understudy.microdata.writing import write_table
+from understudy.public_errors import only_our_errors
 
 __all__ = ["Cells", "Microdata", "SyntheticSets"]
 
@@ -99,22 +100,22 @@ class Microdata:
         """Number of distinct combinations of all variables."""
         return self.counts.size
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the variables, in the order of the source's columns."""
         return tuple(variable.name for variable in self.variables)
 
-    @property
+    @cached_property
     def synthesized(self) -> tuple[str, ...]:
         """Names of the variables that are drawn anew."""
         return tuple(variable.name for variable in self.variables if variable.role == "synthesized")
 
-    @property
+    @cached_property
     def kept(self) -> tuple[str, ...]:
         """Names of the variables that stay as they are."""
         return tuple(variable.name for variable in self.variables if variable.role == "kept")
 
-    @property
+    @cached_property
     def predictors(self) -> tuple[str, ...]:
         """Names of the kept variables with more than one level, which models can use."""
         return tuple(name for name in self.kept if self.variable(name).n_levels > 1)
@@ -220,6 +221,7 @@ class Microdata:
                 )
         return tuple(name for name in self.kept if name in listed)
 
+    @only_our_errors
     def frame(self, backend: Backend | None = None) -> Any:
         """Give the records back as a data frame of categories, in the order of the source.
 
@@ -232,6 +234,7 @@ class Microdata:
         """
         return data_frame(_columns(self), backend or self.backend)
 
+    @only_our_errors
     def write(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the records to a file: CSV, Parquet, Stata or SPSS, by the ending of its name.
 
@@ -260,10 +263,14 @@ class Microdata:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
+    @cached_property
+    def _indices(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.names)}
+
     def _index(self, name: str) -> int:
         try:
-            return self.names.index(name)
-        except ValueError:
+            return self._indices[name]
+        except (KeyError, TypeError):
             raise SettingError(
                 expected=f"one of the variables {quoted_list(self.names)}",
                 came=f"{quoted(name)}{nearest(str(name), self.names)}",
@@ -341,6 +348,7 @@ class SyntheticSets:
         """Give one data frame after the other."""
         return (self.frame(index) for index in range(len(self)))
 
+    @only_our_errors
     def frame(self, index: int, backend: Backend | None = None) -> Any:
         """Give one set as a data frame, in the order of the records.
 
@@ -353,6 +361,7 @@ class SyntheticSets:
         """
         return data_frame(self._columns(index), backend or self.data.backend)
 
+    @only_our_errors
     def write(
         self, directory: str | os.PathLike[str], ending: str = ".csv", **options: Any
     ) -> list[Path]:
@@ -382,8 +391,13 @@ class SyntheticSets:
 
     def _columns(self, index: int) -> Columns:
         """Columns of one set, with the drawn codes for the synthesized variables."""
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self)} sets, numbered from 0")
+        whole = isinstance(index, int | np.integer)
+        if not whole or not -len(self) <= index < len(self):
+            raise SetIndexError(
+                expected=f"the number of one of {len(self)} sets, from 0",
+                came=f"{index}" if whole else f"a value of type {type(index).__name__}",
+                do="ask for one set at a time, or go through all of them in a loop",
+            )
         drawn = {
             name: self.codes[index, :, axis] for axis, name in enumerate(self.data.synthesized)
         }

@@ -25,7 +25,7 @@ from understudy.microdata.frames import Columns, enum_column
 from understudy.microdata.variable import LABELS_KEY, Variable
 from understudy.storage import check_name, new_file
 
-__all__ = ["WRITERS", "check_target", "write_table"]
+__all__ = ["WRITERS", "check_target", "write_table", "write_text"]
 
 CHUNK = 1 << 19
 LARGEST_EXACT = 2**53
@@ -110,29 +110,44 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     return target
 
 
-def _write_text(columns: Columns, path: Path, encoding: str | None, delimiter: str) -> None:
+def write_text(
+    columns: Columns, path: Path, encoding: str | None, delimiter: str, others: str = ""
+) -> None:
+    """Write a text file.
+
+    Parameters
+    ----------
+    columns : mapping of str to (Variable, codes (record,))
+        What to write.
+    path : pathlib.Path
+        The file; packed where its name ends in ``.gz``.
+    encoding, delimiter : str
+        How it is written.
+    others : str
+        Further signs around which a field gets quotation marks, because programs that guess the
+        delimiter may take them for one.
+    """
     codec = check_encoding(encoding) or "utf-8"
     with path.open("wb") as raw:
         if path.name.endswith(".gz"):
             with gzip.GzipFile(
                 filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6
             ) as out:
-                _write_records(columns, out, codec, delimiter)
+                _write_records(columns, out, codec, delimiter, others)
         else:
-            _write_records(columns, raw, codec, delimiter)
+            _write_records(columns, raw, codec, delimiter, others)
 
 
 def _write_records(
-    columns: Columns, out: IO[bytes] | gzip.GzipFile, codec: str, delimiter: str
+    columns: Columns, out: IO[bytes] | gzip.GzipFile, codec: str, delimiter: str, others: str
 ) -> None:
     encoder = codecs.getincrementalencoder(codec)()
     check_delimiter(delimiter)
     _warn_of_lost_labels(columns)
-    alone = len(columns) == 1
-    header = delimiter.join(_quoted_field(name, delimiter, alone=alone) for name in columns) + "\n"
+    alone, signs = len(columns) == 1, delimiter + others
+    header = delimiter.join(_quoted_field(name, signs, alone=alone) for name in columns) + "\n"
     fields = {
-        name: _text_levels(variable, delimiter, alone=alone)
-        for name, (variable, _) in columns.items()
+        name: _text_levels(variable, signs, alone=alone) for name, (variable, _) in columns.items()
     }
     n_records = len(next(iter(columns.values()))[1])
     try:
@@ -161,16 +176,16 @@ def _warn_of_lost_labels(columns: Columns) -> None:
             f"a text file holds no labels: those of {quoted_list(labelled)} are left out; keep the "
             "codebook beside it",
             DataWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
 
-def _text_levels(variable: Variable, delimiter: str, *, alone: bool) -> pl.Series:
+def _text_levels(variable: Variable, signs: str, *, alone: bool) -> pl.Series:
     """Format every level once as a field of the file; records are looked up in the result."""
-    fields = [_quoted_field(level, delimiter, alone=True) for level in variable.present_levels]
+    fields = [_quoted_field(level, signs, alone=True) for level in variable.present_levels]
     if variable.has_missing:
         _check_missing_code(variable)
-        fields.append(_quoted_field(variable.missing_code, delimiter, alone=alone))
+        fields.append(_quoted_field(variable.missing_code, signs, alone=alone))
     _check_storable(variable, "a text file", lambda level: "\x00" not in level)
     return pl.Series(fields, dtype=pl.String)
 
@@ -195,9 +210,9 @@ def _check_storable(variable: Variable, what: str, fits: Callable[[str], bool]) 
         )
 
 
-def _quoted_field(text: str, delimiter: str, *, alone: bool) -> str:
+def _quoted_field(text: str, signs: str, *, alone: bool) -> str:
     """Put quotation marks around a field where they are needed, and around an empty level."""
-    special = any(character in text for character in (delimiter, '"', "\r", "\n"))
+    special = any(character in text for character in (*signs, '"', "\r", "\n"))
     if special or text.startswith("\ufeff") or (alone and not text):
         return '"' + text.replace('"', '""') + '"'
     return text
@@ -224,7 +239,7 @@ def _write_stata(columns: Columns, path: Path, _encoding: str | None, _delimiter
             f"Stata attaches labels to numbers only: the labels of {quoted(unlabelled[0])} and "
             f"{len(unlabelled) - 1} further text variables are left out",
             DataWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     for variable, _ in columns.values():
         # In Stata, empty text is missing text.
@@ -298,9 +313,9 @@ def _stored(variable: Variable, codes: NDArray[Any], missing_text: str) -> pl.Se
 
 
 WRITERS: dict[str, Callable[[Columns, Path, str | None, str], None]] = {
-    ".csv": _write_text,
-    ".csv.gz": _write_text,
-    ".tsv": _write_text,
+    ".csv": write_text,
+    ".csv.gz": write_text,
+    ".tsv": write_text,
     ".parquet": _write_parquet,
     ".dta": _write_stata,
     ".sav": _write_spss,

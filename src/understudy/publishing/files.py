@@ -29,8 +29,9 @@ from understudy.errors import (
     quoted,
     quoted_list,
 )
+from understudy.microdata.csv_reader import DELIMITERS
 from understudy.microdata.variable import MISSING, Variable
-from understudy.microdata.writing import WRITERS
+from understudy.microdata.writing import WRITERS, write_text
 from understudy.publishing.evidence import CodebookRecord
 from understudy.randomness import unrepeatable_order
 
@@ -162,7 +163,10 @@ def write_set(codes: Codes, variables: Sequence[Variable], path: Path) -> None:
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the codebook with all labels lies beside it
-        WRITERS[path.suffix](columns, path, None, ",")
+        if is_text:
+            write_text(columns, path, None, ",", others=DELIMITERS)
+        else:
+            WRITERS[path.suffix](columns, path, None, ",")
     if path.suffix in {".dta", ".sav"}:
         _forget_time(path)
 

@@ -14,6 +14,7 @@ from typing import Any
 from understudy import __version__
 from understudy.errors import NotConvergedError, ReleaseRefused, SettingError, quoted
 from understudy.findings.schema import SynthesizerFindings
+from understudy.public_errors import only_our_errors
 from understudy.publishing.approval import (
     check_first,
     check_reason,
@@ -55,6 +56,7 @@ LEAST_DRAWS = 50
 GUESSABLE = 2**64
 
 
+@only_our_errors
 def release(
     directory: str | os.PathLike[str],
     to: str | os.PathLike[str],

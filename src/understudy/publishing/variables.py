@@ -156,18 +156,19 @@ def _safe(level: str, name: str, formulas: Formulas) -> str:
 
 
 def _formula(text: str) -> bool:
-    """Tell whether a spreadsheet may take a text for a formula; numbers are none."""
+    """Tell whether a spreadsheet may take a text for a formula, or a piece of it."""
+    return _begins_formula(text) or _hidden_formula(text)
+
+
+def _begins_formula(text: str) -> bool:
+    """Tell whether a text begins like a formula; numbers are none."""
     visible = text.lstrip(" \u00a0\u200b\u2060\ufeff")
-    begins = visible[:1] != "" and visible[0] in SIGNS and not NUMBER.fullmatch(visible)
-    return begins or _hidden_formula(text)
+    return visible[:1] != "" and visible[0] in SIGNS and not NUMBER.fullmatch(visible)
 
 
 def _hidden_formula(text: str) -> bool:
     """Tell whether a program that splits at other separators would find a formula inside."""
-    pieces = re.split(r'[,;|\t\r\n"]', text)[1:]
-    return any(
-        re.match(r"[\s\u200b\u2060\ufeff]*([=@＝＠]|[+\-＋－][^\W\d])", piece) for piece in pieces
-    )
+    return any(map(_begins_formula, re.split(r'[,;|\t\r\n"]', text)[1:]))
 
 
 def _unprintable(text: str) -> bool:

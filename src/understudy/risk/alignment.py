@@ -344,5 +344,5 @@ def check_alignment(labels: Labels, if_unaligned: IfUnaligned) -> Alignment:
         error = InputError(**parts)
         if if_unaligned == "error":
             raise error
-        warnings.warn(str(error), DataWarning, stacklevel=3)
+        warnings.warn(str(error), DataWarning, stacklevel=4)
     return alignment

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.attacks import (
     attack_frame,
@@ -160,6 +161,7 @@ class AttributeRisk:
         )
 
 
+@only_our_errors
 def attribute_risk(
     data: Microdata,
     synthetic: SyntheticSets | Sequence[Any],

@@ -51,6 +51,7 @@ from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets, read_new_people
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.public_errors import only_our_errors
 from understudy.risk.matching import fold_keys
 from understudy.summaries import Spread, number, spread_frame, spread_of, text_table
 
@@ -146,6 +147,7 @@ class AttributionRisk:
         return f"{table}\n  {self.n_records:,} records; assumes that {self.assumption}"
 
 
+@only_our_errors
 def attribution_risk(
     data: Microdata,
     synthetic: SyntheticSets | Sequence[Any],

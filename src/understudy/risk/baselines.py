@@ -32,6 +32,7 @@ from understudy.microdata.label_table import (
     uniform_labels,
 )
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.risk import match_kernels as kernels
 from understudy.risk.attacks import count_labels, modal_chance
@@ -227,6 +228,7 @@ def _spreads(frame: pl.DataFrame) -> dict[str, Spread]:
     return {measure: spread_of(frame[measure].to_list()) for measure in MEASURES}
 
 
+@only_our_errors
 def inherent_risk(
     data: Microdata,
     known: Sequence[str] | str,

@@ -18,6 +18,7 @@ import polars as pl
 from understudy.checks import check_number, check_whole
 from understudy.errors import SettingError, quoted_list
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.identification import match_sets
 from understudy.risk.matching import NO_UNIQUE_MATCHES, Labels, find_targets, labels_of
@@ -94,6 +95,7 @@ class RiskLattice:
         return f"{text}\n  and {more} less dangerous sets of variables" if more else text
 
 
+@only_our_errors
 def risk_lattice(
     data: Microdata,
     synthetic: SyntheticSets | Sequence[Any],

@@ -27,6 +27,7 @@ from understudy.microdata.argument_checks import check_data
 from understudy.microdata.label_table import true_labels
 from understudy.microdata.plausibility import decides
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.summaries import number, text_table
 
 __all__ = ["LabelDiversity", "label_diversity"]
@@ -94,6 +95,7 @@ class LabelDiversity:
         )
 
 
+@only_our_errors
 def label_diversity(data: Microdata, share: float = 0.9, fewest: int = 5) -> LabelDiversity:
     """Measure how far the kept variables tell the label, in the confidential data.
 

@@ -34,6 +34,7 @@ from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.argument_checks import check_data, check_table, check_tables
 from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.risk import match_kernels as kernels
 from understudy.risk.matching import NO_UNIQUE_MATCHES, Targets, find_targets
 from understudy.summaries import Spread, number, spread_of, text_table
@@ -95,6 +96,7 @@ class ExpectedRisk:
         return text_table(title, ("measure", "expectation"), rows)
 
 
+@only_our_errors
 def expected_risk(data: Microdata, table: LabelTable, known: Sequence[str] | str) -> ExpectedRisk:
     """Compute the expected risk of a draw from a table of label probabilities, exactly.
 
@@ -227,6 +229,7 @@ class PosteriorRisk:
         return f"{table}\n  over {self.draws.height} posterior draws, each exact"
 
 
+@only_our_errors
 def posterior_risk(
     data: Microdata, tables: Iterable[LabelTable], known: Sequence[str] | str
 ) -> PosteriorRisk:

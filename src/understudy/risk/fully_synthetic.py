@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.public_errors import only_our_errors
 from understudy.risk.attribution import attribution_risk, check_keys, codes_of_sets
 from understudy.risk.matching import fold_keys
 from understudy.summaries import number, text_table
@@ -111,6 +112,7 @@ class FullySyntheticRisk:
         )
 
 
+@only_our_errors
 def fully_synthetic_risk(
     data: Microdata,
     synthetic: SyntheticSets | Sequence[Any],

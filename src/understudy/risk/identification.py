@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.frames import enum_column
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.attacks import attack_frame
 from understudy.risk.joint import JointIdentification, joint_identification
@@ -228,6 +229,7 @@ def _defined(spread: Spread) -> float:
     return spread.mean
 
 
+@only_our_errors
 def identification_risk(
     data: Microdata,
     synthetic: SyntheticSets | Sequence[Any],

@@ -32,6 +32,7 @@ from understudy.errors import InputError
 from understudy.microdata.coding import regroup
 from understudy.microdata.label_table import LARGEST_TABLE, LabelTable
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import aligned_sets
 from understudy.risk.left_out import Attacked
 from understudy.risk.matching import Labels, labels_of
@@ -112,6 +113,7 @@ class InformedIntruderRisk:
         )
 
 
+@only_our_errors
 def informed_intruder_risk(
     data: Microdata,
     fit: Any,

@@ -34,6 +34,7 @@ from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.label_table import empirical_labels, others_labels
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.risk.attacks import ATTACKS
 from understudy.risk.identification import pattern_frame
@@ -243,6 +244,7 @@ class OwnRecordEffect:
         return "\n".join(lines)
 
 
+@only_our_errors
 def own_record_effect(
     data: Microdata,
     source: Any,

@@ -33,6 +33,7 @@ from understudy.checks import check_number, check_whole
 from understudy.errors import InputError, SettingError
 from understudy.microdata.label_table import LARGEST_TABLE, true_labels
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, child_seed, stream
 from understudy.risk.alignment import aligned_sets
 from understudy.risk.left_out_refits import leave_out
@@ -110,6 +111,7 @@ class PredictionRisk:
         return "\n".join(lines)
 
 
+@only_our_errors
 def prediction_risk(
     data: Microdata,
     synthetic: SyntheticSets | Sequence[Any],

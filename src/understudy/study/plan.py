@@ -64,6 +64,7 @@ class DataPlan(Settings):
     unused_levels: Literal["error", "keep", "drop"] = "error"
     encoding: str | None = None
     delimiter: str | None = None
+    header: Literal["auto", "yes"] = "auto"
     catalog: str | None = None
     bins: dict[str, Bins] = Field(default_factory=dict)
 

@@ -53,7 +53,8 @@ def plan_text(
     codebook : str, optional
         File of the codebook, relative to the plan's folder.
     reading : mapping of str to str, optional
-        How the file was read: ``encoding``, ``delimiter``, ``catalog``, where given.
+        How the file was read: ``encoding``, ``delimiter``, ``header``, ``catalog``, where
+        given.
 
     Returns
     -------
@@ -74,6 +75,7 @@ def plan_text(
         else '# codebook = "codebook.toml"',
         encoding=_setting("encoding", "latin-1", reading),
         delimiter=_setting("delimiter", ";", reading),
+        header=_setting("header", "yes", reading),
         catalog=_setting("catalog", "formats.sas7bcat", reading),
         example=_one_line(toml_key(next(iter(kept or columns), "income"))),
         keep=_one_line(_list(kept[:4] or ["gender", "age"])),
@@ -244,6 +246,9 @@ unused_levels = "error"
 # How a text file is written, where that is not found by itself.
 {encoding}
 {delimiter}
+
+# Say "yes" where the first line holds the names of the columns and is taken for a record.
+{header}
 
 # The formats of a SAS file.
 {catalog}

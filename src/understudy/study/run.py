@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from understudy.errors import ExitCode, SettingError, quoted
 from understudy.findings.schema import Findings
+from understudy.public_errors import from_the_user, only_our_errors
 from understudy.randomness import check_seed
 from understudy.study.folder import StudyFolder, check_study_folder
 from understudy.study.plan import StudyPlan, plan_from, read_plan
@@ -74,6 +75,7 @@ class Study:
         self._findings: Findings | None = None
         self._verdict: Verdict | None = None
 
+    @only_our_errors
     def run(
         self,
         directory: str | os.PathLike[str],
@@ -97,6 +99,7 @@ class Study:
         Study
             This study, with `findings`, `verdict` and `report`.
         """
+        progress = from_the_user(progress)
         internal = check_study_folder(directory, resume=resume)
         stages = prepare(self.plan, self._home, progress)
         fresh = check_seed(None)

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from understudy.checks import check_whole
+from understudy.microdata.argument_checks import check_data
 from understudy.microdata.label_table import (
     LabelTable,
     empirical_labels,
@@ -31,6 +32,7 @@ from understudy.microdata.label_table import (
     uniform_labels,
 )
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.synthesis.diagnostics import SCHEMA
 
@@ -43,36 +45,40 @@ Name = Literal["Uniform", "Marginal", "Others", "Perfect"]
 class Uniform:
     """Every label alike, the paper's Min."""
 
+    @only_our_errors
     def fit(self, data: Microdata) -> ReferenceFit:
         """Count the labels that the data may have, at once."""
-        return ReferenceFit(data, uniform_labels(data), "Uniform")
+        return ReferenceFit(check_data(data), uniform_labels(data), "Uniform")
 
 
 @dataclass(frozen=True)
 class Marginal:
     """Labels from their overall distribution, whatever the kept variables say."""
 
+    @only_our_errors
     def fit(self, data: Microdata) -> ReferenceFit:
         """Tabulate the labels of the data, at once."""
-        return ReferenceFit(data, marginal_labels(data), "Marginal")
+        return ReferenceFit(check_data(data), marginal_labels(data), "Marginal")
 
 
 @dataclass(frozen=True)
 class Others:
     """Labels from the other records of the record's pattern, its own left out."""
 
+    @only_our_errors
     def fit(self, data: Microdata) -> ReferenceFit:
         """Tabulate what the other records of the data have, for every combination, at once."""
-        return ReferenceFit(data, others_labels(data), "Others")
+        return ReferenceFit(check_data(data), others_labels(data), "Others")
 
 
 @dataclass(frozen=True)
 class Perfect:
     """Labels from the distribution of the record's pattern, the paper's Max."""
 
+    @only_our_errors
     def fit(self, data: Microdata) -> ReferenceFit:
         """Tabulate the labels of every pattern of the data, at once."""
-        return ReferenceFit(data, empirical_labels(data), "Perfect")
+        return ReferenceFit(check_data(data), empirical_labels(data), "Perfect")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -116,10 +122,12 @@ class ReferenceFit:
         """
         return others_labels(self.data) if self.name == "Others" else self.left_out_table()
 
+    @only_our_errors
     def diagnostics(self) -> pl.DataFrame:
         """Give an empty table: nothing was sampled, so nothing can fail to converge."""
         return pl.DataFrame(schema=SCHEMA)
 
+    @only_our_errors
     def synthesize(self, m: int = 20, seed: int | None = None) -> SyntheticSets:
         """Draw synthetic sets.
 

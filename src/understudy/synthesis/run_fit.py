@@ -22,7 +22,9 @@ import numpy as np
 import understudy
 from understudy.checks import check_whole
 from understudy.errors import ConvergenceWarning, LevelError, UnderstudyWarning, quoted
+from understudy.microdata.argument_checks import check_data
 from understudy.microdata.table import Microdata
+from understudy.public_errors import from_the_user, only_our_errors
 from understudy.randomness import check_seed
 from understudy.synthesis.chains import ChainDraws, Plan, Progress, default_threads, run_chains
 from understudy.synthesis.checkpoints import Checkpoint
@@ -39,7 +41,7 @@ MOST_SNAPSHOTS = 250  # and no more of them per chain and `draws`
 FEWEST_SNAPSHOTS = 25
 DRAWS_AT_A_TIME = 500  # of a chain that goes on
 NO_DRAWS = ChainDraws({}, np.empty((0, 0, 0), dtype=np.float32), [])
-LEVELS_ABOVE = 4  # frames from a warning here up to the caller of `fit`
+LEVELS_ABOVE = 5  # frames from a warning here up to the caller of `fit`
 
 
 @dataclass(frozen=True)
@@ -123,14 +125,14 @@ class SampledModel(ABC, Generic[FitType]):
         """Give the class a `fit` of its own, with the defaults of the model."""
         super().__init_subclass__()
         (cls.fit_type,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
-        shared = SampledModel.fit
+        shared: Any = SampledModel.fit.__wrapped__  # type: ignore[attr-defined]
         own = types.FunctionType(shared.__code__, shared.__globals__, "fit")
         lengths = {"chains": chains, "warmup": warmup, "draws": draws, "thin": thin}
         own.__kwdefaults__ = {**(shared.__kwdefaults__ or {}), **lengths}
         own.__annotations__ = {**shared.__annotations__, "return": cls.fit_type.__name__}
         own.__doc__ = shared.__doc__
         own.__qualname__, own.__module__ = f"{cls.__qualname__}.fit", cls.__module__
-        cls.fit = own  # type: ignore[method-assign]
+        cls.fit = only_our_errors(own)  # type: ignore[method-assign]
 
     @abstractmethod
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
@@ -169,6 +171,7 @@ class SampledModel(ABC, Generic[FitType]):
     def _warn_of_limits(self, fit: FitType) -> None:
         """Warn where a limit of the settings was reached."""
 
+    @only_our_errors
     def fit(
         self,
         data: Microdata,
@@ -219,7 +222,8 @@ class SampledModel(ABC, Generic[FitType]):
             When quantities have not converged, or a limit of the settings was reached.
         """
         part = DRAWS_AT_A_TIME if draws is None else draws
-        options = FitOptions(chains, warmup, part, thin, seed, threads, checkpoint, until, progress)
+        told = from_the_user(progress)
+        options = FitOptions(chains, warmup, part, thin, seed, threads, checkpoint, until, told)
         check_labels(data)
         settings = self.settled(data)
         if draws is None:
@@ -236,7 +240,8 @@ class SampledModel(ABC, Generic[FitType]):
 
 
 def check_labels(data: Microdata) -> None:
-    """Refuse synthesized variables that leave nothing to draw."""
+    """Refuse what are no data, and synthesized variables that leave nothing to draw."""
+    check_data(data)
     for name in data.synthesized:
         if data.variable(name).n_levels < 2:
             raise LevelError(

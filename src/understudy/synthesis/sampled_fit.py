@@ -22,6 +22,7 @@ from understudy.checks import check_whole
 from understudy.errors import ConvergenceWarning
 from understudy.microdata.label_table import LabelTable, split_labels
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.synthesis.chains import ChainDraws, Plan, Summarize
 from understudy.synthesis.checkpoints import Arrays
@@ -167,6 +168,7 @@ class SampledFit(ABC):
         names = self.data.synthesized
         return [_named(self.data, names, row) for row in split_labels(self.data, labels)]
 
+    @only_our_errors
     def diagnostics(
         self, most_cells: int | None = None, known: Sequence[Sequence[str]] = ()
     ) -> pl.DataFrame:
@@ -235,6 +237,7 @@ class SampledFit(ABC):
         total = next(iter(sums.values())).size
         return max((total / max(size, 1.0) for size in sizes if size is not None), default=1.0)
 
+    @only_our_errors
     def synthesize(self, m: int = 20, seed: int | None = None) -> DrawnSets:
         """Draw synthetic sets, each from a posterior draw of its own.
 
@@ -268,7 +271,7 @@ class SampledFit(ABC):
                 f"the posterior draws behind the sets lie {spacing:.3g} draws apart, and it takes "
                 f"{time:.3g} to be independent: run longer, or ask for fewer sets",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return DrawnSets(
             data=self.data,
@@ -326,6 +329,7 @@ class SampledFit(ABC):
             for _, snapshot in of_chain:
                 yield snapshot
 
+    @only_our_errors
     def to_arviz(self) -> Any:
         """Give the draws as an ArviZ data tree (needs the extra ``understudy[arviz]``)."""
         return self.draws.to_arviz()

@@ -15,6 +15,7 @@ from understudy.errors import InputError, SettingError
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.summaries import estimate_number, number, text_table
 from understudy.utility.estimates import Estimates, compare, per_set_frame
 from understudy.utility.regression.fit import ESTIMATED, UNFITTED
@@ -59,6 +60,7 @@ class AnalysisUtility:
         return text
 
 
+@only_our_errors
 def analysis_utility(
     data: Microdata,
     synthetic: Any,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import as_numbers, check_confidence, check_rule
 from understudy.errors import InputError
+from understudy.public_errors import only_our_errors
 from understudy.summaries import estimate_number, text_table
 
 __all__ = [
@@ -104,6 +105,7 @@ class CombinedEstimates:
         return text if self.note is None else f"{text}\n{self.note}"
 
 
+@only_our_errors
 def combine_estimates(
     estimates: Any, variances: Any, rule: str = "partial", *, level: float = 0.95
 ) -> CombinedEstimates:

@@ -20,6 +20,7 @@ from understudy.errors import InputError
 from understudy.microdata.argument_checks import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.summaries import Spread, number, spread_of, text_table
 from understudy.utility.combining import (
@@ -76,6 +77,7 @@ class CountUtility:
         return text_table(f"Counts combined over {self._sets} sets", ["measure", "value"], rows)
 
 
+@only_our_errors
 def combine_counts(
     counts: Any, total: int, rule: str = "partial", *, level: float = 0.95
 ) -> CombinedEstimates:
@@ -185,6 +187,7 @@ def _check_counts(counts: Any, total: object) -> tuple[Numbers, int]:
     return values, records
 
 
+@only_our_errors
 def count_utility(
     data: Microdata,
     synthetic: Any,

@@ -23,6 +23,7 @@ from understudy.errors import SettingError
 from understudy.microdata.argument_checks import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.summaries import Spread, estimate_number, number, spread_of, text_table
 from understudy.utility.noise_floors import perfect_counts
@@ -99,6 +100,7 @@ class PropensityUtility:
         return text_table(title, ["measure", "value"], rows)
 
 
+@only_our_errors
 def propensity_utility(
     data: Microdata,
     synthetic: Any,

@@ -22,6 +22,7 @@ from understudy.errors import SettingError
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.summaries import Spread, estimate_number, number, spread_of, text_table
 from understudy.utility.noise_floors import expected_cell_deviation, perfect_counts
@@ -167,6 +168,7 @@ class TableUtility:
         return text_table(title, header, rows)
 
 
+@only_our_errors
 def table_utility(
     data: Microdata,
     synthetic: Any,

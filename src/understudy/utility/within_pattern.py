@@ -20,6 +20,7 @@ from understudy.checks import check_whole
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.summaries import number, text_table
 from understudy.utility.noise_floors import expected_deviation, perfect_counts
@@ -125,6 +126,7 @@ class WithinPatternUtility:
         return text_table(title, header, rows)
 
 
+@only_our_errors
 def within_pattern_utility(
     data: Microdata, synthetic: Any, *, repeats: int = 100, seed: int | None = None
 ) -> WithinPatternUtility:

@@ -11,6 +11,7 @@ from pathlib import Path
 from understudy.microdata.codebook import Codebook, VariableBook
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 
 __all__ = ["BUNDLED_DATA", "load_ce_like"]
 
@@ -37,6 +38,7 @@ CODEBOOK = Codebook(
 BUNDLED_DATA = {"ce-like": (Path(str(files(__package__) / "ce_like.csv.gz")), CODEBOOK)}
 
 
+@only_our_errors
 def load_ce_like() -> Microdata:
     """Load the bundled sample: gender, income and age kept, county (133 levels) to synthesize.
 

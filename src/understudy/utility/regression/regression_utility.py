@@ -21,6 +21,7 @@ from understudy.errors import SettingError
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.summaries import Spread, number, spread_of, text_table
 from understudy.utility.estimates import compare, per_set_frame
@@ -127,6 +128,7 @@ class RegressionUtility:
         return text_table(title, ["measure", "value"], rows)
 
 
+@only_our_errors
 def regression_utility(
     data: Microdata,
     synthetic: Any,
