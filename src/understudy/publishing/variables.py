@@ -167,8 +167,17 @@ def _begins_formula(text: str) -> bool:
 
 
 def _hidden_formula(text: str) -> bool:
-    """Tell whether a program that splits at other separators would find a formula inside."""
-    return any(map(_begins_formula, re.split(r'[,;|\t\r\n"]', text)[1:]))
+    """Tell whether a program that splits at other separators would find a formula inside.
+
+    Behind ; | and a tab a new cell begins for programs of another locale: it is judged like the
+    beginning. Commas, quotation marks and line ends inside a field are quoted in the files.
+    """
+    if any(map(_begins_formula, re.split(r"[;|\t]", text)[1:])):
+        return True
+    pieces = re.split(r'[,;|\t\r\n"]', text)[1:]
+    return any(
+        re.match(r"[\s\u200b\u2060\ufeff]*([=@＝＠]|[+\-＋－][^\W\d])", piece) for piece in pieces
+    )
 
 
 def _unprintable(text: str) -> bool:
