@@ -15,6 +15,7 @@
     ├── OutputError                       something cannot be written where it was asked for
     │   └── CheckpointError               a run cannot be saved in a folder, or go on from it
     ├── ReleaseRefused                    what was asked for may not be released
+    │   ├── ApprovalNeeded                before another person approves it
     │   └── NotConvergedError             because the draws are not reliable yet
     ├── SamplerError                      a sampler met numbers it cannot continue with
     ├── NotEnoughMemoryError              (also a MemoryError) the system gives no more memory
@@ -39,6 +40,7 @@ from enum import IntEnum
 
 __all__ = [
     "AlignmentError",
+    "ApprovalNeeded",
     "CheckpointError",
     "CheckpointWarning",
     "ColumnError",
@@ -177,6 +179,12 @@ class ReleaseRefused(UnderstudyError):  # noqa: N818
     """What was asked for may not be released."""
 
     exit_code = ExitCode.DO_NOT_RELEASE
+
+
+class ApprovalNeeded(ReleaseRefused):
+    """The release waits for the approval of another person; this one is recorded."""
+
+    exit_code = ExitCode.WRONG_INPUT
 
 
 class NotConvergedError(ReleaseRefused):

@@ -21,9 +21,20 @@ from numpy.typing import NDArray
 
 from understudy.errors import SettingError
 
-__all__ = ["LARGEST_SEED", "check_seed", "child_seed", "stream", "unrepeatable_order"]
+__all__ = [
+    "DRAWN",
+    "GIVEN",
+    "LARGEST_SEED",
+    "check_seed",
+    "child_seed",
+    "stream",
+    "unrepeatable_order",
+]
 
 LARGEST_SEED = 2**128 - 1
+# Where a seed comes from, as it is written down when the seed is made: its size does not tell.
+DRAWN = "operating system"
+GIVEN = "user"
 
 
 def check_seed(seed: object) -> int:

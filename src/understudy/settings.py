@@ -137,7 +137,7 @@ def _problem(error: Any, model: type[Settings]) -> str:
     where = _where(error["loc"], model)
     if error["type"] == "extra_forbidden":
         owner = _owner(model, error["loc"][:-1])
-        allowed = list(owner.model_fields) if owner is not None else []
+        allowed = _keys(owner) if owner is not None else []
         close = nearest(str(error["loc"][-1]), allowed)
         if not close:  # it may be a level under the wrong key
             inside = _where(error["loc"][:-1], model)
@@ -159,6 +159,12 @@ def _problem(error: Any, model: type[Settings]) -> str:
         fewest = error["ctx"]["min_length"]
         text = f"should list at least {'one entry' if fewest == 1 else f'{fewest} entries'}"
     return f"{quoted(where)} {text}"
+
+
+def _keys(owner: type[BaseModel]) -> list[str]:
+    """List the keys of a model as they are written in a file."""
+    named = {name: field.validation_alias for name, field in owner.model_fields.items()}
+    return [alias if isinstance(alias, str) else name for name, alias in named.items()]
 
 
 def _where(path: Sequence[str | int], model: type[Settings]) -> str:

@@ -70,7 +70,7 @@ import entry
 import understudy as us
 plan, study, public, approval = sys.argv[1:]
 us.Study(plan).run(study)
-us.release(study, public, approval, reason="a test whose limits are wide")
+us.release(study, public, approval, reason="limits as wide as this", guessable_seed=True)
 """
 
 

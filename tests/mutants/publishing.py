@@ -9,6 +9,8 @@ __all__ = ["MUTANTS"]
 REFUSALS = "tests/publishing/test_refusals.py"
 PUBLIC = "tests/publishing/test_public_folder.py"
 CANARIES = "tests/publishing/test_canaries.py"
+ROUNDING = "tests/publishing/test_rounding.py"
+TAMPERING = "tests/publishing/test_tampering.py"
 
 MUTANTS = [
     Mutant(
@@ -44,20 +46,84 @@ MUTANTS = [
         "by_hand",
     ),
     Mutant(
-        "release: small counts are shown",
+        "release: each number has the whole chance of showing a label",
         "publishing/rounding.py",
-        "if value < LIMIT:",
-        "if value < 0:",
-        PUBLIC,
-        "counts",
+        "many * figure.records / (CHANCE * n_records)",
+        "figure.records / (CHANCE * n_records)",
+        ROUNDING,
+        "add_up",
     ),
     Mutant(
-        "release: shares from the exact count",
+        "release: numbers are rounded to the nearest",
         "publishing/rounding.py",
-        "100 * shown / n_records",
-        "100 * value / n_records",
-        PUBLIC,
-        "shares",
+        "floor(figure.share / step + part)",
+        "floor(figure.share / step + 0.5)",
+        ROUNDING,
+        "random",
+    ),
+    Mutant(
+        "release: lists of priors leave",
+        "publishing/public_summary.py",
+        "BY_HAND if secret and",
+        "BY_HAND if not value and",
+        "tests/publishing/test_methods_page.py",
+        "vectors",
+    ),
+    Mutant(
+        "release: the verdict is not judged again",
+        "publishing/evidence.py",
+        "if not same or outcomes != written:",
+        "if not verdict:",
+        TAMPERING,
+        "forged_with_all",
+    ),
+    Mutant(
+        "release: a record without its digest counts",
+        "publishing/evidence.py",
+        "    if claimed is None:",
+        "    if claimed is None and not content:",
+        REFUSALS,
+        "wrong_or_gone",
+    ),
+    Mutant(
+        "release: the size of a seed tells who drew it",
+        "publishing/evidence.py",
+        "return self.seed_from == DRAWN",
+        "return self.seed >= 2**64",
+        REFUSALS,
+        "by_hand",
+    ),
+    Mutant(
+        "release: removed approvals are not missed",
+        "publishing/approval.py",
+        "if head_of(past) not in {study.approvals.head, study.approvals.next}:",
+        "if past and head_of(past) not in {study.approvals.head, study.approvals.next}:",
+        TAMPERING,
+        "removed",
+    ),
+    Mutant(
+        "release: one person is two",
+        "publishing/approval.py",
+        "return {_plain_name(name) for name in (*names, approval.name)}",
+        "return {str(number) for number in range(len(names) + 1)}",
+        TAMPERING,
+        "two_people",
+    ),
+    Mutant(
+        "register: a broken chain counts",
+        "chained_log.py",
+        'if entry.get("previous") != head_of(entries[:number]):',
+        'if "previous" not in entry:',
+        TAMPERING,
+        "forged_log",
+    ),
+    Mutant(
+        "register: runs are not counted",
+        "register.py",
+        'if entry.get("event") == "run" and',
+        'if entry.get("event") == "release" and',
+        "tests/publishing/test_register.py",
+        "several_runs",
     ),
     Mutant(
         "release: whatever was built is published",

@@ -111,7 +111,7 @@ def test_densities() -> None:
 
 def test_public_drawings_hold_pictures_only(study: Findings) -> None:
     drawn = public_figures(study, "dpmpm")
-    assert set(drawn) == {"table-deviation.png", "risk-position.png"}
+    assert set(drawn) == {"table-deviation.png"}
     for png in drawn.values():
         assert png.startswith(b"\x89PNG\r\n\x1a\n")
         assert set(chunks(png)) == {b"IHDR", b"IDAT", b"IEND"}
@@ -146,7 +146,7 @@ def test_public_drawings_do_not_depend_on_records(study: Findings) -> None:
     assert public_figures(other, "dpmpm") == public_figures(study, "dpmpm")
 
 
-def test_risk_is_not_drawn_where_there_is_none() -> None:
+def test_deviations_are_drawn_where_there_is_no_risk() -> None:
     one = making.synthesizer(identification=(), attribute=None, own_record=None)
     assert set(public_figures(making.findings([one]), "one")) == {"table-deviation.png"}
 

@@ -23,6 +23,7 @@ from understudy.findings.schema import (
     Convergence,
     DataFindings,
     Findings,
+    FullySyntheticFindings,
     Histogram,
     IdentificationFindings,
     IntruderFindings,
@@ -38,6 +39,7 @@ from understudy.findings.schema import (
     VariableFindings,
 )
 from understudy.microdata.variable import MISSING
+from understudy.verdict.verdict import Thresholds, judge
 
 __all__ = ["APPROVAL", "Study", "digest"]
 
@@ -97,11 +99,14 @@ class Study:
     outcome: str = "pass"
     converged: bool = True
     chains: int = 4
-    rhat_target: float = 1.05
-    ess_target: float = 100
+    rhat_target: float = 1.01
+    ess_target: float = 400
     declared: bool = True
     reviewed: bool = True
     seed: int = SEED
+    seed_from: str = "operating system"
+    approvers: int = 1
+    runs: int | None = None
     fully_synthetic: bool = False
     impossible: list[dict[str, list[str]]] = field(default_factory=list)
     missing: Any = field(default_factory=lambda: {"age": ["-9"]})
@@ -151,6 +156,7 @@ class Study:
             seed=self.seed,
             data_fingerprint="f1" * 32,
             set_digests={self.name: digests},
+            runs=self.runs,
         )
 
     def _data(self) -> DataFindings:
@@ -164,7 +170,9 @@ class Study:
                 "n_labels": 4,
                 **named,
                 "variables": tuple(self.variables),
-                "patterns": (Pattern(levels=("f", "old"), records=3),),
+                "patterns": (Pattern(levels=("f", "old"), records=7),),
+                "deciding": ("gender",) if self.outcome == "review" else (),
+                "pattern_sizes": {1: self.n_records} if self.outcome == "fail" else {},
                 "codebook_declared": self.declared,
                 "codebook_reviewed": self.reviewed,
                 "n_patterns": 6,
@@ -182,9 +190,7 @@ class Study:
             fully_synthetic=self.fully_synthetic,
             convergence=self._convergence(),
             utility=_utility(self.orders),
-            risk=RiskFindings(identification=(), attribute=None, by_knowledge={})
-            if self.fully_synthetic
-            else self._risk(),
+            risk=_fully_synthetic(self.n_records) if self.fully_synthetic else self._risk(),
             notes=("a note",),
         )
 
@@ -228,7 +234,7 @@ class Study:
                 "known": known,
                 "measures": {
                     "expected_match_risk": spread(self.risk),
-                    "true_match_rate": spread(4 / self.n_records, 0.0),
+                    "true_match_rate": spread(0.0042, 0.0),
                     "false_match_rate": spread(0.87654, 0.0),
                     "unique_matches": spread(self.unique),
                 },
@@ -256,6 +262,7 @@ class Study:
             files[f"sets/{self.name}/{number:02d}.parquet"] = raw.getvalue()
         findings = self.findings(tuple(digest(content) for content in files.values()))
         files["findings.json"] = findings.model_dump_json().encode()
+        (self.internal / "findings.json").write_bytes(files["findings.json"])
         files["codebook.json"] = json.dumps(self.codebook()).encode()
         files["verdict.json"] = json.dumps(self.verdict(digest(files["findings.json"]))).encode()
         for name, content in files.items():
@@ -274,36 +281,70 @@ class Study:
         }
 
     def verdict(self, findings: str) -> dict[str, Any]:
-        """The content of ``verdict.json``."""
-        return {
-            "outcome": self.outcome,
-            "recommended": None if self.outcome == "fail" else self.name,
-            "synthesizers": {self.name: {"outcome": self.outcome, "reasons": []}},
-            "reasons": [],
-            "thresholds": self.thresholds,
-            "findings": findings,
-        }
+        """The content of ``verdict.json``: the findings that lie there, judged."""
+        raw = (self.internal / "findings.json").read_bytes()
+        verdict = judge(Findings.model_validate_json(raw), Thresholds(**self.thresholds))
+        content: dict[str, Any] = verdict.model_copy(update={"findings": findings}).model_dump()
+        return content
 
     def write_record(self, files: dict[str, str]) -> None:
         """Write ``study.json``."""
+        plan = {"title": self.title, "approvers": self.approvers}
         content = {
-            "format": 1,
-            "identity": {"plan": {"title": self.title}, "data": "f1" * 32, "codebook": "c0" * 32},
+            "format": 2,
+            "identity": {"plan": plan, "data": "f1" * 32, "codebook": "c0" * 32},
             "seed": self.seed,
-            "stages": {"all": {"files": files}},
+            "seed_from": self.seed_from,
+            "stages": {"all": {"of": "", "files": files}},
+            "approvals": self.head(),
+            "register": None,
         }
-        (self.internal / "study.json").write_text(json.dumps(content))
+        self.write_study(content)
+
+    def head(self) -> dict[str, Any]:
+        """Digest of the last approval, as a study that is run again keeps it."""
+        try:
+            return dict(self.record()["approvals"])
+        except FileNotFoundError:
+            return {"head": None, "next": None}
+
+    def record(self) -> dict[str, Any]:
+        """Read ``study.json``, without its digest."""
+        content: dict[str, Any] = json.loads((self.internal / "study.json").read_text())
+        content.pop("digest", None)
+        return content
+
+    def write_study(self, content: dict[str, Any]) -> None:
+        """Write ``study.json`` with the digest of itself."""
+        own = digest(json.dumps(content, sort_keys=True).encode())
+        (self.internal / "study.json").write_text(json.dumps({**content, "digest": own}))
 
     def reseal(self, name: str, content: bytes) -> None:
         """Change one file and the digest that is written down for it, as a careful hand would."""
         (self.internal / name).write_bytes(content)
-        record = json.loads((self.internal / "study.json").read_text())
+        record = self.record()
         record["stages"]["all"]["files"][name] = digest(content)
-        (self.internal / "study.json").write_text(json.dumps(record))
+        self.write_study(record)
+
+
+def _fully_synthetic(n_records: int) -> RiskFindings:
+    """Make the risk of files whose rows stand for nobody."""
+    guess = making.attack(position=0.1, setting="as released").model_copy(
+        update={"attack": "guess", "with_record": 88.4321}
+    )
+    return RiskFindings(
+        identification=(),
+        attribute=None,
+        by_knowledge={},
+        own_record=OwnRecordFindings(evidence="others", attacks=(guess,), n_records=n_records),
+        fully_synthetic=FullySyntheticFindings(
+            uniques=9, repeated=2.5, repeated_somewhere=4, expected_repeats={"Marginal": 2.0}
+        ),
+    )
 
 
 def own_record(
-    n_records: int, position: float = 0.3712, exact: float = 61.2345
+    n_records: int, position: float = 0.2312, exact: float = 61.2345
 ) -> OwnRecordFindings:
     """Make two attacks: the rows known, and, with half of the position, as released."""
     attacks = [
@@ -368,7 +409,7 @@ def _utility(orders: tuple[int, ...]) -> UtilityFindings:
                   "overlap_floor": 0.952345, "overlap_truth_floor": 0.912345,
                   "overlap_in_common": None, "n_in_common": None, "n_coefficients": 0}  # fmt: skip
     within = {"distance": (0.31234,), "noise_floor": (0.15123,), "truth_floor": (0.21234,),
-              "spreads_above": (1.7,), "shares": (None,), "mean_distance": 0.312345,
+              "spreads_above": (1.7,), "shares": (None,), "mean_distance": 0.292345,
               "mean_floor": 0.151234, "mean_truth_floor": 0.212345, "n_far": 0}  # fmt: skip
     return UtilityFindings(
         tables=plain.tables.model_copy(update=tables),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,7 @@ from understudy.publishing.manifest import is_whole_release
 
 TOKEN = "kanarienvogel4711"  # noqa: S105
 N = 240
-REASON = "a test whose limits are wide"
+OPTIONS: Any = {"reason": "limits as wide as this", "guessable_seed": True}
 PLAN = f"""\
 title = "Title {TOKEN}"
 sets = 3
@@ -94,7 +95,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.usefixtures("real_plots")
 def test_a_real_study_leaves_without_its_tokens(folder: Path, tmp_path: Path) -> None:
-    public = us.release(folder, tmp_path / "public", APPROVAL, reason=REASON)
+    public = us.release(folder, tmp_path / "public", APPROVAL, **OPTIONS)
     assert is_whole_release(public)
     assert places(public, TOKEN) == []
     assert len(places(folder, TOKEN)) > 10
@@ -108,7 +109,7 @@ def test_a_real_study_leaves_without_its_tokens(folder: Path, tmp_path: Path) ->
 
 
 def test_the_study_can_be_opened_again_after_its_release(folder: Path, tmp_path: Path) -> None:
-    us.release(folder, tmp_path / "public", APPROVAL, reason=REASON)
+    us.release(folder, tmp_path / "public", APPROVAL, **OPTIONS)
     plan = next(folder.parent.glob("home*/plan*"))
     assert us.Study(plan).run(folder).verdict.outcome != "fail"
 
@@ -118,13 +119,13 @@ def test_a_set_that_was_touched_stays_inside(folder: Path, tmp_path: Path) -> No
     content = path.read_bytes()
     pl.read_parquet(path).reverse().write_parquet(path)
     with pytest.raises(FileError, match="set 2 is another file"):
-        us.release(folder, tmp_path / "public", APPROVAL, reason=REASON)
+        us.release(folder, tmp_path / "public", APPROVAL, **OPTIONS)
     path.write_bytes(content)
     record = folder / "internal" / "study.json"
     written = record.read_bytes()
-    record.write_bytes(written.replace(b'"format": 1', b'"format":  1'))
-    us.release(folder, tmp_path / "public", APPROVAL, reason=REASON)  # spaces are no change
+    record.write_bytes(written.replace(b'"format": 2', b'"format":  2'))
+    us.release(folder, tmp_path / "public", APPROVAL, **OPTIONS)  # spaces are no change
     record.write_bytes(written.replace(b'"of": ""', b'"of": "x"', 1))
     with pytest.raises(FileError, match="changed afterwards"):
-        us.release(folder, tmp_path / "second", APPROVAL, reason=REASON)
+        us.release(folder, tmp_path / "second", APPROVAL, **OPTIONS)
     record.write_bytes(written)

@@ -93,18 +93,19 @@ def test_garbled_record(study: Study, public: Path, content: bytes) -> None:
 
 
 def test_other_format(study: Study, public: Path) -> None:
-    record = json.loads((study.internal / "study.json").read_text())
-    (study.internal / "study.json").write_text(json.dumps({**record, "format": 2}))
-    refused(study, public, FileError, "format 2")
+    study.write_study({**study.record(), "format": 1})
+    refused(study, public, FileError, "format 1")
 
 
-def test_record_whose_own_digest_is_wrong(study: Study, public: Path) -> None:
-    record = json.loads((study.internal / "study.json").read_text())
-    own = digest(json.dumps(record, sort_keys=True).encode())
-    (study.internal / "study.json").write_text(json.dumps({**record, "digest": own}))
+def test_record_whose_own_digest_is_wrong_or_gone(study: Study, public: Path) -> None:
+    path = study.internal / "study.json"
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps({**written, "seed": 7}))
+    refused(study, public, FileError, "changed afterwards")
+    path.write_text(json.dumps({**study.record(), "seed": written["seed"]}))
+    refused(study, public, FileError, "one without it")
+    path.write_text(json.dumps(written, indent=3))  # spaces are no change
     us.release(study.folder, public, APPROVAL)
-    (study.internal / "study.json").write_text(json.dumps({**record, "seed": None, "digest": own}))
-    refused(study, public.with_name("second"), FileError, "changed afterwards")
 
 
 def test_study_that_is_being_run(study: Study, public: Path) -> None:
@@ -124,7 +125,7 @@ def test_drive_without_locks(study: Study, public: Path, monkeypatch: pytest.Mon
 
 
 def test_chains_that_have_not_converged_need_a_reason(study: Study, public: Path) -> None:
-    study.converged, study.outcome = False, "review"
+    study.converged = False
     study.seal()
     refused(study, public, ReleaseRefused, "a written reason")
     us.release(study.folder, public, APPROVAL, reason="the measures of all chains agree")
@@ -137,17 +138,24 @@ def test_chains_that_show_nothing(study: Study, public: Path) -> None:
     refused(study, public, NotConvergedError, "at least two chains")
     study.chains, study.rhat_target = 4, 1.9
     study.seal()
-    refused(study, public, NotConvergedError, "targets of 1.9 and 100")
+    refused(study, public, NotConvergedError, "targets of 1.9 and 400")
     study.rhat_target, study.ess_target = 1.05, 3
     study.seal()
     refused(study, public, NotConvergedError, "targets of 1.05 and 3")
 
 
-def test_seed_that_can_be_guessed(study: Study, public: Path) -> None:
-    study.seed = 2026
+@pytest.mark.parametrize("seed", [2026, 2**64, 2**128 - 1])
+def test_seed_given_by_hand(study: Study, public: Path, seed: int) -> None:
+    """Whatever its size: where it came from was written down."""
+    study.seed, study.seed_from = seed, "user"
     study.seal()
-    refused(study, public, SettingError, "small seed")
+    refused(study, public, SettingError, "given by hand")
     us.release(study.folder, public, APPROVAL, guessable_seed=True)
+
+
+def test_small_seed_of_the_operating_system(study: Study, public: Path) -> None:
+    study.seed = 7
+    us.release(study.seal().folder, public, APPROVAL)
 
 
 # What belongs together
@@ -253,7 +261,7 @@ def test_synthesizer_that_was_not_judged(study: Study, public: Path) -> None:
     findings = digest((study.internal / "findings.json").read_bytes())
     verdict = study.verdict(findings) | {"synthesizers": {}}
     study.reseal("verdict.json", json.dumps(verdict).encode())
-    refused(study, public, ReleaseRefused, "a verdict on")
+    refused(study, public, FileError, "the verdict that follows from the findings")
 
 
 def test_unknown_synthesizer(study: Study, public: Path) -> None:
@@ -262,22 +270,14 @@ def test_unknown_synthesizer(study: Study, public: Path) -> None:
 
 
 def add_second(study: Study, *, converged: bool = True) -> None:
-    """Put a second synthesizer into a sealed study, and recommend neither."""
+    """Put a second synthesizer into a sealed study."""
     findings = json.loads((study.internal / "findings.json").read_text())
     first = findings["synthesizers"][0]
     chains = first["convergence"] | {"converged": converged}
     findings["synthesizers"].append(first | {"name": "second", "convergence": chains})
     content = json.dumps(findings).encode()
     study.reseal("findings.json", content)
-    verdict = study.verdict(digest(content)) | {"recommended": None}
-    study.reseal("verdict.json", json.dumps(verdict).encode())
-
-
-def test_nothing_recommended(study: Study, public: Path) -> None:
-    """With one synthesizer the question is which verdict it has; with two it must be named."""
-    add_second(study)
-    refused(study, public, SettingError, "the verdict recommends none")
-    us.release(study.folder, public, APPROVAL, synthesizer="dpmpm")
+    study.reseal("verdict.json", json.dumps(study.verdict(digest(content))).encode())
 
 
 @pytest.mark.parametrize("converged", [(False, False), (True, False), (False, True)])
@@ -338,6 +338,15 @@ def test_draft_codebook(study: Study, public: Path) -> None:
         ("?, 2026-01-31, read by the board", "no name"),
         ("Ada Reviewer, 2026-02-30, read by the board", "no calendar"),
         ("Ada Reviewer, 2999-01-01, read by the board", "future"),
+        ("Ada Reviewer, 0001-01-01, read by the board", "before there was anything"),
+        ("Ada Reviewer, 1999-12-31, read by the board", "before there was anything"),
+        ("7 8 9, 2026-01-31, read by the board", "no name"),
+        ("Ada\x1b[31m Reviewer, 2026-01-31, read by the board", "control characters"),
+        ("Ada Reviewer, 2026-01-31, read by\u202e the board", "control characters"),
+        ("Ada Reviewer, 2026-01-31, read by\nthe whole board", "control characters"),
+        ("Ada Reviewer, 2026-01-31, lorem ipsum dolor sit amet", "no reason"),
+        ("Ada Reviewer, 2026-01-31, asdf jklm asdf jklm", "no reason"),
+        ("Ada Reviewer, 2026-01-31, reason reason reason", "no reason"),
         ("Ada Reviewer, 2026-01-31, ok", "no reason"),
         ("Ada Reviewer, 2026-01-31, .", "no reason"),
         ("Ada Reviewer, 2026-01-31, xxxxxxxxxxxxxxx", "no reason"),
@@ -346,6 +355,17 @@ def test_draft_codebook(study: Study, public: Path) -> None:
 )
 def test_approval_without_substance(study: Study, public: Path, text: Any, says: str) -> None:
     refused(study, public, SettingError, says, approve=text)
+
+
+def test_sentence_that_ends_in_test(study: Study, public: Path) -> None:
+    reason = "the files are needed for a usability test"
+    us.release(study.folder, public, f"Ada Reviewer, 2026-01-31, {reason}", reason=reason)
+    assert public.is_dir()
+
+
+def test_written_reason_with_control_characters(study: Study, public: Path) -> None:
+    reason = "looked at\x07 and found harmless"
+    refused(study, public, SettingError, "control characters", reason=reason)
 
 
 def test_name_and_reason_with_commas(study: Study, public: Path) -> None:
@@ -359,7 +379,7 @@ def test_name_and_reason_with_commas(study: Study, public: Path) -> None:
 def test_garbled_approvals_are_not_overwritten(study: Study, public: Path) -> None:
     path = study.internal / "approvals.json"
     path.write_text("{")
-    refused(study, public, FileError, "earlier approvals")
+    refused(study, public, FileError, "earlier entries")
     assert path.read_text() == "{"
 
 
@@ -503,7 +523,8 @@ def test_level_that_a_format_cannot_hold(study: Study, public: Path) -> None:
 def test_column_that_a_format_cannot_hold(study: Study, public: Path) -> None:
     study.variables[0] = study.variables[0].model_copy(update={"name": "a name with spaces"})
     study.seal()
-    refused(study, public, OutputError, "the statistical program can store", format="stata")
+    says, reason = "the statistical program can store", "weaker intruders are enough here"
+    refused(study, public, OutputError, says, format="stata", reason=reason)
 
 
 @pytest.mark.parametrize(
@@ -566,7 +587,7 @@ def test_set_that_is_not_what_the_codebook_says(study: Study, public: Path, what
 
 def test_set_that_is_no_table(study: Study, public: Path) -> None:
     content = b"PAR1 and nothing else"
-    (study.sets / "01.parquet").write_bytes(content)
+    study.reseal("sets/dpmpm/01.parquet", content)
     findings = json.loads((study.internal / "findings.json").read_text())
     findings["set_digests"]["dpmpm"][0] = digest(content)
     study.reseal("findings.json", json.dumps(findings).encode())

@@ -37,7 +37,8 @@ def fields_of(model: type[BaseModel]) -> set[str]:
     """Walk a model for the names of all its keys, whatever they lie in."""
     found: set[str] = set()
     for name, field in model.model_fields.items():
-        found.add(name)
+        alias = field.validation_alias
+        found.add(alias if isinstance(alias, str) else name)
         for kind in _unpacked(field.annotation):
             if isinstance(kind, type) and issubclass(kind, BaseModel):
                 found |= fields_of(kind)

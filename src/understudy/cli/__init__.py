@@ -48,6 +48,7 @@ app.command(
     help="Make the public folder of a study.",
 )
 app.command("understudy.cli.run:run", help="Run a whole study from a plan; goes on where it was.")
+app.command("understudy.cli.verify:verify", help="Check a public folder against its manifest.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from understudy.chained_log import read_log
 from understudy.cli.output import paragraph, say, say_json
 from understudy.errors import ExitCode
 from understudy.publishing.gate import TITLE
@@ -29,6 +30,8 @@ def release(
     formulas: Literal["refuse", "quote"] = "refuse",
     title: str = TITLE,
     guessable_seed: Annotated[bool, Parameter(negative="")] = False,
+    register: Path | None = None,
+    sign: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> ExitCode:
     """Make the public folder of a study, if everything that must hold does.
@@ -55,7 +58,11 @@ def release(
     title
         Of the public pages.
     guessable_seed
-        Release a study although its seed can be guessed.
+        Release a study although its seed was given by hand.
+    register
+        The register that the study was entered in; it need not be named, and no other is accepted.
+    sign
+        An SSH key to sign the manifest with; understudy verify checks the signature.
     as_json
         Print JSON.
     """
@@ -70,13 +77,16 @@ def release(
         formulas=formulas,
         title=title,
         guessable_seed=guessable_seed,
+        register=register,
+        sign=sign,
     )
     manifest = read_manifest(folder) or {}
-    names = [*manifest.get("files", {}), "manifest.json"]
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
     if as_json:
         say_json({"released": str(folder), "files": names})
         return ExitCode.DONE
     say(f"Released to {folder}: {len(names)} files, {manifest.get('sets')} of them data.")
+    say(_runs(directory))
     say()
     say(
         paragraph(
@@ -86,3 +96,15 @@ def release(
         )
     )
     return ExitCode.DONE
+
+
+def _runs(directory: Path) -> str:
+    """Say how often the same data and plan were run, as the approval has it."""
+    runs = read_log(directory / "internal" / "approvals.json")[-1].get("runs")
+    if runs is None:
+        return paragraph(
+            "No register was named when the study was run, so it is not known how often the same "
+            "data and plan were run."
+        )
+    many = f"{runs['same plan']:,} run{'s' * (runs['same plan'] > 1)}"
+    return paragraph(f"The register has {many} of the same data and plan.")

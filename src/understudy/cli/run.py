@@ -52,6 +52,7 @@ def run(
     *,
     out: Path,
     seed: int | None = None,
+    register: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> ExitCode:
     """Run a study: data, fits, synthetic sets, utility, risk, verdict, report.
@@ -68,20 +69,26 @@ def run(
         A folder for the study: new, empty, or holding this study.
     seed
         Makes every number repeatable; replaces the plan's seed.
+    register
+        A folder shared by studies, in which this run and its verdict are entered; replaces the
+        plan's.
     as_json
         Print JSON.
     """
     from understudy.study.plan import read_plan
     from understudy.study.run import Study
 
-    return run_study(Study(read_plan(plan).with_seed(seed), home=plan.parent), out, as_json=as_json)
+    study = Study(read_plan(plan).with_seed(seed), home=plan.parent)
+    return run_study(study, out, register=register, as_json=as_json)
 
 
-def run_study(study: Study, out: Path, *, as_json: bool = False) -> ExitCode:
+def run_study(
+    study: Study, out: Path, *, register: Path | None = None, as_json: bool = False
+) -> ExitCode:
     """Run a study with progress, show its summary, and give the exit code."""
     try:
         with stoppable(), study_progress() as progress:
-            study.run(out, progress=progress)
+            study.run(out, progress=progress, register=register)
     except KeyboardInterrupt:
         say_aside(
             "understudy: Interrupted. What was finished is saved; the same command goes on from "

@@ -2,32 +2,51 @@
 
 The record goes into the internal folder, never into the public one: a public file needs no names of
 staff. It is written before anything appears in public, so that nothing is ever public without a
-record, and it names the manifest it is about by its digest.
+record, and it names the manifest it is about by its digest. Every record carries the digest of the
+one before it, and ``study.json`` that of the last: a record that is changed or removed is noticed.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from understudy.errors import FileError, ReleaseRefused, SettingError
-from understudy.storage import cannot_write, replace_file
+from understudy.chained_log import Entry, entry_digest, head_of, next_entry, read_log, write_log
+from understudy.errors import (
+    ApprovalNeeded,
+    CheckpointError,
+    FileError,
+    OutputError,
+    ReleaseRefused,
+    SettingError,
+)
+from understudy.publishing.evidence import StudyRecord
+from understudy.storage import Lock, write_manifest
 
 __all__ = [
     "Approval",
+    "approvers_so_far",
+    "change_record",
     "check_first",
     "check_reason",
+    "need_more_approvals",
     "need_reason",
     "past_approvals",
     "read_approval",
     "record_approval",
 ]
 
+APPROVALS = "approvals.json"
 FEWEST_LETTERS = 10
+FIRST_DAY = date(2026, 1, 1)  # nothing was made with understudy before
+JOINERS = "\u200c\u200d"  # some scripts need them within words
+FILLER = re.compile(r"lorem ipsum|asdf|qwert|\b(bla+h?|xx+)\b", re.IGNORECASE)
 FORM = '"Jane Doe, 2026-01-31, read by the review board, risk accepted"'
 
 
@@ -64,6 +83,8 @@ def read_approval(text: object) -> Approval:
     """
     if not isinstance(text, str) or not text.strip():
         raise _lacking("nothing" if text is None or isinstance(text, str) else "no text")
+    if _has_controls(text):
+        raise _lacking("control characters, line ends or marks that turn the reading direction")
     parts = re.fullmatch(r"(.*?)\s*,\s*(\d{4}-\d{2}-\d{2})\s*,\s*(.*)", text.strip(), re.DOTALL)
     if not parts:
         raise _lacking("a text without a date between two commas")
@@ -74,6 +95,8 @@ def read_approval(text: object) -> Approval:
         day = date.fromisoformat(day_text)
     except ValueError:
         raise _lacking("a day that is in no calendar") from None
+    if day < FIRST_DAY:
+        raise _lacking("a date before there was anything to approve")
     if day > datetime.now(UTC).date() + timedelta(days=1):
         raise _lacking("a date in the future (by the clock of this machine)")
     if not _substantial(reason):
@@ -91,6 +114,12 @@ def check_reason(reason: object) -> str | None:
     """
     if reason is None:
         return None
+    if isinstance(reason, str) and _has_controls(reason):
+        raise SettingError(
+            expected="a reason in words, in one line",
+            came="control characters, line ends or marks that turn the reading direction",
+            do="write it without them",
+        )
     if not isinstance(reason, str) or not _substantial(reason):
         raise SettingError(
             expected="a reason in words",
@@ -111,13 +140,13 @@ def need_reason(reason: str | None) -> None:
         )
 
 
-def check_first(past: list[dict[str, Any]], files: str, reason: str | None) -> None:
+def check_first(past: Sequence[Entry], files: str, reason: str | None) -> None:
     """Refuse further files about the same people, unless somebody has written why.
 
     Risk was measured for an intruder who holds the m files of one synthesizer. Whoever also holds
     those of another one, or of a second run, knows more than that.
     """
-    others = sum(isinstance(entry, dict) and entry.get("files") != files for entry in past)
+    others = sum(bool(entry.get("manifest_sha256")) and entry["files"] != files for entry in past)
     if others and reason is None:
         raise ReleaseRefused(
             expected="files that are the only ones about these people",
@@ -129,14 +158,25 @@ def check_first(past: list[dict[str, Any]], files: str, reason: str | None) -> N
         )
 
 
+def _has_controls(text: str) -> bool:
+    """Tell whether a text holds what a terminal or a reader could be misled by."""
+    return any(
+        unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+        and character not in JOINERS
+        for character in text
+    )
+
+
 def _letters(text: str) -> int:
     return sum(character.isalpha() for character in text)
 
 
 def _substantial(text: str) -> bool:
-    """Tell words from dots: some letters, not all the same, in more than one word."""
+    """Tell words from dots: some letters, not all the same, in several words, not all the same."""
     letters = {character.lower() for character in text if character.isalpha()}
-    return _letters(text) >= FEWEST_LETTERS and len(letters) > 3 and len(text.split()) > 1
+    words = {word.lower() for word in text.split() if _letters(word)}
+    enough = _letters(text) >= FEWEST_LETTERS and len(letters) > 3 and len(words) > 1
+    return enough and not FILLER.search(text)
 
 
 def _lacking(came: str) -> SettingError:
@@ -147,39 +187,45 @@ def _lacking(came: str) -> SettingError:
     )
 
 
-def past_approvals(internal: Path) -> list[dict[str, Any]]:
-    """Read the approvals that were given before.
+def past_approvals(internal: Path, study: StudyRecord) -> list[Entry]:
+    """Read the approvals that were given before, and check that none is missing or changed.
+
+    Parameters
+    ----------
+    internal : pathlib.Path
+        The confidential folder.
+    study : StudyRecord
+        Has the digest of the last approval, and of the one that was being written if the program
+        was killed.
 
     Returns
     -------
     list of dict
         The oldest first.
     """
-    path = internal / "approvals.json"
-    if not path.exists():
-        return []
-    try:
-        past = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        past = None
-    if not isinstance(past, list):
+    past = read_log(internal / APPROVALS)
+    if head_of(past) not in {study.approvals.head, study.approvals.next}:
+        missing = study.approvals.head is not None and not past
         raise FileError(
-            expected="a list of earlier approvals in approvals.json of the internal folder",
-            came="a file that cannot be read as one",
-            do="restore the file from a backup, or move it away and keep it",
+            expected=f"all earlier approvals in {APPROVALS} of the internal folder",
+            came="no such file, although approvals were given"
+            if missing
+            else "a list whose last entry is not the last that was given",
+            do="restore the file from a backup, and find out who changed it",
         )
     return past
 
 
-def record_approval(
-    internal: Path, past: list[dict[str, Any]], approval: Approval, facts: dict[str, Any]
-) -> None:
+def record_approval(lock: Lock, past: list[Entry], approval: Approval, facts: Entry) -> None:
     """Add an approval to those of the study.
+
+    The digest of the new entry is written to ``study.json`` before and after it, so that neither a
+    kill in between nor a file that is removed later goes unnoticed.
 
     Parameters
     ----------
-    internal : pathlib.Path
-        The confidential folder.
+    lock : Lock
+        Of the confidential folder.
     past : list of dict
         From `past_approvals`.
     approval : Approval
@@ -188,16 +234,49 @@ def record_approval(
         What was approved: synthesizer, its files, verdict and the limits and targets it was judged
         by, digest of the manifest, where it went.
     """
-    entry = {
-        "approved_by": approval.name,
-        "date": approval.day.isoformat(),
-        "reason": approval.reason,
-        "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
-        **facts,
-    }
-    text = json.dumps([*past, entry], ensure_ascii=False, indent=1) + "\n"
-    path = internal / "approvals.json"
+    entry = next_entry(
+        past,
+        {
+            "approved_by": approval.name,
+            "date": approval.day.isoformat(),
+            "reason": approval.reason,
+            **facts,
+        },
+    )
+    head, digest = head_of(past), entry_digest(entry)
+    change_record(lock, {"approvals": {"head": head, "next": digest}})
+    write_log(lock.folder.path / APPROVALS, [*past, entry])
+    change_record(lock, {"approvals": {"head": digest, "next": digest}})
+
+
+def change_record(lock: Lock, changes: Mapping[str, Any]) -> None:
+    """Change parts of ``study.json``, which the caller has checked and locked."""
+    content = json.loads(lock.folder.read("study.json"))
+    content.pop("digest", None)
     try:
-        replace_file(path, text.encode("utf-8", "backslashreplace"))
-    except OSError as problem:
-        raise cannot_write(path, problem) from None
+        write_manifest(lock, "study.json", {**content, **changes})
+    except CheckpointError as problem:
+        raise OutputError(problem.expected, problem.came, problem.do) from None
+
+
+def approvers_so_far(past: Sequence[Entry], files: str, approval: Approval) -> set[str]:
+    """Give the different people who approved some files, this approval included."""
+    names = [str(entry["approved_by"]) for entry in past if entry.get("files") == files]
+    return {_plain_name(name) for name in (*names, approval.name)}
+
+
+def need_more_approvals(given: int, needed: int) -> None:
+    """Stop before files are written when the plan asks for the approval of more people."""
+    if given < needed:
+        raise ApprovalNeeded(
+            expected=f"the approval of {needed} different people, as the plan asks",
+            came=f"that of {given}, which is recorded; no file was written",
+            do="let another person run the same command with an approval of their own",
+        )
+
+
+def _plain_name(name: str) -> str:
+    """A name without what makes no other person: case, accents, points, order of the words."""
+    folded = unicodedata.normalize("NFKD", name).casefold()
+    kept = "".join(letter for letter in folded if not unicodedata.combining(letter))
+    return " ".join(sorted(re.findall(r"\w+", kept)))

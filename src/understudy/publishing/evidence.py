@@ -1,12 +1,13 @@
 """What a release is based on: the internal folder of a study, whose parts must belong together.
 
 Every file is read once, hashed, and only then parsed, so that what is judged is what was hashed. A
-study writes down the digest of each file it makes (``study.json``), the findings those of the sets
-they are about, and the verdict that of the findings. If a digest does not agree, somebody has
+study writes down the digest of each file it makes (``study.json``, which carries its own), the
+findings those of the sets they are about, and the verdict that of the findings. All of them are
+computed again here, and the findings are judged again. If anything does not agree, somebody has
 changed something by hand or mixed two studies, and nothing is released.
 
-The digests catch accidents. They are no seal: whoever may write to the internal folder can rewrite
-all of it.
+The digests are no seal: whoever may write to the internal folder can rewrite all of it. A register
+kept elsewhere (`understudy.register`) has the digest of the verdict.
 """
 
 from __future__ import annotations
@@ -16,36 +17,38 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from understudy.errors import (
     FileError,
     ReleaseRefused,
     SettingError,
-    UnderstudyError,
     nearest,
     quoted,
     quoted_list,
 )
 from understudy.findings.schema import Findings, SynthesizerFindings, VariableFindings
 from understudy.private_folder import PrivateFolder
+from understudy.randomness import DRAWN
+from understudy.register import Register, RegisteredRuns, identity_digest
 from understudy.storage import digest_of
+from understudy.verdict.thresholds import Thresholds
+from understudy.verdict.verdict import Verdict, judge
 
 __all__ = [
     "CodebookRecord",
     "Evidence",
     "StudyRecord",
-    "VerdictRecord",
     "gather",
     "set_bytes",
 ]
 
-FORMAT = 1
+FORMAT = 2
 MANY = 1000
+SETS = "sets/"
 RERUN = "change nothing in the internal folder by hand; run the study again, then release it"
-Outcome = Literal["pass", "review", "fail"]
 
 
 class _Record(BaseModel):
@@ -62,18 +65,55 @@ class StageRecord(_Record):
     files: dict[str, str] = {}
 
 
+class HeadRecord(_Record):
+    """Digest of the last approval, and of the one that is being written."""
+
+    head: str | None
+    next: str | None
+
+
+class EntryRecord(_Record):
+    """Where a study is registered, its name there, and the digest of its last entry."""
+
+    folder: str
+    study: str
+    entry: str
+
+
 class StudyRecord(_Record):
     """``study.json``: which stages are finished, and the digests of what they wrote."""
 
     format: int
     identity: dict[str, Any]
-    seed: int | None
+    seed: int
+    seed_from: str
     stages: dict[str, StageRecord]
+    approvals: HeadRecord
+    register_entry: EntryRecord | None = Field(validation_alias="register")
 
-    def digest_of(self, path: str) -> str | None:
-        """Give the digest that a stage has written down for a file, if any has."""
-        digests = [stage.files[path] for stage in self.stages.values() if path in stage.files]
-        return digests[-1] if digests else None
+    @property
+    def seed_drawn(self) -> bool:
+        """Whether the seed came from the operating system, as was written down when it did."""
+        return self.seed_from == DRAWN
+
+    @property
+    def approvers(self) -> int:
+        """How many people have to approve a release."""
+        plan = self.identity.get("plan")
+        asked = plan.get("approvers", 1) if isinstance(plan, dict) else 1
+        return asked if isinstance(asked, int) else 1
+
+    @property
+    def plan_digest(self) -> str:
+        """Digest of the plan, as a register has it."""
+        return identity_digest(self.identity.get("plan"))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Digests of all files, by path in the internal folder."""
+        return {
+            path: digest for stage in self.stages.values() for path, digest in stage.files.items()
+        }
 
 
 class CodebookRecord(_Record):
@@ -89,17 +129,17 @@ class CodebookRecord(_Record):
 class OneVerdict(_Record):
     """The outcome for one synthesizer."""
 
-    outcome: Outcome
+    outcome: str
 
 
 class VerdictRecord(_Record):
     """``verdict.json``: what was decided, and about which findings."""
 
-    outcome: Outcome
+    outcome: str
     recommended: str | None
     synthesizers: dict[str, OneVerdict]
     findings: str
-    thresholds: dict[str, bool | int | float] = {}
+    thresholds: Thresholds
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,15 +150,27 @@ class Evidence:
     ----------
     internal : pathlib.Path
         The confidential folder.
-    study, codebook, findings, verdict
+    study, codebook, findings
         What its files say.
+    verdict : Verdict
+        The findings, judged again; as ``verdict.json`` says.
+    register : Register or None
+        Where the study was entered.
     """
 
     internal: Path
     study: StudyRecord
     codebook: CodebookRecord
     findings: Findings
-    verdict: VerdictRecord
+    verdict: Verdict
+    register: Register | None
+
+    @property
+    def runs(self) -> RegisteredRuns | None:
+        """Runs of the same data and plan that the register has by now; None without one."""
+        if self.register is None:
+            return None
+        return self.register.runs(self.findings.data_fingerprint, self.study.plan_digest)
 
     def synthesizer(self, name: str | None) -> SynthesizerFindings:
         """Find the synthesizer that was asked for, or the recommended one."""
@@ -126,7 +178,11 @@ class Evidence:
         if name is None:
             name = self.verdict.recommended or (known[0] if len(known) == 1 else None)
         if name is None:
-            raise self._none_recommended(known)
+            raise ReleaseRefused(
+                expected=f"a verdict that allows to release at least one of {quoted_list(known)}",
+                came="fail: do not release",
+                do="read the reasons in the report, change the plan, and run again",
+            )
         for synthesizer in self.findings.synthesizers:
             if synthesizer.name == name:
                 return synthesizer
@@ -134,20 +190,6 @@ class Evidence:
             expected=f"one of the study's synthesizers {quoted_list(known)}",
             came=f"{quoted(name)}{nearest(str(name), known)}",
             do="use a name from the list",
-        )
-
-    def _none_recommended(self, known: list[str]) -> UnderstudyError:
-        """Say why there is nothing to release."""
-        if self.verdict.outcome == "fail":
-            return ReleaseRefused(
-                expected=f"a verdict that allows to release at least one of {quoted_list(known)}",
-                came="fail: do not release",
-                do="read the reasons in the report, change the plan, and run again",
-            )
-        return SettingError(
-            expected="the name of a synthesizer, since the verdict recommends none",
-            came="none",
-            do=f"choose one of {quoted_list(known)}",
         )
 
 
@@ -172,15 +214,47 @@ def gather(directory: str | os.PathLike[str]) -> Evidence:
             came=f"format {study.format}",
             do="use the version of understudy that made it, or run the study again",
         )
+    for name, digest in study.files.items():
+        if not name.startswith(SETS):  # those are compared as they are released
+            _check_file(internal, name, digest)
     findings, findings_digest = _read(internal, "findings.json", Findings)
     verdict, verdict_digest = _read(internal, "verdict.json", VerdictRecord)
     codebook, codebook_digest = _read(internal, "codebook.json", CodebookRecord)
     _check_recorded(study, "findings.json", findings_digest)
     _check_recorded(study, "verdict.json", verdict_digest)
-    if study.digest_of("codebook.json") is not None:
-        _check_recorded(study, "codebook.json", codebook_digest)
+    _check_recorded(study, "codebook.json", codebook_digest)
     _check_chain(study, codebook, findings, verdict, findings_digest)
-    return Evidence(internal, study, codebook, findings, verdict)
+    judged = _judged_again(findings, verdict).model_copy(update={"findings": findings_digest})
+    register = _registered(study, verdict_digest)
+    return Evidence(internal, study, codebook, findings, judged, register)
+
+
+def _judged_again(findings: Findings, verdict: VerdictRecord) -> Verdict:
+    """Judge the findings by the limits of the verdict, and refuse a verdict that is another."""
+    judged = judge(findings, verdict.thresholds)
+    outcomes = {name: each.outcome for name, each in judged.synthesizers.items()}
+    written = {name: each.outcome for name, each in verdict.synthesizers.items()}
+    same = (judged.outcome, judged.recommended) == (verdict.outcome, verdict.recommended)
+    if not same or outcomes != written:
+        raise _mismatch("the verdict that follows from the findings and the limits", "another one")
+    return judged
+
+
+def _registered(study: StudyRecord, verdict_digest: str) -> Register | None:
+    """Find the study in its register: its last entry, and the verdict that lies in its folder."""
+    entry = study.register_entry
+    if entry is None:
+        return None
+    register = Register(Path(entry.folder), make=False)
+    register.check_has(entry.entry)
+    verdicts = [
+        known.get("verdict_digest")
+        for known in register.entries()
+        if known.get("study") == entry.study and known.get("event") == "verdict"
+    ]
+    if verdict_digest not in verdicts[-1:]:
+        raise _mismatch("the verdict that the register has of this study", "another one")
+    return register
 
 
 def _internal(directory: str | os.PathLike[str]) -> Path:
@@ -242,13 +316,15 @@ def _incomplete(name: str) -> FileError:
 
 
 def _check_own_digest(path: Path) -> None:
-    """Check the digest that a study's list of files carries of itself, where it does."""
+    """Check the digest that a study's list of files carries of itself."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError):
         raise _incomplete(path.name) from None
     claimed = content.pop("digest", None)
-    if claimed is not None and claimed != digest_of(json.dumps(content, sort_keys=True).encode()):
+    if claimed is None:
+        raise _mismatch(f"{path.name} with the digest of itself", "one without it")
+    if claimed != digest_of(json.dumps(content, sort_keys=True).encode()):
         raise FileError(
             expected=f"{path.name} as the study wrote it",
             came="a file that was changed afterwards (its digest is another)",
@@ -256,8 +332,25 @@ def _check_own_digest(path: Path) -> None:
         )
 
 
+def _check_file(internal: Path, name: str, digest: str) -> None:
+    """Compare a file with the digest that the study wrote down for it."""
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise _mismatch("files of the study inside of its folder", "a path that leads elsewhere")
+    try:
+        path = internal / name
+        with PrivateFolder(path.parent) as folder:
+            content = folder.read(path.name)
+    except OSError:
+        raise _incomplete(name) from None
+    if digest_of(content) != digest:
+        raise _mismatch(
+            f"{name} as the study wrote it",
+            "a file that was changed afterwards (its digest is another)",
+        )
+
+
 def _check_recorded(study: StudyRecord, name: str, digest: str) -> None:
-    written = study.digest_of(name)
+    written = study.files.get(name)
     if written is None:
         raise _incomplete(name)
     if written != digest:
@@ -280,6 +373,15 @@ def _check_chain(
         raise _mismatch("a verdict on these findings", "one on other findings")
     if study.identity.get("data") != findings.data_fingerprint:
         raise _mismatch("findings about the data of this study", "findings about other data")
+    if study.seed != findings.seed:
+        raise _mismatch("findings made with the seed of this study", "findings of another seed")
+    for name, digests in findings.set_digests.items():
+        written = [study.files[path] for path in sorted(study.files)
+                   if path.startswith(f"{SETS}{name}/")]  # fmt: skip
+        if written != list(digests):
+            raise _mismatch(
+                "findings about the synthetic files that the study wrote", "findings about others"
+            )
     pairs = zip(codebook.variables, findings.data.variables, strict=False)
     same = len(codebook.variables) == len(findings.data.variables)
     if not same or not all(_alike(declared, judged) for declared, judged in pairs):

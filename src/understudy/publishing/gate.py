@@ -6,8 +6,10 @@ folder, and the folder appears there in one rename.
 
 from __future__ import annotations
 
+import json
 import os
-from hashlib import sha256
+from collections.abc import Mapping
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,12 @@ from understudy.errors import NotConvergedError, ReleaseRefused, SettingError, q
 from understudy.findings.schema import SynthesizerFindings
 from understudy.public_errors import only_our_errors
 from understudy.publishing.approval import (
+    Approval,
+    approvers_so_far,
+    change_record,
     check_first,
     check_reason,
+    need_more_approvals,
     need_reason,
     past_approvals,
     read_approval,
@@ -32,10 +38,11 @@ from understudy.publishing.files import (
     write_bytes,
     write_set,
 )
-from understudy.publishing.manifest import NAME, check_bundle, manifest_text
+from understudy.publishing.manifest import NAME, build_facts, check_bundle, manifest_text
 from understudy.publishing.public_figures import public_pictures
 from understudy.publishing.public_pages import Release, codebook_page, methods_page, readme
-from understudy.publishing.rounding import summarize
+from understudy.publishing.public_summary import public_numbers, summarize
+from understudy.publishing.signature import sign_manifest
 from understudy.publishing.target import building, check_target, move_in
 from understudy.publishing.variables import (
     Formulas,
@@ -44,6 +51,7 @@ from understudy.publishing.variables import (
     public_book,
     public_variables,
 )
+from understudy.register import register_path
 from understudy.storage import Lock
 
 __all__ = ["release"]
@@ -52,8 +60,6 @@ TITLE = "Synthetic data"
 # Targets looser than these show nothing, whatever a plan asks for.
 LOOSEST_RHAT = 1.1
 LEAST_DRAWS = 50
-# A seed below this can be found by trying; one from the operating system has 128 bits.
-GUESSABLE = 2**64
 
 
 @only_our_errors
@@ -69,17 +75,21 @@ def release(
     formulas: Formulas = "refuse",
     title: str = TITLE,
     guessable_seed: bool = False,
+    register: str | os.PathLike[str] | None = None,
+    sign: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Make the public folder of a study, if everything that must hold does.
 
     Refused are: a study that is not complete or is being run; a single chain, or targets of
     convergence that show nothing; files, findings, verdict or codebook that do not belong together;
-    the verdict fail, and review without a written reason (also where chains have not converged);
-    further files beside those of an earlier approval without a written reason; a codebook that is
-    not declared and reviewed; an approval without name, date and reason; a folder that is not
-    empty, a symbolic link, or mixed up with the confidential one; levels that a spreadsheet takes
-    for formulas, or that cannot be written; synthetic records that the codebook calls impossible; a
-    study whose seed can be guessed.
+    a verdict that does not follow from the findings; the verdict fail, and review without a written
+    reason (also where chains have not converged); further files beside those of an earlier approval
+    without a written reason, and one of several registered runs; a codebook that is not declared
+    and reviewed; an approval without name, date and reason, or by fewer people than the plan asks
+    for; a folder that is not empty, a symbolic link, or mixed up with the confidential one; levels
+    that a spreadsheet takes for formulas, or that cannot be written; synthetic records that the
+    codebook calls impossible; a study whose seed was not drawn by the operating system; approvals
+    or a register from which entries were removed.
 
     The rows of every file are put into a random order that takes all its randomness from the
     operating system and cannot be repeated.
@@ -108,8 +118,13 @@ def release(
     title : str
         Of the public pages. The study's own title is internal.
     guessable_seed : bool
-        Whether a study that was run with a seed that can be guessed may be released: whoever knows
-        nearly all records and the seed can test guesses about the rest.
+        Whether a study that was run with a seed given by hand may be released: whoever knows nearly
+        all records and the seed can test guesses about the rest.
+    register : str or path, optional
+        The register that the study was entered in. It need not be named: the study knows it. One
+        that is named must be the same.
+    sign : str or path, optional
+        An SSH key to sign the manifest with (``ssh-keygen -Y sign``). The signature lies beside it.
 
     Returns
     -------
@@ -122,16 +137,25 @@ def release(
     check_text(title, "the public title")
     evidence = gather(directory)
     target = check_target(to, evidence.internal, overwrite=overwrite)
-    with Lock(evidence.internal):  # no run changes what is being judged
+    with Lock(evidence.internal) as lock:  # no run changes what is being judged
         evidence = gather(directory)
+        _check_register(evidence, register)
         chosen = evidence.synthesizer(synthesizer)
         _check_chains(chosen)
+        variables = public_variables(evidence.codebook, formula_choice)
         outcome = _check_verdict(evidence, chosen, written_reason)
+        _check_runs(evidence, written_reason)
         _check_seed(evidence, guessable_seed=guessable_seed)
-        past = past_approvals(evidence.internal)
+        past = past_approvals(evidence.internal, evidence.study)
         files = _files_digest(evidence, chosen)
         check_first(past, files, written_reason)
-        variables = public_variables(evidence.codebook, formula_choice)
+        facts = _facts(evidence, chosen, outcome, files, written_reason)
+        people = approvers_so_far(past, files, approval)
+        if len(people) < evidence.study.approvers:
+            _check_sets(evidence, chosen)
+            record_approval(lock, past, approval, facts)
+            need_more_approvals(len(people), evidence.study.approvers)
+        numbers = public_numbers(evidence.findings, chosen, evidence.study.seed)
         with building(target) as folder:
             n_rows = _write_sets(evidence, chosen, variables, folder, form)
             about = Release(
@@ -146,27 +170,103 @@ def release(
                     public.levels != own.levels
                     for public, own in zip(variables, evidence.codebook.variables, strict=True)
                 ),
-                summary=summarize(evidence.findings, chosen),
+                summary=summarize(evidence.findings, chosen, numbers),
                 version=__version__,
             )
-            _write_words(evidence, chosen, about, folder)
+            pictures = public_pictures(evidence.findings, chosen, numbers)
+            _write_words(evidence, pictures, about, folder)
+            if sign is not None:
+                sign_manifest(folder / NAME, sign)
             check_bundle(folder, _secrets(evidence))
-            facts: dict[str, Any] = {
-                "synthesizer": chosen.name,
-                "files": files,
-                "verdict": outcome,
-                "thresholds": evidence.verdict.thresholds,
-                "convergence_targets": {
-                    "rhat": chosen.convergence.rhat_target,
-                    "ess": chosen.convergence.ess_target,
-                },
-                "written_reason": written_reason,
-                "manifest_sha256": sha256((folder / NAME).read_bytes()).hexdigest(),
-                "to": str(target),
-            }
-            record_approval(evidence.internal, past, approval, facts)
+            facts["manifest_sha256"] = sha256((folder / NAME).read_bytes()).hexdigest()
+            facts["to"] = str(target)
+            record_approval(lock, past, approval, facts)
+            _enter_release(lock, evidence, approval, facts)
             move_in(folder, target, overwrite=overwrite)
     return target
+
+
+def _facts(
+    evidence: Evidence,
+    chosen: SynthesizerFindings,
+    outcome: str,
+    files: str,
+    written_reason: str | None,
+) -> dict[str, Any]:
+    """List what an approval is about."""
+    runs = evidence.runs
+    return {
+        "synthesizer": chosen.name,
+        "files": files,
+        "verdict": outcome,
+        "thresholds": evidence.verdict.thresholds.model_dump(mode="json"),
+        "convergence_targets": {
+            "rhat": chosen.convergence.rhat_target,
+            "ess": chosen.convergence.ess_target,
+        },
+        "written_reason": written_reason,
+        "seed_from": evidence.study.seed_from,
+        "runs": None
+        if runs is None
+        else {"same plan": runs.same_plan, "same data": runs.same_data},
+    }
+
+
+def _check_register(evidence: Evidence, named: str | os.PathLike[str] | None) -> None:
+    if named is None:
+        return
+    if evidence.register is None:
+        raise ReleaseRefused(
+            expected="a study that was entered in the register when it was run",
+            came="one that was not",
+            do="run the study with the register (--register, or register in the plan)",
+        )
+    if register_path(Path(named)) != evidence.register.folder:
+        raise SettingError(
+            expected="the register that the study was entered in",
+            came="another one",
+            do="name the same register, or leave it out",
+        )
+
+
+def _check_runs(evidence: Evidence, reason: str | None) -> None:
+    """Ask for a reason where the register has several runs of the same data and plan by now."""
+    runs = evidence.runs
+    if runs is not None and runs.same_plan > 1 and reason is None:
+        raise ReleaseRefused(
+            expected="the only run of the same data and plan, or a written reason",
+            came=f"{runs.same_plan:,} runs in the register, each with a seed of its own: files "
+            "chosen among them are riskier than their figures say",
+            do="say with reason= (--reason) why these files were chosen",
+        )
+
+
+def _enter_release(
+    lock: Lock, evidence: Evidence, approval: Approval, facts: Mapping[str, Any]
+) -> None:
+    """Enter a release in the study's register, where it has one."""
+    entry = evidence.study.register_entry
+    if evidence.register is None or entry is None:
+        return
+    digest = evidence.register.add(
+        "release",
+        {
+            "study": entry.study,
+            "files": facts["files"],
+            "manifest_sha256": facts["manifest_sha256"],
+            "approved_by": approval.name,
+        },
+    )
+    change_record(
+        lock,
+        {"register": {"folder": entry.folder, "study": entry.study, "entry": digest}},
+    )
+
+
+def _check_sets(evidence: Evidence, synthesizer: SynthesizerFindings) -> None:
+    """Read all sets, which are compared with their digests, and write nothing."""
+    for _ in set_bytes(evidence, synthesizer):
+        pass
 
 
 def _check_chains(synthesizer: SynthesizerFindings) -> None:
@@ -187,14 +287,8 @@ def _check_chains(synthesizer: SynthesizerFindings) -> None:
 
 
 def _check_verdict(evidence: Evidence, synthesizer: SynthesizerFindings, reason: str | None) -> str:
-    verdict = evidence.verdict.synthesizers.get(synthesizer.name)
-    if verdict is None:
-        raise ReleaseRefused(
-            expected=f"a verdict on {quoted(synthesizer.name)}",
-            came="none",
-            do="run the study again with this synthesizer in the plan",
-        )
-    if "fail" in {verdict.outcome, evidence.verdict.outcome}:
+    verdict = evidence.verdict.synthesizers[synthesizer.name]
+    if verdict.outcome == "fail":
         raise ReleaseRefused(
             expected=f"a verdict on {quoted(synthesizer.name)} that allows a release",
             came="fail: do not release",
@@ -206,11 +300,11 @@ def _check_verdict(evidence: Evidence, synthesizer: SynthesizerFindings, reason:
 
 
 def _check_seed(evidence: Evidence, *, guessable_seed: bool) -> None:
-    seed = evidence.study.seed
-    if seed is not None and seed < GUESSABLE and not guessable_seed:
+    if not evidence.study.seed_drawn and not guessable_seed:
         raise SettingError(
-            expected="synthetic values drawn without a seed, or with one that nobody can guess",
-            came="a study that was run with a small seed: whoever guesses it can draw the same",
+            expected="synthetic values drawn with a seed from the operating system",
+            came="a study that was run with a seed given by hand: whoever knows or guesses it can "
+            "draw the same",
             do="leave the seed out of the plan and run again; or, where the data are no secret, "
             "say guessable_seed=True (--guessable-seed)",
         )
@@ -229,12 +323,11 @@ def _write_sets(
 
 
 def _write_words(
-    evidence: Evidence, synthesizer: SynthesizerFindings, about: Release, folder: Path
+    evidence: Evidence, figures: Mapping[str, bytes], about: Release, folder: Path
 ) -> None:
     """Write everything but the data: plots, pages, codebook, and the manifest last."""
     from understudy.microdata.codebook import codebook_text
 
-    figures = public_pictures(evidence.findings, synthesizer)
     if figures:
         (folder / "figures").mkdir()
     for name, content in figures.items():
@@ -252,12 +345,24 @@ def _write_words(
     facts = {
         "format": 1,
         "made_with": f"understudy {about.version}",
+        **build_facts(),
+        "plan_digest": _plan_digest(evidence),
         "title": about.title,
         "sets": about.m,
         "rows": about.n_rows,
         "combining_rule": about.rule,
     }
     write_bytes(folder / NAME, manifest_text(folder, facts).encode("utf-8"))
+
+
+def _plan_digest(evidence: Evidence) -> str:
+    """Digest of the plan, keyed with the study's seed.
+
+    Without the key somebody could try plans, and the priors in them, until the digest agrees.
+    """
+    plan = json.dumps(evidence.study.identity.get("plan"), sort_keys=True).encode("utf-8")
+    key = evidence.study.seed.to_bytes(16, "little")
+    return blake2b(plan, key=key, digest_size=32).hexdigest()
 
 
 def _files_digest(evidence: Evidence, synthesizer: SynthesizerFindings) -> str:
@@ -269,8 +374,11 @@ def _files_digest(evidence: Evidence, synthesizer: SynthesizerFindings) -> str:
 def _secrets(evidence: Evidence) -> list[str]:
     """List marks of the study that no public byte may hold; short ones would be found anywhere."""
     findings = evidence.findings
-    marks = [findings.data_fingerprint, evidence.verdict.findings, str(evidence.internal.resolve())]
+    marks = [
+        findings.data_fingerprint,
+        evidence.verdict.findings or "",
+        str(evidence.internal.resolve()),
+    ]
     marks += [digest for digests in findings.set_digests.values() for digest in digests]
-    for seed in (evidence.study.seed, findings.seed):
-        marks += [] if seed is None else [str(seed), f"{seed:x}"]
+    marks += [str(evidence.study.seed), f"{evidence.study.seed:x}"]
     return [mark for mark in marks if len(mark) >= 12]

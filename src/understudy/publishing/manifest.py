@@ -10,19 +10,31 @@ import json
 import re
 from collections.abc import Iterable
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import OutputError, quoted
 from understudy.private_folder import RELEASE
 
-__all__ = ["DATA_FILE", "check_bundle", "is_whole_release", "manifest_text", "read_manifest"]
+__all__ = [
+    "DATA_FILE",
+    "NAME",
+    "SIGNATURE",
+    "build_facts",
+    "changes_in",
+    "check_bundle",
+    "is_whole_release",
+    "manifest_text",
+    "read_manifest",
+]
 
 NAME = "manifest.json"
+SIGNATURE = "manifest.json.sig"
 DATA_FILE = re.compile(r"synthetic-[0-9]{2,6}\.(csv|parquet|dta|sav)")
 ALLOWED = re.compile(
     rf"{DATA_FILE.pattern}|codebook\.(toml|html)|methods\.html|README\.txt|manifest\.json"
-    r"|figures/[a-z0-9-]{1,80}\.png"
+    r"|figures/[a-z0-9-]{1,80}\.png|manifest\.json\.sig"
 )
 
 
@@ -63,17 +75,64 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 def is_whole_release(folder: Path) -> bool:
     """Tell whether a folder holds a release, all of it, unchanged, and nothing else."""
+    return changes_in(folder) == []
+
+
+def changes_in(folder: Path) -> list[str]:
+    """Say how a folder differs from what its manifest lists; empty where it does not.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        A public folder.
+
+    Returns
+    -------
+    list of str
+        One sentence for each file that was changed, added or removed, or about the manifest.
+    """
     manifest = read_manifest(folder)
-    if manifest is None or any(path.is_symlink() for path in folder.rglob("*")):
-        return False
-    files = _files(folder)
-    listed = manifest["files"]
-    if set(files) != {*listed, NAME} or any(not ALLOWED.fullmatch(name) for name in files):
-        return False
-    return all(
-        isinstance(entry, dict) and entry.get("sha256") == _hash(files[name])
-        for name, entry in listed.items()
-    )
+    if manifest is None:
+        return [f"{NAME} is not there, or is not the manifest of a release"]
+    files, listed = _files(folder), manifest["files"]
+    changes = []
+    for name in sorted({*files, *listed} - {NAME, SIGNATURE}):
+        entry = listed.get(name)
+        if name not in files:
+            changes.append(f"{quoted(name)} is missing")
+        elif files[name].is_symlink() or not files[name].is_file():
+            changes.append(f"{quoted(name)} is a link, or no file")
+        elif entry is None or not ALLOWED.fullmatch(name):
+            changes.append(f"{quoted(name)} does not belong to the release")
+        elif not isinstance(entry, dict) or entry.get("sha256") != _hash(files[name]):
+            changes.append(f"{quoted(name)} was changed")
+    links = [name for name in (NAME, SIGNATURE) if name in files and files[name].is_symlink()]
+    linked = [path for path in folder.rglob("*") if path.is_dir() and path.is_symlink()]
+    return changes + [f"{quoted(name)} is a link" for name in (*links, *(p.name for p in linked))]
+
+
+def build_facts() -> dict[str, str]:
+    """Name the wheel or the commit that understudy was installed from, where that is known.
+
+    Returns
+    -------
+    dict
+        ``commit`` of a version control system, ``archive`` (hash of an archive), or ``wheel`` (its
+        tag); never a path or an address.
+    """
+    try:
+        installed = distribution("understudy")
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
+        tags = re.findall(r"^Tag: ([\w.-]+)$", installed.read_text("WHEEL") or "", re.MULTILINE)
+    except (PackageNotFoundError, OSError, ValueError):
+        return {}
+    facts = {
+        "commit": origin.get("vcs_info", {}).get("commit_id"),
+        "archive": origin.get("archive_info", {}).get("hash"),
+        "wheel": None if origin or not tags else f"understudy-{installed.version}-{tags[0]}",
+    }
+    known = re.compile(r"[\w.=+-]{1,200}")
+    return {name: text for name, text in facts.items() if text and known.fullmatch(str(text))}
 
 
 def check_bundle(folder: Path, secrets: Iterable[str]) -> None:

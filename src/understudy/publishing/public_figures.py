@@ -1,34 +1,26 @@
 """The public plots: drawn from findings in which nothing exact, small or named is left.
 
 The plots are drawn by `understudy.pages`. It gets a copy of the findings from which everything
-internal was removed or rounded beforehand, so that no plot can show it.
+internal was removed beforehand, and in which every number is one that the page prints. What own
+records give away is not drawn: it concerns so few people that there is no scale for it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from understudy.errors import OutputError
 from understudy.findings.schema import (
-    AttackFindings,
     Findings,
-    OwnRecordFindings,
-    Regression,
     RiskFindings,
     Spread,
     SynthesizerFindings,
     Tables,
     UtilityFindings,
 )
-from understudy.publishing.rounding import (
-    BASELINES,
-    LIMIT,
-    model_words,
-    overlap,
-    position_percent,
-    rounded,
-    worst_attacks,
-)
+from understudy.publishing.public_summary import BASELINES, model_words, n_tables
+from understudy.publishing.rounding import Printed
 from understudy.synthesis.registry import MODELS
 
 __all__ = ["public_findings", "public_pictures"]
@@ -36,7 +28,9 @@ __all__ = ["public_findings", "public_pictures"]
 FILE_NAME = re.compile(r"[a-z0-9-]{1,80}\.png")
 
 
-def public_pictures(findings: Findings, released: SynthesizerFindings) -> dict[str, bytes]:
+def public_pictures(
+    findings: Findings, released: SynthesizerFindings, numbers: Mapping[str, Printed]
+) -> dict[str, bytes]:
     """Draw the public plots of a synthesizer: PNG files without any remarks, by name.
 
     Parameters
@@ -45,10 +39,14 @@ def public_pictures(findings: Findings, released: SynthesizerFindings) -> dict[s
         All that the study found.
     released : SynthesizerFindings
         The synthesizer whose files are released.
+    numbers : mapping of str to Printed
+        From `public_numbers`; there is no plot where its numbers cannot be published.
     """
     from understudy.pages.plots import bare_png, public_figures
 
-    shown = public_findings(findings, released)
+    shown = public_findings(findings, released, numbers)
+    if not shown.synthesizers[0].utility.tables.orders:
+        return {}
     drawn = public_figures(shown, shown.synthesizers[0].name)
     for name in drawn:
         if not FILE_NAME.fullmatch(name):
@@ -60,14 +58,16 @@ def public_pictures(findings: Findings, released: SynthesizerFindings) -> dict[s
     return {name: bare_png(content) for name, content in sorted(drawn.items())}
 
 
-def public_findings(findings: Findings, released: SynthesizerFindings) -> Findings:
-    """Remove from the findings what is internal, and round the rest.
+def public_findings(
+    findings: Findings, released: SynthesizerFindings, numbers: Mapping[str, Printed]
+) -> Findings:
+    """Remove from the findings everything but the deviations of tables, as they are printed.
 
     Returns
     -------
     Findings
-        Without title, seed, versions, digests, patterns, records, levels and labels; deviations of
-        tables rounded; of risks only the positions of the worst attacks, rounded.
+        Without title, seed, versions, digests, patterns, records, levels, labels, risks and
+        regressions; without tables where their deviations cannot be published.
     """
     data = findings.data.model_copy(
         update={
@@ -94,10 +94,21 @@ def public_findings(findings: Findings, released: SynthesizerFindings) -> Findin
             "title": model_words(released.kind)[0],
             "settings": {},
             "notes": (),
-            "utility": _utility(released.utility),
-            "risk": _risk(released),
+            "utility": _utility(findings, released.utility, numbers),
+            "risk": RiskFindings(identification=(), attribute=None, by_knowledge={}),
             "convergence": released.convergence.model_copy(
-                update={"traces": (), "cell_rhats": None, "quantities": (), "set_chains": ()}
+                update={
+                    "traces": (),
+                    "cell_rhats": None,
+                    "quantities": (),
+                    "set_chains": (),
+                    "worst_rhat": None,
+                    "least_ess": None,
+                    "label_rhat_limit": None,
+                    "set_correlation": None,
+                    "autocorrelation_time": None,
+                    "spacing": None,
+                }
             ),
         }
     )
@@ -119,49 +130,34 @@ def _mean(value: float | None) -> Spread:
     return Spread(mean=value, minimum=None, maximum=None, standard_error=None, values=())
 
 
-def _risk(released: SynthesizerFindings) -> RiskFindings:
-    """Keep of every setting the worst attack's rounded position, and nothing else."""
-    attacks = [
-        AttackFindings(
-            attack=attack.attack,
-            words="",
-            setting=attack.setting,
-            known=(),
-            with_record=0.0,
-            without_record=0.0,
-            effect=0.0,
-            standard_error=0.0,
-            exact_table=0.0,
-            position=percentage / 100,
-            position_error=0.0,
-        )
-        for attack in worst_attacks(released)
-        if (percentage := position_percent(attack)) is not None
-    ]
-    own_record = OwnRecordFindings(evidence="", attacks=tuple(attacks), n_records=0)
-    return RiskFindings(
-        identification=(),
-        attribute=None,
-        by_knowledge={},
-        own_record=own_record if attacks else None,
+def _utility(
+    findings: Findings, utility: UtilityFindings, numbers: Mapping[str, Printed]
+) -> UtilityFindings:
+    """Keep the deviations of tables that are printed together with their floors."""
+    orders = tuple(
+        order
+        for order in utility.tables.orders
+        if {f"tables {order}", f"tables floor {order}"} <= set(numbers)
     )
-
-
-def _utility(utility: UtilityFindings) -> UtilityFindings:
-    tables = utility.tables
+    # records that all tables of an order have, twice: what a share of 1 stands for
+    whole = [2.0 * findings.data.n_records * n_tables(findings, order) for order in orders]
+    own = [numbers[f"tables {order}"].share for order in orders]
+    floor = [numbers[f"tables floor {order}"].share for order in orders]
     return utility.model_copy(
         update={
             "tables": Tables(
-                orders=tables.orders,
-                deviation=tuple(_mean(_deviation(each.mean)) for each in tables.deviation),
-                noise_floor=tuple(_deviation(floor) or 0.0 for floor in tables.noise_floor),
-                truth_floor=tuple(_deviation(floor) or 0.0 for floor in tables.truth_floor),
+                orders=orders,
+                deviation=tuple(
+                    _mean(share * most) for share, most in zip(own, whole, strict=True)
+                ),
+                noise_floor=(0.0,) * len(orders),
+                truth_floor=tuple(share * most for share, most in zip(floor, whole, strict=True)),
                 tables=(),
                 signed=(),
                 signed_floor=(),
                 propensity_ratio=None,
             ),
-            "regressions": tuple(map(_regression, utility.regressions)),
+            "regressions": (),
             "within": utility.within.model_copy(
                 update={
                     "distance": (),
@@ -175,33 +171,5 @@ def _utility(utility: UtilityFindings) -> UtilityFindings:
                     "n_far": 0,
                 }
             ),
-        }
-    )
-
-
-def _deviation(value: float | None) -> float | None:
-    """Round a deviation; what the page does not show is not drawn either."""
-    return None if value is None or value < LIMIT else float(rounded(value))
-
-
-def _regression(regression: Regression) -> Regression:
-    mean, floor, truth_floor = (
-        None if value is None else round(value, 2)
-        for value in (overlap(regression), regression.overlap_floor, regression.overlap_truth_floor)
-    )
-    return regression.model_copy(
-        update={
-            "formula": "",
-            "coefficients": (),
-            "mean_overlap": mean,
-            "overlap_floor": floor,
-            "overlap_truth_floor": truth_floor,
-            "overlap_in_common": None,
-            "n_in_common": None,
-            "predictions_original": None,
-            "predictions_synthetic": None,
-            "distance": None,
-            "distance_floor": None,
-            "distance_truth_floor": None,
         }
     )

@@ -14,7 +14,8 @@ from understudy.pages.blocks import Block, Bullets, Code, Heading, Paragraph, Pi
 from understudy.pages.html import html_page
 from understudy.publishing.combining_examples import examples, rule_words
 from understudy.publishing.files import Format, data_file
-from understudy.publishing.rounding import RULE, Summary
+from understudy.publishing.public_summary import Summary
+from understudy.publishing.rounding import RULE
 
 __all__ = ["Release", "codebook_page", "methods_page", "readme"]
 
@@ -204,10 +205,9 @@ def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
     if summary.regressions:
         blocks.append(
             Table(
-                "Regressions: overlap of the confidential file's and the combined intervals, mean "
-                "over the coefficients that files of a perfect synthesizer have as well (1: "
-                "identical; 0 or less: apart)",
-                ["analysis", "kind", "overlap", "population known"],
+                "Regressions whose intervals were compared before the release; the results are "
+                "not published, because nobody can bound what one record does to them",
+                ["analysis", "kind"],
                 summary.regressions,
                 text_columns=(0, 1),
             )
@@ -218,8 +218,6 @@ def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
 CAPTIONS = {
     "table-deviation.png": "Bars: how far tables of the files are from the confidential ones. "
     "Line: a perfect synthesizer.",
-    "risk-position.png": "How much people's own records matter in the worst attack, as a share of "
-    "the exact table's effect. Filled: the intruder knows which row is whose. Hollow: as released.",
 }
 
 
@@ -253,7 +251,8 @@ def _risk(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
         "the person sought. The rows of the released files are shuffled, which makes an attack "
         "harder. Two baselines of the confidential file itself are given for comparison: Min, "
         "labels drawn with equal probabilities, and Max, labels drawn by a perfect synthesizer. "
-        "The baselines are references and not bounds: a value can lie beyond either."
+        "The baselines are references and not bounds: a value can lie beyond either. All values "
+        "are shares of the records."
     )
     header = ["measure", "Min", "these files", "Max"]
     tables = [
@@ -273,26 +272,23 @@ def _own_record(summary: Summary) -> list[Block]:
     words = (
         "An attack can be right about a person because of other people: every useful file allows "
         "that. What taking part cost a person is how much more often the attack is right because "
-        "the person's own record was in the confidential file. The last column compares this with "
-        "publishing the exact table of the synthesized variables by the kept ones."
+        "the person's own record was in the confidential file. Before the release this was "
+        "compared with publishing the exact table of the synthesized variables by the kept ones; "
+        "here it is a share of all records."
     )
-    header = ["intruder", "worst attack", "people got right", "had they not taken part",
-              "their own records matter"]  # fmt: skip
-    caption = "What people's own records give away, in the worst attack"
-    return [
-        Paragraph(words),
-        Table(caption, header, summary.own_record, text_columns=(0, 1, 4)),
-    ]
+    header = ["intruder", "the strongest attack is right", "because of people's own records"]
+    caption = "What people's own records give away"
+    return [Paragraph(words), Table(caption, header, summary.own_record, text_columns=(0,))]
 
 
 def _fully_synthetic(summary: Summary) -> list[Block]:
     if not summary.fully_synthetic:
         return []
     words = (
-        "By chance alone, files repeat some records that one person alone has. Their number is "
-        "given beside what chance explains."
+        "By chance alone, files repeat some records that one person alone has. Before the release "
+        "their number was compared with what chance explains; here it is a share of all records."
     )
-    header = ["measure", "these files", "by chance"]
+    header = ["measure", "these files"]
     caption = "Records that the files repeat"
     return [Paragraph(words), Table(caption, header, summary.fully_synthetic)]
 

@@ -1,10 +1,10 @@
 """The confidential folder of a study: which stages are finished, and what they wrote.
 
 ``DIR/internal`` belongs to one process at a time. `study.json` says what the study is (identity),
-its seed, and for every finished stage its files with their digests and, under ``of``, a digest of
-what the stage was made from. A stage is written file by file, `study.json` last, so a stage is
-there wholly or not at all. A stage whose files are not those that were written, or that was made
-from something else, is not finished.
+its seed and who drew it, the last approval, its last entry in a register, and for every finished
+stage its files with their digests and, under ``of``, a digest of what the stage was made from. A
+stage is written file by file, `study.json` last, so a stage is there wholly or not at all. A stage
+whose files are not those that were written, or that was made from something else, is not finished.
 
 Nothing is written outside of ``internal``, and nothing in it can be read by others: it is a
 `PrivateFolder`. A study lies neither in a release nor in the confidential folder of another study.
@@ -36,6 +36,14 @@ from understudy.private_folder import (
     release_above,
     study_above,
 )
+from understudy.randomness import DRAWN, GIVEN
+from understudy.register import (
+    Register,
+    RegisteredRuns,
+    identity_digest,
+    register_path,
+    study_digest,
+)
 from understudy.storage import (
     LOCK,
     Lock,
@@ -51,7 +59,8 @@ __all__ = ["INTERNAL", "Notes", "StudyFolder", "check_study_folder"]
 
 INTERNAL = "internal"
 STUDY = "study.json"
-FORMAT = 1
+FORMAT = 2
+KEYS = ("identity", "seed", "seed_from", "stages", "approvals", "register")
 FITS = "fits"
 OURS = {LOCK, STUDY, FITS, "plan.toml", "codebook.json", "sets", "stages", "findings.json"} | {
     "verdict.json",
@@ -182,6 +191,7 @@ class StudyFolder:
         self, internal: Path, identity: Mapping[str, Any], seed: int | None, fresh: int
     ) -> None:
         self.internal = internal
+        self._register: Register | None = None
         self._files = PrivateFolder.made(internal)
         self._fits: list[PrivateFolder] = []
         try:
@@ -209,13 +219,16 @@ class StudyFolder:
 
     def _opened(self, identity: dict[str, Any], seed: int | None, fresh: int) -> dict[str, Any]:
         """Read what the study is, or write it down before anything is computed."""
-        saved = read_manifest(self._files, STUDY, FORMAT, ("identity", "seed", "stages"))
+        saved = read_manifest(self._files, STUDY, FORMAT, KEYS)
         if saved is None:
             content = {
                 "format": FORMAT,
                 "identity": identity,
                 "seed": fresh if seed is None else seed,
+                "seed_from": DRAWN if seed is None else GIVEN,
                 "stages": {},
+                "approvals": {"head": None, "next": None},  # digests of the last entry
+                "register": None,
             }
             write_manifest(self._lock, STUDY, content)
             return content
@@ -247,6 +260,60 @@ class StudyFolder:
     def seed(self) -> int:
         """The seed from which all streams of the study come. Internal."""
         return int(self._content["seed"])
+
+    def use_register(self, folder: Path | None) -> None:
+        """Enter this run in a register, that of an earlier run where none is named.
+
+        Parameters
+        ----------
+        folder : Path, optional
+            The register; must be the one that the study was entered in before, if it was.
+        """
+        saved = self._content["register"]
+        if (
+            saved is not None
+            and folder is not None
+            and register_path(folder) != Path(saved["folder"])
+        ):
+            raise CheckpointError(
+                expected="the register that this study was entered in",
+                came="another one",
+                do="name the same register, or leave it out",
+            )
+        if saved is None and folder is None:
+            return
+        register = Register(folder or Path(saved["folder"]), make=saved is None)
+        if saved is not None:
+            register.check_has(saved["entry"])
+        self._register = register
+        plan, seed = self._content["identity"].get("plan"), self._content["seed"]
+        self.enter(
+            "run",
+            {
+                "data": self._content["identity"].get("data"),
+                "plan": identity_digest(plan),
+                "seed": identity_digest(str(seed)),
+                "seed_from": self._content["seed_from"],
+            },
+        )
+
+    def enter(self, event: str, facts: Mapping[str, Any]) -> None:
+        """Enter something in the register, where there is one, and keep the entry's digest."""
+        if self._register is None:
+            return
+        study = study_digest(self._content["identity"], self._content["seed"])
+        entry = self._register.add(event, {"study": study, **facts})
+        saved = {"folder": str(self._register.folder), "study": study, "entry": entry}
+        if self._content["register"] != saved:
+            self._content["register"] = saved
+            write_manifest(self._lock, STUDY, self._content)
+
+    def registered_runs(self) -> RegisteredRuns | None:
+        """Count the runs of the same data, and plan, in the register; None without one."""
+        if self._register is None:
+            return None
+        identity = self._content["identity"]
+        return self._register.runs(identity.get("data", ""), identity_digest(identity.get("plan")))
 
     def close(self) -> None:
         """Release the folder for other processes."""

@@ -214,6 +214,11 @@ class StudyPlan(Settings):
         How many synthetic sets each synthesizer draws (the paper's m).
     seed : int, optional
         Makes everything repeatable. It is internal: whoever has it can redraw a release.
+    approvers : int
+        Different people whose approval a release needs before files are written.
+    register_folder : str, optional
+        The key ``register``: a folder shared by studies, in which runs, verdicts and releases are
+        entered.
     data, synthesizers, intruders, analyses, baselines, own_record, thresholds
         The sections of the plan; ``[levels]`` is an older name of ``[baselines]``.
     """
@@ -221,6 +226,10 @@ class StudyPlan(Settings):
     title: str = Field(default="A study of synthetic data", min_length=1, max_length=200)
     sets: int = Field(default=20, ge=1, le=1000)
     seed: int | None = Field(default=None, ge=0, lt=2**128)
+    approvers: int = Field(default=1, ge=1, le=9)
+    register_folder: str | None = Field(
+        default=None, min_length=1, validation_alias="register", serialization_alias="register"
+    )  # a field named register would hide a method
     data: DataPlan
     synthesizers: tuple[ModelPlan, ...] | None = None
     intruders: tuple[IntruderPlan, ...] | None = None

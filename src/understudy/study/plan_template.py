@@ -170,7 +170,7 @@ def plan_as_toml(plan: StudyPlan) -> str:
     str
         TOML that reads as the same plan.
     """
-    content = plan.model_dump(mode="json", exclude_none=True)
+    content = plan.model_dump(mode="json", exclude_none=True, by_alias=True)
     return "\n".join(_table(content, ())).lstrip("\n") + "\n"
 
 
@@ -214,6 +214,13 @@ sets = 20
 # Makes every figure repeatable. Internal: whoever has the seed of a release can redraw it, so leave
 # it out for a release; the study then draws one and remembers it in its confidential folder.
 # seed = 1
+
+# Different people whose approval a release needs before files are written.
+# approvers = 1
+
+# A folder that studies share, in which every run, verdict and release is entered, so that running a
+# plan with one seed after the other until it passes can be seen. Confidential, like the studies.
+# register = "../register"
 
 [data]
 # The confidential file: CSV (also .gz), Parquet, SAS (.sas7bdat, .xpt), Stata (.dta), SPSS (.sav).

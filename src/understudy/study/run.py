@@ -81,6 +81,7 @@ class Study:
         directory: str | os.PathLike[str],
         resume: bool = True,
         progress: Tell | None = None,
+        register: str | os.PathLike[str] | None = None,
     ) -> Study:
         """Run the study, or go on with it where it was stopped.
 
@@ -93,6 +94,9 @@ class Study:
             Whether to go on with a study that lies there; otherwise that is refused.
         progress : callable, optional
             Called with a `understudy.study.progress.StudyProgress` as the study goes on.
+        register : path, optional
+            A folder shared by studies, in which this run and its verdict are entered; the plan's
+            when left out.
 
         Returns
         -------
@@ -104,6 +108,7 @@ class Study:
         stages = prepare(self.plan, self._home, progress)
         fresh = check_seed(None)
         with StudyFolder(internal, stages.identity, self.plan.seed, fresh) as stages.folder:
+            stages.folder.use_register(self._register_folder(register))
             stages.pace = Pace(stages.listed(), stages.guessed_seconds(), progress)
             stages.write_plan()
             stages.describe_data()
@@ -118,6 +123,12 @@ class Study:
             stages.show(self._findings, self._verdict)
         self._internal = internal
         return self
+
+    def _register_folder(self, named: str | os.PathLike[str] | None) -> Path | None:
+        if named is not None:
+            return Path(named)
+        planned = self.plan.register_folder
+        return None if planned is None else self._home / planned
 
     @property
     def findings(self) -> Findings:

@@ -132,7 +132,8 @@ class Stages:
         plan = self.plan.model_dump(
             mode="json",
             exclude={"title": True, "seed": True, "thresholds": True, "synthesizers": True,
-                     "intruders": True, "data": {"file", "codebook", "catalog"}},
+                     "intruders": True, "register_folder": True,
+                     "data": {"file", "codebook", "catalog"}},
         )  # fmt: skip
         plan["synthesizers"] = {
             name: planned.described() for name, planned in self.synthesizers.items()
@@ -308,6 +309,7 @@ class Stages:
             self.folder.load_findings(f"intruder-{number}", IntruderFindings)[0]
             for number in range(1, len(self.intruders) + 1)
         )
+        runs = self.folder.registered_runs()
         findings = Findings(
             title=self.plan.title,
             data=self.folder.load_findings("data", DataFindings)[0],
@@ -320,6 +322,8 @@ class Stages:
                 name: tuple(self.folder.files(f"{name}-sets").values())
                 for name in self.synthesizers
             },
+            runs=None if runs is None else runs.same_plan,
+            runs_of_data=None if runs is None else runs.same_data,
         )
         content = findings.model_dump_json(indent=1).encode("utf-8")
         self._keep("findings", "findings.json", content)
@@ -330,7 +334,10 @@ class Stages:
         self.pace.start()
         digest = self.folder.files("findings")["findings.json"]
         verdict = judge(findings, self.plan.thresholds).model_copy(update={"findings": digest})
-        self._keep("verdict", "verdict.json", verdict.model_dump_json(indent=1).encode("utf-8"))
+        content = verdict.model_dump_json(indent=1).encode("utf-8")
+        self._keep("verdict", "verdict.json", content)
+        facts = {"verdict": verdict.outcome, "verdict_digest": digest_of(content)}
+        self.folder.enter("verdict", facts)
         return verdict
 
     def show(self, findings: Findings, verdict: Verdict) -> None:

@@ -1,4 +1,4 @@
-"""Limits that a plan has relaxed: such a study needs a person's written reason.
+"""Limits that a plan has relaxed, and repeated runs: such a study needs a written reason.
 
 A plan may ask for less than the defaults, for good reasons or bad ones. Whatever is laxer than its
 default is named in the verdict, with both values, and sends the study to review.
@@ -12,9 +12,17 @@ from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 from understudy.verdict.grading import Reason
 from understudy.verdict.thresholds import RISING, Thresholds
 
-__all__ = ["LIMITS", "relaxed_targets", "relaxed_thresholds", "weaker_intruders"]
+__all__ = [
+    "LIMITS",
+    "RUNS",
+    "relaxed_targets",
+    "relaxed_thresholds",
+    "repeated_runs",
+    "weaker_intruders",
+]
 
 LIMITS = "limits"
+RUNS = "runs"
 MORE_IS_LAXER = (
     *(f"{name}_{kind}" for name in RISING for kind in ("pass", "review")),
     "own_record_least",
@@ -52,6 +60,25 @@ def weaker_intruders(findings: Findings) -> list[Reason]:
         f"only. {DECIDE}"
     )
     return [Reason(subject="intruders", outcome="review", words=words)]
+
+
+def repeated_runs(findings: Findings) -> list[Reason]:
+    """Say how often the same data and plan were run, where a register knows."""
+    if findings.runs is None:
+        return []
+    data = findings.runs_of_data or findings.runs
+    all_plans = f" Of the same data with any plan it has {data:,}." if data > findings.runs else ""
+    if findings.runs < 2:
+        words = f"The register has no other run of the same data and plan.{all_plans}"
+        return [Reason(subject=RUNS, outcome="pass", words=words, found=1.0, limit=1.0)]
+    words = (
+        f"The register has {findings.runs:,} runs of the same data and plan, each with a seed of "
+        f"its own.{all_plans} Files that were chosen because they passed are riskier than their "
+        f"figures say. {DECIDE}"
+    )
+    return [
+        Reason(subject=RUNS, outcome="review", words=words, found=float(findings.runs), limit=1.0)
+    ]
 
 
 def relaxed_targets(synthesizer: SynthesizerFindings) -> list[Reason]:

@@ -16,7 +16,12 @@ from understudy.findings.schema import Findings, SynthesizerFindings
 from understudy.verdict.chain_reasons import CONVERGENCE, convergence_reason
 from understudy.verdict.data_reasons import reasons_about_data
 from understudy.verdict.grading import Outcome, Reason, table_ratios
-from understudy.verdict.relaxed import relaxed_targets, relaxed_thresholds, weaker_intruders
+from understudy.verdict.relaxed import (
+    relaxed_targets,
+    relaxed_thresholds,
+    repeated_runs,
+    weaker_intruders,
+)
 from understudy.verdict.risk_reasons import risk_reasons
 from understudy.verdict.thresholds import Thresholds
 from understudy.verdict.utility_reasons import utility_reasons
@@ -118,6 +123,7 @@ def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:
         *reasons_about_data(findings.data, limits),
         *relaxed_thresholds(limits),
         *weaker_intruders(findings),
+        *repeated_runs(findings),
     ]
     judged = {
         synthesizer.name: [

@@ -1,7 +1,7 @@
 """The few drawings that may become public: summaries of whole sets, as PNG without any metadata.
 
 Nothing in them belongs to a record, a pattern or a small count: sums over whole tables against
-their noise floor, and positions of own-record effects.
+what a synthesizer that knew the population would score.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from understudy.errors import InputError, OutputError, nearest, quoted, quoted_l
 from understudy.findings.schema import Findings
 from understudy.pages.plots.canvas import drawing, series_styles
 from understudy.pages.plots.deviations import draw_deviations
-from understudy.pages.plots.positions import attack_positions, draw_positions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,8 +39,7 @@ def public_figures(findings: Findings, name: str) -> dict[str, bytes]:
     Returns
     -------
     dict of str to bytes
-        PNG files by file name: ``table-deviation.png``, and ``risk-position.png`` where risk was
-        measured.
+        PNG files by file name: ``table-deviation.png``.
     """
     names = [synthesizer.name for synthesizer in findings.synthesizers]
     if name not in names:
@@ -58,13 +56,6 @@ def public_figures(findings: Findings, name: str) -> dict[str, bytes]:
     with drawing(width=5.2, height=0.9 + 0.34 * n_orders) as (canvas, (axes,)):
         draw_deviations(axes, alone, styles, digits=2)  # as rounded for the public
         drawn["table-deviation.png"] = _png(canvas)
-    points = attack_positions(alone, styles)
-    if points:
-        n_rows = len({point.words for point in points})
-        with drawing(width=5.2, height=1.05 + 0.34 * n_rows) as (canvas, (axes,)):
-            draw_positions(axes, points, None)
-            axes.set_title("How much people's own records matter")
-            drawn["risk-position.png"] = _png(canvas)
     return drawn
 
 

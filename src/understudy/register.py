@@ -1,0 +1,144 @@
+"""A register of studies: which data were run how often, with what verdict, and what was released.
+
+A study with another seed gives other files and another verdict. Whoever runs a plan until it passes
+has chosen the verdict. A register, a folder that several studies share, makes that visible: every
+run is entered before anything is computed, and stays there when the study's folder is deleted. Each
+study keeps the digest of its last entry, so a register that lost it is noticed.
+
+Entries hold digests of data, plans and seeds. They are confidential, like the studies.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from understudy.chained_log import Entry, entry_digest, next_entry, read_log, write_log
+from understudy.errors import CheckpointError, FileError, quoted
+from understudy.private_folder import PrivateFolder
+from understudy.storage import Lock, digest_of
+
+__all__ = ["Register", "RegisteredRuns", "identity_digest", "register_path", "study_digest"]
+
+FILE = "register.json"
+PATIENCE = 30.0  # seconds to wait for another process that is writing an entry
+
+
+@dataclass(frozen=True)
+class RegisteredRuns:
+    """How often data were run.
+
+    Attributes
+    ----------
+    same_plan : int
+        Runs of the same data and plan, each with a seed of its own.
+    same_data : int
+        Runs of the same data with any plan.
+    """
+
+    same_plan: int
+    same_data: int
+
+
+class Register:
+    """A folder in which runs, verdicts and releases are entered.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it does not exist, closed to others.
+    make : bool
+        Whether to make it; otherwise it must be there.
+    """
+
+    def __init__(self, folder: Path, *, make: bool = True) -> None:
+        self.folder = register_path(folder)
+        if make:
+            with PrivateFolder.made(self.folder) as made:
+                made.close_to_others()
+        elif not folder.is_dir():
+            raise FileError(
+                expected=f"the register of this study at {quoted(folder.name)}",
+                came="no such folder (not found)",
+                do="put the register back where it was when the study was run",
+            )
+
+    def entries(self) -> list[Entry]:
+        """Give all entries, the oldest first; each must follow from the one before."""
+        return read_log(self.folder / FILE)
+
+    def add(self, event: str, facts: Mapping[str, Any]) -> str:
+        """Enter something, unless it was entered for its study before and nothing else since.
+
+        Parameters
+        ----------
+        event : {"run", "verdict", "release"}
+            What happened.
+        facts : mapping
+            About it, with the study's digest under ``study``.
+
+        Returns
+        -------
+        str
+            Digest of the entry.
+        """
+        wanted = {"event": event, **facts}
+        with self._locked():
+            entries = self.entries()
+            own = [entry for entry in entries if entry.get("study") == facts["study"]]
+            compared = own if event == "run" else own[-1:]  # a resumed run is no other run
+            if any({**entry, **wanted} == entry for entry in compared):
+                return entry_digest(own[-1])
+            entry = next_entry(entries, wanted)
+            write_log(self.folder / FILE, [*entries, entry])
+        return entry_digest(entry)
+
+    def check_has(self, digest: str) -> None:
+        """Refuse a register that no longer has an entry."""
+        if all(entry_digest(entry) != digest for entry in self.entries()):
+            raise FileError(
+                expected="the register with the last entry of this study",
+                came="one without it: entries were removed, or it is another register",
+                do="restore the register from a backup, and find out who changed it",
+            )
+
+    def runs(self, data: str, plan: str) -> RegisteredRuns:
+        """Count the runs of some data, and of these those with a plan."""
+        runs = [
+            entry
+            for entry in self.entries()
+            if entry.get("event") == "run" and entry.get("data") == data
+        ]
+        return RegisteredRuns(
+            same_plan=len({entry["study"] for entry in runs if entry.get("plan") == plan}),
+            same_data=len({entry["study"] for entry in runs}),
+        )
+
+    def _locked(self) -> Lock:
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return Lock(self.folder)
+            except CheckpointError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+
+
+def register_path(folder: Path) -> Path:
+    """Give the one path of a register; the folder itself may not be a link."""
+    return folder.parent.resolve() / folder.name
+
+
+def study_digest(identity: Mapping[str, Any], seed: int) -> str:
+    """Name a run of a study: the same plan with another seed is another run."""
+    return digest_of(f"{seed} {identity_digest(identity)}".encode())
+
+
+def identity_digest(part: Any) -> str:
+    """Digest of what a study is, or of a part of it."""
+    return digest_of(json.dumps(part, sort_keys=True).encode("utf-8"))

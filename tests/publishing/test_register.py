@@ -1,0 +1,154 @@
+"""The register: shopping for a seed that passes can be seen, also after folders are deleted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import understudy as us
+from tests.conftest import Command
+from tests.publishing.fake_study import APPROVAL, Study, digest
+from tests.publishing.test_refusals import refused
+from tests.studies import PLAN, plain_page, run_quietly, write_study
+from understudy.chained_log import entry_digest
+from understudy.errors import CheckpointError, FileError, ReleaseRefused, SettingError
+from understudy.pages import report
+from understudy.randomness import DRAWN, GIVEN
+from understudy.register import Register, identity_digest
+from understudy.verdict.relaxed import RUNS
+
+UNSEEDED = PLAN.replace("seed = 5\n", "")
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a plan without a seed, and a page that costs nothing."""
+    monkeypatch.setattr(report, "page", plain_page)
+    return write_study(tmp_path / "home", UNSEEDED)
+
+
+def runs_said(study: us.Study) -> tuple[str, str]:
+    """What the verdict says about repeated runs."""
+    (reason,) = [reason for reason in study.verdict.reasons if reason.subject == RUNS]
+    return reason.outcome, reason.words
+
+
+@pytest.mark.slow
+def test_shopping_for_a_seed_is_seen(plan: Path, tmp_path: Path, command: Command) -> None:
+    """Three runs of the same data and plan; the folder of the first is deleted."""
+    register = tmp_path / "register"
+    first = run_quietly(plan, tmp_path / "a", register=register)
+    assert runs_said(first)[0] == "pass"
+    shutil.rmtree(tmp_path / "a")
+    second = run_quietly(plan, tmp_path / "b", register=register)
+    assert runs_said(second)[0] == "review"
+    plan.write_text(f'register = "../register"\n{plan.read_text()}')
+    third = run_quietly(plan, tmp_path / "c")
+    outcome, words = runs_said(third)
+    assert outcome == "review"
+    assert "3 runs of the same data and plan" in words
+    run_quietly(plan, tmp_path / "c")  # going on is no further run
+    entries = Register(register).entries()
+    assert [entry["event"] for entry in entries] == ["run", "verdict"] * 3
+    assert {entry["seed_from"] for entry in entries if entry["event"] == "run"} == {DRAWN}
+    assert len({entry["study"] for entry in entries}) == 3
+    answer = command("run", plan, "--out", tmp_path / "c", "--register", tmp_path / "another")
+    assert answer.code == 2
+    assert "another one" in answer.err
+    # another plan for the same data is named as well, and a seed given by hand is known as such
+    other = plan.read_text().replace("draws = 8", "draws = 9")
+    plan.write_text(f"seed = {2**100}\n{other}")
+    outcome, words = runs_said(run_quietly(plan, tmp_path / "d"))
+    assert outcome == "pass"
+    assert "Of the same data with any plan it has 4." in words
+    assert Register(register).entries()[-2]["seed_from"] == GIVEN
+    record = json.loads((tmp_path / "d" / "internal" / "study.json").read_text())
+    assert record["seed_from"] == GIVEN
+    assert str(2**100) not in (register / "register.json").read_text()
+
+
+def registered(study: Study, folder: Path, runs: int = 1) -> Register:
+    """Enter a sealed study in a register, as one of several runs."""
+    register = Register(folder)
+    record = study.record()
+    facts = {"data": "f1" * 32, "plan": identity_digest(record["identity"]["plan"])}
+    for number in range(1, runs):
+        register.add("run", {"study": f"other {number}", **facts})
+    register.add("run", {"study": "this", **facts})
+    verdict = digest((study.internal / "verdict.json").read_bytes())
+    entry = register.add("verdict", {"study": "this", "verdict_digest": verdict})
+    kept = {"folder": str(register.folder), "study": "this", "entry": entry}
+    study.write_study({**record, "register": kept})
+    return register
+
+
+def test_release_is_entered(study: Study, public: Path, tmp_path: Path, command: Command) -> None:
+    register = registered(study, tmp_path / "register")
+    call = ("release", study.folder, "--to", public, "--approve", APPROVAL)
+    answer = command(*call, "--register", tmp_path / "register")
+    assert answer.code == 0
+    assert "The register has 1 run of the same data and plan." in answer.out
+    last = register.entries()[-1]
+    assert (last["event"], last["approved_by"]) == ("release", "Ada Reviewer")
+    assert study.record()["register"]["entry"] == entry_digest(last)
+    us.release(study.folder, public.with_name("second"), APPROVAL)
+
+
+def test_one_of_several_runs_needs_a_reason(study: Study, public: Path, tmp_path: Path) -> None:
+    """Also where the others were made after this one was judged."""
+    registered(study, tmp_path / "register", runs=5)
+    refused(study, public, ReleaseRefused, "5 runs in the register")
+    us.release(study.folder, public, APPROVAL, reason="the first four had a wrong codebook")
+    kept = json.loads((study.internal / "approvals.json").read_text())[0]
+    assert kept["runs"] == {"same plan": 5, "same data": 5}
+
+
+def test_register_that_was_tampered_with(study: Study, public: Path, tmp_path: Path) -> None:
+    register = registered(study, tmp_path / "register", runs=3)
+    path = tmp_path / "register" / "register.json"
+    whole = register.entries()
+    reason = "looked at by the whole board"
+    for entries, says in [
+        (whole[1:], "does not follow"),
+        (whole[:-1], "one without it"),
+        ([{**whole[0], "data": "other"}, *whole[1:]], "does not follow"),
+        ([], "one without it"),
+    ]:
+        path.write_text(json.dumps(entries))
+        refused(study, public, FileError, says, reason=reason)
+    path.write_text("[1]")
+    refused(study, public, FileError, "cannot be read", reason=reason)
+    shutil.rmtree(tmp_path / "register")
+    refused(study, public, FileError, "the register of this study", reason=reason)
+
+
+def test_verdict_and_findings_forged_with_all_digests(
+    study: Study, public: Path, tmp_path: Path
+) -> None:
+    """Whoever rewrites the whole internal folder is found out by the register."""
+    study.outcome = "fail"
+    registered(study.seal(), tmp_path / "register")
+    kept = study.record()["register"]
+    study.outcome = "pass"
+    study.seal()
+    study.write_study({**study.record(), "register": kept})
+    refused(study, public, FileError, "the verdict that the register has")
+
+
+def test_register_that_the_study_is_not_in(study: Study, public: Path, tmp_path: Path) -> None:
+    refused(study, public, ReleaseRefused, "entered in the register", register=tmp_path / "r")
+    registered(study, tmp_path / "register")
+    refused(study, public, SettingError, "another one", register=tmp_path / "r")
+
+
+def test_register_in_a_bad_place(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path)
+    for name in ("file", "link"):
+        with pytest.raises(CheckpointError):
+            Register(tmp_path / name)
+    made = Register(tmp_path / "deep" / "register")
+    assert made.folder.stat().st_mode & 0o777 == 0o700
