@@ -61,6 +61,16 @@ def guesses(neighbours: Neighbours, row: int) -> list[int]:
     return sorted(range(len(neighbours.levels)), key=lambda code: -counts[neighbours.levels[code]])
 
 
+def chance_of_difference(before: list[Figure], after: list[Figure], n_records: int) -> float:
+    """Probability, over the rounding, that anything is printed differently."""
+    chosen, same = steps(before, n_records), 1.0
+    for old, new in zip(before, after, strict=True):
+        if old.name in chosen:
+            change = abs((old.share or 0.0) - (new.share or 0.0))
+            same *= max(0.0, 1 - change / chosen[old.name])
+    return 1 - same
+
+
 def attack(neighbours: Neighbours, people: list[int], seeds: int) -> None:
     """Attack some people, and print how often each way of printing gives them away."""
     n_records = neighbours.n_records
@@ -68,12 +78,15 @@ def attack(neighbours: Neighbours, people: list[int], seeds: int) -> None:
     shown = {way: [write(truth, n_records, seed) for seed in range(seeds)]
              for way, write in WAYS.items()}  # fmt: skip
     right, by_guess, differ, compared = Counter[str](), 0, 0, 0
+    chances = []
     for row in people:
         own = neighbours.levels.index(neighbours.frame[LABEL][row])
         order = guesses(neighbours, row)
         by_guess += order[0] == own
         figures = {code: truth if code == own else neighbours.figures((row, code))
                    for code in order}  # fmt: skip
+        chances += [chance_of_difference(truth, figures[code], n_records)
+                    for code in order if code != own]  # fmt: skip
         for way, write in WAYS.items():
             for seed in range(seeds if way == "published" else 1):
                 seen = shown[way][seed]
@@ -89,7 +102,8 @@ def attack(neighbours: Neighbours, people: list[int], seeds: int) -> None:
     base = by_guess / total
     print(f"{n_records:,} records, {len(neighbours.levels)} labels, {total} people attacked; "
           f"{len(steps(truth, n_records))} of {len(truth)} numbers published")  # fmt: skip
-    print(f"  public folders that differ: {differ / compared:.3%} of {compared:,}")
+    print(f"  public folders that differ: expected {np.mean(chances):.3%}, at most "
+          f"{max(chances):.3%}; seen {differ / compared:.3%} of {compared:,}")  # fmt: skip
     print(f"  guess alone                right {base:.1%}")
     for way in WAYS:
         share = right[way] / (total * (seeds if way == "published" else 1))
