@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from understudy.pages.blocks import Figure, Heading, Paragraph, all_tables
+from understudy.pages.blocks import Figure, Heading, Paragraph, Table, all_tables
 from understudy.pages.html import html_page
 from understudy.pages.markdown import markdown_page
 from understudy.randomness import stream
 from understudy.reproduction.compare import Comparison, compare_all, coverage, mean_of, range_of
 from understudy.reproduction.configurations import CONFIGURATIONS, FITS
+from understudy.reproduction.level_priors import level_prior_blocks
 from understudy.reproduction.published import PUBLISHED
 from understudy.reproduction.regression_intervals import compare_intervals
 from understudy.reproduction.reproduction_page import page_blocks
@@ -32,6 +33,7 @@ VARIES = (
     "By the definitions, these two",
     "Every value and table was written",
     "Cells inside, of those that can be judged",
+    "Printed cells inside the range over populations. Prior",
 )  # texts with numbers
 
 
@@ -132,7 +134,27 @@ def test_every_printed_cell_meets_every_configuration_of_its_column() -> None:
     attribute = [one.configuration for one in beside if one.cell.printed == "88.15"]
     assert attribute == ["text", "script", "text shuffled", "script shuffled"]
     classes = [one.configuration for one in beside if one.cell.printed == "28"]
-    assert classes == ["collapsed kept", "blocked kept", "sampled kept"]
+    assert classes == [
+        "collapsed kept", "blocked kept", "tenth kept", "share kept", "sampled kept"
+    ]  # fmt: skip
+
+
+def test_priors_of_the_county_are_set_beside_the_printed_cells() -> None:
+    """Redrawn means 2, 3, 4: of the printed cells of the DPMPM only 2.497 lies among them."""
+    results = invented(4)
+    blocks = level_prior_blocks(results, compare_all(results))
+    table = next(block for block in blocks if isinstance(block, Table))
+    assert table.header[2:] == ("prior 1 (the paper's)", "prior 0.1", "prior 1/133")
+    rows = {(row[0].text, row[1].text): row for row in table.cells if len(row) > 1}
+    match = next(row for (_, printed), row in rows.items() if printed == "2.497")
+    assert [cell.text for cell in match[2:]] == ["1.00, inside"] * 3
+    tables = next(row for (_, printed), row in rows.items() if printed == "47.908")
+    assert [cell.text for cell in tables[2:]] == ["1.00, outside"] * 3
+    results["populations"][0]["fits"]["share"]["labels"]["worst_rhat"] = 1.9
+    apart = level_prior_blocks(results, compare_all(results))
+    assert "| 9 (chains apart) |" in markdown_page(apart, "")
+    assert "Prior 1/133: 0 of 3" in markdown_page(blocks, "")
+    assert level_prior_blocks(invented(4, ("collapsed", "text")), compare_all(results)) == []
 
 
 def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:

@@ -11,6 +11,7 @@ from understudy.reproduction.configurations import (
     FITS,
     FULL,
     LENGTHS,
+    PRIORS,
     QUICK,
     FitPlan,
     LabelTargets,
@@ -48,7 +49,7 @@ def test_only_fits_with_a_limit_go_on(tmp_path: Path) -> None:
     assert plan.run(None, 1, usual, tmp_path, None)["until"] is None  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("scale", [FULL, QUICK])
+@pytest.mark.parametrize("scale", [FULL, PRIORS, QUICK])
 def test_of_every_draw_all_label_probabilities_are_kept(scale: Scale) -> None:
     """Else not every one could be judged: 40 patterns, 133 counties."""
     for key in scale.fits:

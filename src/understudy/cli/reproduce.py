@@ -21,6 +21,7 @@ def reproduce(
     *,
     out: Path = Path("understudy-reproduction"),
     quick: bool = False,
+    priors: bool = False,
     seed: int = 1,
     json: bool = False,
 ) -> ExitCode:
@@ -34,17 +35,19 @@ def reproduce(
     out
         Folder for the page and for what is finished so far.
     quick
-        A preview in a few minutes: two redrawn populations, short chains, two of four models.
+        A preview in a few minutes: two redrawn populations, short chains, two of seven models.
+    priors
+        The DPMPM alone with three priors of the county's probabilities, short chains.
     seed
         Decides every draw.
     json
         Print the cells as JSON.
     """
-    from understudy.reproduction.configurations import FULL, QUICK
+    from understudy.reproduction.configurations import FULL, PRIORS, QUICK
     from understudy.reproduction.write import write_all
 
     with _shown() as show:
-        made = write_all(out, QUICK if quick else FULL, seed, show)
+        made = write_all(out, QUICK if quick else PRIORS if priors else FULL, seed, show)
     if json:
         say_json([cell.as_json() for cell in made.comparisons])
     else:

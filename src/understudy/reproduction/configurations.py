@@ -1,8 +1,9 @@
 """Whom the printed columns are compared with: fits, and the ways of drawing sets from them.
 
 The paper's DPMPM column is set beside both samplers and all three class draws, with the paper's
-prior of level probabilities, and beside one fit whose prior is sampled; its DP-areal column beside
-both variants of the model.
+prior of level probabilities, and beside fits with other priors for the county: a tenth of an
+invented record per county, one such record for all counties together, and a prior that is sampled.
+Its DP-areal column is set beside both variants of the model.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from understudy.synthesis.contract import DrawnSets
 from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, meets
 from understudy.synthesis.dpmpm import DPMPM
 
-__all__ = ["AREAL", "CONFIGURATIONS", "FITS", "FULL", "QUICK", "Configuration", "FitPlan", "Scale"]
+__all__ = [
+    "AREAL", "CONFIGURATIONS", "FITS", "FULL", "LEVEL_PRIORS", "PRIORS", "QUICK", "Configuration",
+    "FitPlan", "Scale",
+]  # fmt: skip
 
 
 LENGTHS = ("warmup", "draws", "thin")
@@ -74,6 +78,7 @@ class FitPlan:
         )
 
 
+COUNTIES = 133
 FITS = {
     each.key: each
     for each in (
@@ -88,6 +93,18 @@ FITS = {
             "DPMPM, blocked sampler, 40 classes",
             "DPMPM",
             DPMPM(sampler="blocked", level_prior=1.0),
+        ),
+        FitPlan(
+            "tenth",
+            "DPMPM, collapsed sampler, level prior 0.1",
+            "DPMPM",
+            DPMPM(sampler="collapsed", level_prior={"county": 0.1}),
+        ),
+        FitPlan(
+            "share",
+            f"DPMPM, collapsed sampler, level prior 1/{COUNTIES}",
+            "DPMPM",
+            DPMPM(sampler="collapsed", level_prior={"county": 1 / COUNTIES}),
         ),
         FitPlan(
             "sampled",
@@ -135,6 +152,8 @@ def _configurations() -> list[Configuration]:
             for sampler in ("collapsed", "blocked")
             for draw in ("kept", "full", "prior")
         ),
+        Configuration("tenth kept", "tenth", "DPMPM, level prior 0.1", "kept"),
+        Configuration("share kept", "share", f"DPMPM, level prior 1/{COUNTIES}", "kept"),
         Configuration("sampled kept", "sampled", "DPMPM, level prior sampled", "kept"),
         *(
             Configuration(variant, variant, f"DP-areal, {variant}")
@@ -144,6 +163,11 @@ def _configurations() -> list[Configuration]:
 
 
 CONFIGURATIONS = {each.key: each for each in _configurations()}
+LEVEL_PRIORS = {  # configurations that differ in the prior of the county's probabilities alone
+    "collapsed kept": "1 (the paper's)",
+    "tenth kept": "0.1",
+    "share kept": f"1/{COUNTIES}",
+}
 AREAL = "text"  # the DP-areal that the DPMPM is set against: the paper's own description
 
 
@@ -197,9 +221,22 @@ FULL = Scale(
     lengths={
         "collapsed": {"bundled": _COLLAPSED, "redrawn": _COLLAPSED},
         "blocked": {"bundled": _BLOCKED, "redrawn": _BLOCKED},
+        "tenth": {"bundled": _COLLAPSED, "redrawn": _COLLAPSED},
+        "share": {"bundled": _COLLAPSED, "redrawn": _COLLAPSED},
         "sampled": {"bundled": _BLOCKED, "redrawn": _BLOCKED},
         "text": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
         "script": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
+    },
+)
+PRIORS = Scale(
+    "priors",
+    populations=3,
+    sets=20,
+    repeats=20,
+    fits=("collapsed", "tenth", "share"),
+    lengths={
+        key: {"bundled": _QUICK_DPMPM, "redrawn": _QUICK_DPMPM}
+        for key in ("collapsed", "tenth", "share")
     },
 )
 QUICK = Scale(

@@ -14,6 +14,7 @@ from understudy.reproduction.compare import Comparison, Range, compare_all, cove
 from understudy.reproduction.conclusion import conclusion_blocks, in_short
 from understudy.reproduction.configurations import AREAL, FITS, FULL
 from understudy.reproduction.contradictions import contradiction_blocks
+from understudy.reproduction.level_priors import level_prior_blocks
 from understudy.reproduction.positions_table import position_blocks, position_inside
 from understudy.reproduction.published import TABLES, Published
 from understudy.reproduction.regression_intervals import interval_blocks, intervals_inside
@@ -25,6 +26,16 @@ __all__ = ["TITLE", "page_blocks"]
 TITLE = "The paper, cell by cell"
 COLUMNS = ("Min", "DPMPM", "DP-areal", "Max")
 USUAL = ("collapsed kept", "text", "Min", "Max")  # shown first
+PART = {
+    "quick": """
+        THIS IS A QUICK RUN: few populations, short chains, only some of the samplers. Read it as a
+        preview; understudy reproduce without --quick makes the real page.
+        """,
+    "priors": """
+        THIS IS A PART OF THE RUN: the DPMPM with three priors of the county's probabilities, few
+        populations, short chains. understudy reproduce without --priors makes the whole page.
+        """,
+}
 NOTES = {
     "identification": """
         The paper's table has no Min column; its Min is from the text. The paper marks its false
@@ -52,6 +63,7 @@ def page_blocks(results: dict[str, Any], figures: Sequence[Figure] = ()) -> list
         *(block for name in TABLES for block in _table(name, comparisons, results)),
         *interval_blocks(results),
         *_compatibility(comparisons, results),
+        *level_prior_blocks(results, comparisons),
         *contradiction_blocks(results, comparisons),
         *conclusion_blocks(results),
         *_convergence(results),
@@ -62,14 +74,8 @@ def page_blocks(results: dict[str, Any], figures: Sequence[Figure] = ()) -> list
 
 def _introduction(results: dict[str, Any]) -> list[Block]:
     count = len(results["populations"]) - 1
-    quick = Paragraph(
-        """
-        THIS IS A QUICK RUN: few populations, short chains, only some of the samplers. Read it as a
-        preview; understudy reproduce without --quick makes the real page.
-        """
-    )
     return [
-        *([] if results["scale"] == "full" else [quick]),
+        *([Paragraph(PART[results["scale"]])] if results["scale"] in PART else []),
         *warning_blocks(results),
         *in_short(results),
         Paragraph(

@@ -7,6 +7,7 @@ from typing import Any
 
 from understudy.microdata.bundled.make_ce_like import AGES, GENDERS, INCOMES, PATTERN_SIZES
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
+from understudy.reproduction.configurations import CONFIGURATIONS, LEVEL_PRIORS
 from understudy.reproduction.published import SETTINGS
 
 __all__ = ["settings_blocks"]
@@ -59,7 +60,7 @@ def _here(results: dict[str, Any]) -> dict[tuple[str, str], str]:
     return {
         ("DPMPM", "sampler"): "two: collapsed, without a limit on classes; blocked, 40 classes",
         ("DPMPM", "prior of the concentration"): "the same",
-        ("DPMPM", "prior of level probabilities"): "the same",
+        ("DPMPM", "prior of level probabilities"): _level_priors(fits),
         ("DPMPM", "class of a synthetic label"): "all three class draws",
         ("DPMPM", "sweeps"): _sweeps(fits, ("collapsed", "blocked")),
         ("DPMPM", "chains, effective draws"): "4; the table at the end has every fit",
@@ -72,6 +73,16 @@ def _here(results: dict[str, Any]) -> dict[tuple[str, str], str]:
         ("both", "repeats of Min and Max"): str(repeats),
         ("both", "records that train the regression"): "the same",
     }
+
+
+def _level_priors(fits: dict[str, Any]) -> str:
+    """Name the priors of the county's probabilities that were tried besides the paper's."""
+    others = [
+        words
+        for key, words in {**LEVEL_PRIORS, "sampled kept": "sampled"}.items()
+        if CONFIGURATIONS[key].fit in fits and key != "collapsed kept"
+    ]
+    return "the same" + (f"; for the county also {', '.join(others)}" if others else "")
 
 
 def _sweeps(fits: dict[str, Any], keys: tuple[str, ...]) -> str:

@@ -1,0 +1,86 @@
+"""Which prior of the county's probabilities is compatible with which printed cells.
+
+The paper's prior, Dirichlet(1, ..., 1) over 133 counties, is worth 133 invented records in every
+class. Smaller ones leave more classes occupied and keep tables better; which of them a printed cell
+fits is told cell by cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from understudy.pages.blocks import Block, Heading, Paragraph, Table
+from understudy.reproduction.compare import Comparison
+from understudy.reproduction.configurations import CONFIGURATIONS, LEVEL_PRIORS
+from understudy.reproduction.published import TABLES
+
+__all__ = ["level_prior_blocks"]
+
+SHOWN = ("utility", "identification", "attribute", "classes")
+
+
+def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison]) -> list[Block]:
+    """Set the priors side by side; nothing where fewer than two were computed."""
+    fits = results["populations"][0]["fits"]
+    priors = {key: words for key, words in LEVEL_PRIORS.items() if CONFIGURATIONS[key].fit in fits}
+    if len(priors) < 2:
+        return []
+    found = {(each.cell, each.configuration): each for each in comparisons}
+    cells = [
+        cell
+        for cell in dict.fromkeys(each.cell for each in comparisons)
+        if cell.table in SHOWN and all((cell, key) in found for key in priors)
+    ]
+    rows: list[tuple[str, ...]] = []
+    for table in SHOWN:
+        rows.append((TABLES[table],))
+        rows += [
+            (cell.row, cell.printed, *(_written(found[cell, key], fits) for key in priors))
+            for cell in cells
+            if cell.table == table
+        ]
+    return [
+        Heading("Which prior of the county's probabilities is compatible with which cells"),
+        Paragraph(
+            """
+            The paper gives every county in every class a prior of one invented record, which is
+            133 in all. Ours, on the bundled population, with class draw kept: the value, and
+            whether the printed cell lies in the range over populations, where there are several.
+            """
+        ),
+        Table(
+            "The DPMPM's column with three priors",
+            ("", "printed", *(f"prior {words}" for words in priors.values())),
+            rows,
+        ),
+        Paragraph(_in_words(priors, [found[cell, key] for cell in cells for key in priors])),
+    ]
+
+
+def _written(comparison: Comparison, fits: dict[str, Any]) -> str:
+    if comparison.cell.table == "classes" and comparison.value is None:
+        own = fits[CONFIGURATIONS[comparison.configuration].fit]["classes"]
+        return f"{own[comparison.cell.measure == 'classes_upper']:.0f} (chains apart)"
+    if comparison.value is None:
+        return "undefined"
+    digits = 4 if "match_rate" in comparison.cell.measure else 2
+    inside = {True: ", inside", False: ", outside", None: ""}[comparison.inside]
+    return f"{comparison.value:.{digits}f}{inside}"
+
+
+def _in_words(priors: dict[str, str], comparisons: Sequence[Comparison]) -> str:
+    """Count the cells that each prior is compatible with, kind by kind."""
+    sentences = []
+    for key, words in priors.items():
+        counted = []
+        for table in SHOWN:
+            judged = [
+                each.inside
+                for each in comparisons
+                if (each.configuration, each.cell.table) == (key, table) and each.inside is not None
+            ]
+            if judged:
+                counted.append(f"{sum(judged)} of {len(judged)} ({TABLES[table].lower()})")
+        sentences.append(f"Prior {words}: {', '.join(counted) or 'no cell can be judged'}.")
+    return "Printed cells inside the range over populations. " + " ".join(sentences)
