@@ -41,10 +41,10 @@ MUTANTS = [
         "tables",
     ),
     Mutant(
-        "backoff: the first customer may open no table",
+        "backoff: the first customer may open a second table, or none",
         GIBBS,
-        "if customer == 0 or generator.random()",
-        "if generator.random() < 0.99 and generator.random()",
+        "    for customer in range(1, customers):",
+        "    for customer in range(0, customers):",
         EXACT,
         "number_of_tables",
     ),

