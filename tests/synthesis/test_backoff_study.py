@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
 import understudy as us
 from understudy.errors import SettingError
+from understudy.synthesis.backoff.problem import make_problem
 
 BACKOFF = PLAN.replace(
     'model = "dpmpm"', 'model = "backoff"\norder = ["gender", "age"]\nscale = 2.0'
@@ -24,6 +26,34 @@ def test_from_the_plan_to_the_report(tmp_path: Path) -> None:
     assert findings.settings["scale"] == "2.0"
     assert "backoff" in study.verdict.synthesizers
     assert "Back-off tree" in study.report().read_text(encoding="utf-8")
+
+
+def test_the_tree_is_not_public(tmp_path: Path) -> None:
+    """Labels depend on gender alone, and so the tree splits by it; public files do not tell.
+
+    Everything public treats kept variables alike, so each is named as often as the other.
+    """
+    grown = PLAN.replace('model = "dpmpm"', 'model = "backoff"').replace(
+        'known = ["gender"]', 'known = ["gender", "age"]'
+    )
+    confidential, public = tmp_path / "confidential", tmp_path / "public"
+    plan = write_study(confidential, grown, n_records=600)
+    data = us.read_microdata(confidential / "data.csv", synthesize=["county"], ignore=["id"])
+    (tree,) = make_problem(data, None).trees
+    assert [data.predictors[number] for number in tree.variable if number >= 0] == ["gender"]
+    run_quietly(plan, tmp_path / "study")
+    us.release(
+        tmp_path / "study",
+        public,
+        approve="J. Doe, 2026-11-02, read by the review board, risk accepted",
+        reason="a trial of the gate",
+    )
+    texts = [path.read_text() for path in public.rglob("*") if path.suffix not in (".png", "")]
+    assert any("back-off" in text.lower() for text in texts)
+    for text in texts:
+        named = [len(re.findall(rf"\b{name}\b", text)) for name in ("gender", "age")]
+        assert named[0] == named[1]
+        assert not re.search(r"concentration_\d|\bsplit|\bdepth|\bleaf|\bnodes?\b", text)
 
 
 def test_a_wrong_order_is_a_mistake_of_the_plan(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def _list(names: Sequence[str] | Mapping[str, str]) -> str:
 
 def _left_out() -> str:
     names = [quoted(name) for name, model in MODELS.items() if model.by_default]
-    return f"Left out: {' and '.join(names)} with their defaults."
+    return f"Left out: {' and '.join(names)} with the defaults."
 
 
 def _synthesizers() -> Iterator[str]:
@@ -268,6 +268,7 @@ unused_levels = "error"
 # names = ["<20", "20-40", "40-60", "60-80", ">80"]
 
 # Synthesizers, as many as you like. {left_out}
+# "dpmpm" and "areal" are the paper's: they take longer, and their chains may not converge.
 {synthesizers}
 
 # What intruders know besides the true label: some of the kept variables, one entry for each

@@ -170,7 +170,6 @@ MODELS = {
         colours=("#b04a00", "#f2a25c"),
         seconds=lambda data: 1e-7 * data.n_records,
         chain_bytes=_dpmpm_bytes,
-        by_default=True,
     ),
     "areal": Model(
         title="DP-areal",
@@ -205,7 +204,6 @@ MODELS = {
         seconds=_areal_seconds,
         chain_bytes=_areal_bytes,
         needs_patterns=True,
-        by_default=True,
     ),
     "backoff": Model(
         title="Back-off tree",
@@ -231,6 +229,7 @@ MODELS = {
         colours=("#b3125f", "#ff8ab5"),
         seconds=lambda data: 2e-7 * data.n_records,
         chain_bytes=_backoff_bytes,
+        by_default=True,
     ),
 }
 
