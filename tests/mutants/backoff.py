@@ -139,8 +139,8 @@ MUTANTS = [
     Mutant(
         "backoff: the second variable is drawn given the true first one",
         LABELS,
-        "        codes[:, data.names.index(name)] = drawn[:, tree]\n",
-        "",
+        "            drawn[:, data.synthesized.index(name)]\n            if name in",
+        "            data.codes(name)\n            if name in",
         FIT,
         "follow_their_table",
     ),

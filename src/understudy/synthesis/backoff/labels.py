@@ -145,8 +145,7 @@ def label_table(data: Microdata, problem: Problem, draw: KeptDraw) -> LabelTable
     distributions = [_all_rows(problem, tree, draw) for tree in range(len(problem.trees))]
     if len(distributions) == 1:
         every, rows = distributions[0]
-        codes = _record_codes(data, problem, 0, data.combinations)
-        nodes = problem.nodes(0, codes)  # (combination,)
+        nodes = problem.nodes(0, _combination_codes(data, problem.variables[0]))  # (combination,)
         used, of_combination = np.unique(nodes, return_inverse=True)
         return LabelTable(
             rows[np.searchsorted(every.nodes, used)], of_combination.ravel().astype(np.int32)
@@ -170,16 +169,31 @@ def draw_codes(
     -------
     int32 (record, synthesized variable)
     """
-    codes = data.combinations[data.of_record]  # (record, variable)
     drawn = np.empty((data.n_records, len(problem.trees)), dtype=np.int32)
-    for tree, name in enumerate(data.synthesized):
-        nodes = problem.nodes(tree, _record_codes(data, problem, tree, codes))  # (record,)
+    for tree in range(len(problem.trees)):
+        nodes = _record_nodes(data, problem, tree, drawn)
         every, rows = _all_rows(problem, tree, draw)
         cumulative = np.cumsum(rows, axis=1)  # (row, label)
         uniform = generator.random(data.n_records)  # (record,)
         drawn[:, tree] = _invert(cumulative, np.searchsorted(every.nodes, nodes), uniform)
-        codes[:, data.names.index(name)] = drawn[:, tree]
     return drawn
+
+
+def _record_nodes(
+    data: Microdata, problem: Problem, tree: int, drawn: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """Find every record's node, given the labels (record, synthesized variable) drawn so far."""
+    names = problem.variables[tree]
+    if tree == 0:  # kept variables only: as many rows to send down as there are combinations
+        return problem.nodes(tree, _combination_codes(data, names))[data.of_record]
+    codes = np.empty((data.n_records, len(names)), dtype=np.int32)  # (record, variable)
+    for column, name in enumerate(names):
+        codes[:, column] = (
+            drawn[:, data.synthesized.index(name)]
+            if name in data.synthesized
+            else data.combinations[:, data.names.index(name)][data.of_record]
+        )
+    return problem.nodes(tree, codes)
 
 
 @compiled
@@ -206,12 +220,10 @@ def _all_rows(problem: Problem, tree: int, draw: KeptDraw) -> tuple[Wanted, NDAr
     return every, rows_of_tree(problem.forest, tree, draw, every, whole=True)
 
 
-def _record_codes(
-    data: Microdata, problem: Problem, tree: int, codes: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Pick the variables that may split a tree: (row, variable of the tree)."""
-    columns = [data.names.index(name) for name in problem.variables[tree]]
-    return np.ascontiguousarray(codes[:, columns])
+def _combination_codes(data: Microdata, names: tuple[str, ...]) -> NDArray[np.int32]:
+    """Pick variables: (combination, variable)."""
+    columns = [data.names.index(name) for name in names]
+    return np.ascontiguousarray(data.combinations[:, columns])
 
 
 def _check_size(n_rows: int, n_labels: int, what: str) -> None:

@@ -20,7 +20,7 @@ __all__ = ["BackoffChain", "GroupCells", "group_cells"]
 
 STARTS = (1.0, 30.0, 1000.0, 30000.0)  # concentrations that chains start from, one after another
 FEW_CELLS = 200_000  # so many label probabilities can all be drawn for every kept draw
-MOST_KEPT = 20_000  # label probabilities that are kept of a draw where there are more
+MOST_KEPT = 10_000  # label probabilities that are kept of a draw where there are more
 
 
 @dataclass(frozen=True, eq=False)
