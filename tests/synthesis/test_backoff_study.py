@@ -33,9 +33,9 @@ def test_the_tree_is_not_public(tmp_path: Path) -> None:
 
     Everything public treats kept variables alike, so each is named as often as the other.
     """
-    grown = PLAN.replace('model = "dpmpm"', 'model = "backoff"').replace(
-        'known = ["gender"]', 'known = ["gender", "age"]'
-    )
+    grown = PLAN.replace('model = "dpmpm"', 'model = "backoff"')
+    grown = grown.replace('known = ["gender"]', 'known = ["gender", "age"]')
+    grown = grown.replace("warmup = 4\ndraws = 8\n", "warmup = 100\ndraws = 300\n")
     confidential, public = tmp_path / "confidential", tmp_path / "public"
     plan = write_study(confidential, grown, n_records=600)
     data = us.read_microdata(confidential / "data.csv", synthesize=["county"], ignore=["id"])
@@ -46,7 +46,8 @@ def test_the_tree_is_not_public(tmp_path: Path) -> None:
         tmp_path / "study",
         public,
         approve="J. Doe, 2026-11-02, read by the review board, risk accepted",
-        reason="a trial of the gate",
+        reason="nobody real is in these data",
+        guessable_seed=True,
     )
     texts = [path.read_text() for path in public.rglob("*") if path.suffix not in (".png", "")]
     assert any("back-off" in text.lower() for text in texts)
