@@ -53,13 +53,13 @@ def convergence_reason(synthesizer: SynthesizerFindings) -> Reason:
 
 def _met(chains: Convergence) -> str:
     shown = len(chains.not_judged)
-    aside = (
-        f" {shown} number{'s' * (shown > 1)} about the model, which reach no file, "
-        f"{'miss' if shown > 1 else 'misses'} the targets and {'are' if shown > 1 else 'is'} only "
-        "shown."
-        if shown
-        else ""
-    )
+    many = " 1 number about the model, which reaches no file, misses the targets and is only shown."
+    if shown > 1:
+        many = (
+            f" {shown} numbers about the model, which reach no file, miss the targets and are only "
+            "shown."
+        )
+    aside = many if shown else ""
     return (
         f"The chains have converged in what reaches the files: all {chains.n_judged:,} sums, "
         f"margins and label probabilities meet their targets (R-hat below "
