@@ -33,10 +33,11 @@ synthesize = ["county"]
 [[synthesizers]]
 model = "dpmpm"
 level_prior = 1.0  # the paper's
+draws = 1000
 
 [[synthesizers]]
 model = "areal"
-warmup = 700  # shorter than usual, so that the demonstration ends in about ten minutes
+warmup = 700  # shorter than usual, so that the demonstration ends in a few minutes
 draws = 600
 thin = 8
 
@@ -51,6 +52,9 @@ known = ["gender", "age"]
 
 [[analyses]]
 formula = "income ~ county + age + gender"
+
+[own_record]
+refits = 0  # no further fits without records whose weights cannot be trusted, for the same reason
 """
 
 
@@ -62,7 +66,7 @@ def demo(
 ) -> ExitCode:
     """Run a whole study on the bundled sample, in which nobody real is.
 
-    It takes about ten minutes; stopped, it goes on with the same command.
+    It takes a few minutes; stopped, it goes on with the same command.
 
     Parameters
     ----------
