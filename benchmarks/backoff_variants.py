@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from math import lgamma
 from typing import Any
 
 import numpy as np
@@ -80,13 +81,13 @@ def _density_of_one(c, forest, records, probability):  # type: ignore[no-untyped
             else:
                 left -= share
                 rest -= probability[pair]
-                total += (c * share - 1.0) * np.log(probability[pair]) - gibbs.lgamma(c * share)
+                total += (c * share - 1.0) * np.log(probability[pair]) - lgamma(c * share)
         if leaf:
             total -= gibbs.log_rising(c, n)
         else:
-            total += gibbs.lgamma(c)
+            total += lgamma(c)
             if c * left > 1e-9:
-                total += (c * left - 1.0) * np.log(max(rest, 1e-300)) - gibbs.lgamma(c * left)
+                total += (c * left - 1.0) * np.log(max(rest, 1e-300)) - lgamma(c * left)
     return total
 
 
