@@ -38,6 +38,7 @@ __all__ = [
     "Lock",
     "cannot_write",
     "check_name",
+    "check_safe_to_write",
     "differences",
     "digest_of",
     "new_file",
@@ -104,7 +105,7 @@ def new_file(target: Path) -> Iterator[Path]:
     by a link is refused.
     """
     try:
-        _check_safe_to_write(target.parent)
+        check_safe_to_write(target.parent)
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=".understudy-", suffix="".join(target.suffixes[-2:])
         )
@@ -125,7 +126,8 @@ def new_file(target: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def _check_safe_to_write(folder: Path) -> None:
+def check_safe_to_write(folder: Path) -> None:
+    """Refuse a folder in which other users can replace what is being written."""
     mode = folder.stat().st_mode
     if os.name == "posix" and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         raise OutputError(

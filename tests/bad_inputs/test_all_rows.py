@@ -19,7 +19,6 @@ def test_every_row_has_a_test() -> None:
             importlib.import_module(name)
     lines = (TESTS.parent / "docs" / "bad-inputs.md").read_text(encoding="utf-8").splitlines()
     rows = {int(found[1]): found[2] for line in lines if (found := LISTED.fullmatch(line))}
-    assert set(range(1, 96)) <= set(rows)
-    assert set(COVERED) == set(rows)
-    for row, tests in rows.items():
-        assert set(re.findall(r"`(\w+)`", tests)) == set(COVERED[row]), row
+    assert set(range(1, 96)) <= set(COVERED) == set(rows)
+    for row, tests in COVERED.items():
+        assert set(re.findall(r"`(\w+)`", rows[row])) == set(tests), row

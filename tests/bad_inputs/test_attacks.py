@@ -103,3 +103,19 @@ def test_confidential_and_public_folders_are_never_one_in_the_other(
     assert not list(public.rglob("internal"))
     with PrivateFolder(other.internal) as folder:
         assert "public" not in folder.names()
+
+
+@covers(97)
+def test_release_where_anybody_could_replace_its_files(tmp_path: Path, command: Command) -> None:
+    """Between building and renaming, another user could put files of their own in its place."""
+    study = Study(tmp_path / "study").seal()
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    call = ("release", study.folder, "--to", shared / "public", "--approve", APPROVAL)
+    shared.chmod(0o777)
+    answer = command(*call)
+    assert answer.code == 2
+    assert f"chmod o-w {shared}" in " ".join(answer.err.split())
+    assert not list(shared.iterdir())
+    shared.chmod(0o1777)
+    assert command(*call).code == 0

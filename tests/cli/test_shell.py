@@ -5,6 +5,7 @@ Each program here is a process of its own, since it is about how processes end.
 
 from __future__ import annotations
 
+import io
 import os
 import resource
 import subprocess
@@ -122,6 +123,51 @@ def test_no_core_dumps() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", words], capture_output=True, check=True)
     assert ended.stdout == b"0\n"
+
+
+class Full(io.StringIO):
+    """A stream to a disk that is full."""
+
+    def write(self, _: str) -> int:
+        """Fail as the system does."""
+        raise OSError(28, os.strerror(28))
+
+
+@covers(107)
+def test_full_output_of_every_command(
+    make_file: MakeFile,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Those that only print end with 2; those that leave files behind with what they would."""
+    path = make_file("age,county\n" + "a,x\nb,y\na,y\nb,x\n" * 5)
+
+    class Ended:
+        exit_code = ExitCode.DO_NOT_RELEASE
+
+        def run(self, *_: object, **__: object) -> None:
+            pass
+
+    calls: list[tuple[tuple[object, ...], ExitCode]] = [
+        (("check", path, "--synthesize", "county"), ExitCode.WRONG_INPUT),
+        (("evaluate", path, path, "--synthesize", "county", "--repeats", 1), ExitCode.WRONG_INPUT),
+        (("init", path, "--synthesize", "county", "--out", tmp_path), ExitCode.DONE),
+        (("run", tmp_path / "plan.toml", "--out", tmp_path / "out"), ExitCode.DO_NOT_RELEASE),
+        (("--version",), ExitCode.WRONG_INPUT),
+    ]
+    monkeypatch.setattr("understudy.study.run.Study", lambda *_, **__: Ended())
+    monkeypatch.setattr("understudy.cli.run._show", lambda _: print("the verdict"))
+    for arguments, code in calls:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", Full())
+            with pytest.raises(SystemExit) as ended:
+                cli.main([str(argument) for argument in arguments])
+        assert ended.value.code == code, arguments
+        told = " ".join(capsys.readouterr().err.split())
+        assert "the output could not be written (No space left on device)" in told
+        assert ("The work itself is done." in told) == (code == ExitCode.DONE)
+    assert (tmp_path / "plan.toml").exists()
 
 
 class Panic(BaseException):

@@ -19,7 +19,7 @@ from pathlib import Path
 from understudy.errors import OutputError, quoted
 from understudy.private_folder import study_above
 from understudy.publishing.manifest import is_whole_release
-from understudy.storage import cannot_write, check_name, take_lock, to_disk
+from understudy.storage import cannot_write, check_name, check_safe_to_write, take_lock, to_disk
 
 __all__ = ["building", "check_target", "move_in"]
 
@@ -68,6 +68,7 @@ def check_target(to: str | os.PathLike[str], internal: Path, *, overwrite: bool)
                 came=f"{quoted(target.name)} in a folder that does not",
                 do="make that folder first",
             )
+        check_safe_to_write(target.parent)
         _check_free(target, overwrite=overwrite)
     except OSError as problem:
         raise cannot_write(target, problem) from None
