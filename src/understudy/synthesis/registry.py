@@ -122,7 +122,7 @@ def _areal_bytes(data: Microdata) -> int:
 def _areal_seconds(data: Microdata) -> float:
     """A part for every pair; and one for every cell, whose rates are drawn."""
     n_pairs, _ = _areal_pairs(data)
-    return 3e-3 + 2e-5 * n_pairs + 1e-7 * len(data.patterns) * data.n_labels
+    return 3e-3 + 3e-5 * n_pairs + 1e-7 * len(data.patterns) * data.n_labels
 
 
 def _backoff_bytes(data: Microdata) -> int:
