@@ -28,6 +28,7 @@ settings.load_profile("understudy")
 # What `make quick` leaves out: whole folders, and the slowest tests elsewhere, by name.
 SLOW_FOLDERS = {"browser", "docs", "faults", "fuzz", "reproduction", "statistics"}
 SLOW_TESTS = {
+    "test_a_link_planted_at_every_instant",
     "test_a_program_of_its_own",
     "test_a_terminal_that_goes_away",
     "test_agrees_with_listing_every_file",

@@ -307,3 +307,33 @@ def test_a_lock_that_is_closed_writes_no_manifest(tmp_path: Path) -> None:
         lock.close()
         with pytest.raises(CheckpointError, match="lock of this run"):
             write_manifest(lock, "manifest.json", {"format": 2})
+
+
+def test_a_system_without_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths stand in for handles: links are refused all the same."""
+    monkeypatch.setattr(private_folder, "HANDLES", False)
+    internal = tmp_path / "internal"
+    with StudyFolder(internal, IDENTITY, None, 1) as folder:
+        folder.save("a", [("sets/a/1", SECRET), ("report.html", SECRET)])
+        assert folder.finished("a")
+        assert folder.read("a", "sets/a/1") == SECRET
+        (internal / "report.html").unlink()
+        (internal / "report.html").symlink_to(tmp_path / "loot")
+        with pytest.raises(CheckpointError, match="a link"):
+            folder.save("b", [("report.html", SECRET)])
+    (tmp_path / "link").symlink_to(internal)
+    for path in (tmp_path / "link", tmp_path / "none"):
+        with pytest.raises(CheckpointError, match="a folder of your own"):
+            PrivateFolder(path)
+    assert not (tmp_path / "loot").exists()
+
+
+def test_folders_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match="none can be made"):
+        PrivateFolder.made(tmp_path / "file" / "run")
+    with (
+        PrivateFolder.made(tmp_path / "run") as folder,
+        pytest.raises(CheckpointError, match="none can be made"),
+    ):
+        folder.inside("x" * 300)
