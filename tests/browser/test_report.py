@@ -23,8 +23,6 @@ from understudy.verdict.verdict import judge
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 SERIOUS = {"serious", "critical"}
 

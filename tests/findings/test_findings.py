@@ -19,8 +19,6 @@ from understudy.findings.schema import LARGEST_RHAT, Findings
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.verdict.verdict import judge
 
-pytestmark = pytest.mark.xdist_group("collecting")
-
 
 @pytest.fixture(scope="module")
 def data() -> us.Microdata:

@@ -18,8 +18,6 @@ from understudy.findings.schema import Findings, Pattern
 from understudy.pages.report import WORDS, page
 from understudy.verdict.verdict import judge
 
-pytestmark = pytest.mark.xdist_group("page")
-
 HOSTILE = "<script>alert(1)</script>"
 TURNED = "a\u202eb\u2066c"
 LONG = "long " * 60

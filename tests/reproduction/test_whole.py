@@ -19,7 +19,6 @@ from understudy.synthesis.diagnostics import SCHEMA
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning"),
-    pytest.mark.xdist_group("reproduction"),
 ]
 
 SHORT = {"warmup": 4, "draws": 4, "thin": 1}
