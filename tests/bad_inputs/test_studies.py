@@ -242,18 +242,32 @@ def test_drive_without_locks(plan: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @covers(89)
+@pytest.mark.parametrize(
+    ("problem", "code", "words"),
+    [
+        (RuntimeError("north"), ExitCode.FAULT_IN_PROGRAM, "RuntimeError"),
+        (MemoryError("north"), ExitCode.WRONG_INPUT, "Expected enough memory"),
+    ],
+    ids=["fault", "memory"],
+)
 def test_chain_that_fails_is_reported(
-    command: Command, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command,
+    plan: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    problem: Exception,
+    code: ExitCode,
+    words: str,
 ) -> None:
     """Chains are threads: what goes wrong in one ends the study, with nothing of the data."""
 
     def fail(*_: Any, **__: Any) -> None:
-        raise MemoryError("north")
+        raise problem
 
     monkeypatch.setattr("understudy.synthesis.chains._segment", fail)
     answer = command("run", plan, "--out", tmp_path / "out")
-    assert answer.code == ExitCode.FAULT_IN_PROGRAM
-    assert "MemoryError" in answer.err
+    assert answer.code == code
+    assert words in answer.err
     assert "north" not in answer.err
     monkeypatch.undo()
     monkeypatch.setattr(page, "page", plain_page)
