@@ -140,7 +140,7 @@ def turned(data: us.Microdata) -> us.Microdata:
     [
         (us.DPMPM(n_classes=10), 3, 0.03),
         (us.DPMPM(sampler="blocked", n_classes=10), 3, 0.03),
-        (us.DPAreal(n_clusters=5), 1, 0.06),
+        (us.DPAreal(n_clusters=5), 3, 0.06),
         (us.DPAreal(n_clusters=5, variant="script"), 3, 0.06),
         (us.BackoffTree(), 1, 0.03),
         (us.BackoffTree(order=["gender", "region", "age"]), 3, 0.03),
@@ -151,7 +151,8 @@ def test_order_of_columns_and_levels_does_not_matter(settings: Any, thin: int, m
     """Posterior means of all label probabilities; false-alarm rate below 1e-4.
 
     The largest difference of 144 means with standard errors of about 0.004 each; 0.01 for the
-    DP-areal model, whose cells have rates of their own. To turn levels around permutes labels and
+    DP-areal model, whose cells have rates of their own (measured: chain means after 1,800 sweeps
+    have a standard deviation of 0.018). To turn levels around permutes labels and
     patterns.
     """
     data = small_data()
