@@ -20,7 +20,7 @@ test: lint types docs browser unit  ## everything that must hold
 quick: $(VENV)/test.stamp  ## what to run while coding: style, types and the fast tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n $(CORES) --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -q -n $(CORES) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 lint: $(VENV)/test.stamp  ## style
 	$(BIN)/ruff check .
@@ -39,7 +39,7 @@ browser:  ## a Chromium to test the report with; installed where that is possibl
 unit: $(VENV)/test.stamp  ## tests in parallel, with the coverage gate
 	rm -f .coverage .coverage.*
 	$(BIN)/python -m tests.compile_kernels
-	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 docs: $(VENV)/test.stamp  ## the site, in docs/_build/html; needs no network
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

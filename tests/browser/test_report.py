@@ -29,14 +29,14 @@ SERIOUS = {"serious", "critical"}
 
 @pytest.fixture(scope="session")
 def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """Run the demonstration, its chains cut short: the page has all that the real one has."""
+    """Run the demonstration, with short chains and few sets: the page has all of the real one."""
     plan = demo_plan(seed=1)
     cut = {"warmup": 10, "draws": 20, "thin": 1}
     assert plan.synthesizers is not None
     short = tuple(one.model_copy(update=cut) for one in plan.synthesizers)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # chains this short have not converged, and say so
-        study = Study(plan.model_copy(update={"synthesizers": short}))
+        study = Study(plan.model_copy(update={"synthesizers": short, "sets": 5}))
         return study.run(tmp_path_factory.mktemp("demonstration") / "study")
 
 
