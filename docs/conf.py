@@ -14,6 +14,7 @@ copyright = "2026, The understudy developers"
 release = understudy.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "understudy"
 html_math_renderer = "mathml"
