@@ -263,6 +263,7 @@ PUBLIC = [
     "ConvergenceTargets",
     "DPAreal",
     "DPMPM",
+    "FormalDirichlet",
     "Marginal",
     "Microdata",
     "Others",

@@ -6,8 +6,8 @@ A study goes one way::
 
 `Study` goes the whole way by a plan. Step by step: `read_microdata` takes the confidential file in,
 or `load_ce_like` the bundled sample. `DPMPM`, `DPAreal` and `BackoffTree` are models of the labels;
-`Uniform`, `Marginal`, `Others` and `Perfect` are baselines; each has ``fit(data)``, and a fit has
-``synthesize(m)``.
+`FormalDirichlet` shows what a formal guarantee costs; `Uniform`, `Marginal`, `Others` and `Perfect`
+are baselines; each has ``fit(data)``, and a fit has ``synthesize(m)``.
 `identification_risk` and `attribute_risk` say what an intruder learns from synthetic sets,
 `inherent_risk` what the baselines give away, `risk_lattice` which knowledge is dangerous,
 `attribution_risk` what can be learned without rows; `expected_risk` and `posterior_risk` are exact.
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
     from understudy.synthesis.diagnostics import ConvergenceTargets
     from understudy.synthesis.dpmpm import DPMPM
+    from understudy.synthesis.formal import FormalDirichlet
     from understudy.utility.analysis import analysis_utility
     from understudy.utility.combining import combine_estimates
     from understudy.utility.counts import combine_counts, count_utility
@@ -61,6 +62,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "ConvergenceTargets",
     "DPAreal",
     "DPMPM",
+    "FormalDirichlet",
     "Marginal",
     "Microdata",
     "Others",
@@ -101,6 +103,7 @@ _HOME = {
     "ConvergenceTargets": "understudy.synthesis.diagnostics",
     "DPAreal": "understudy.synthesis.areal",
     "DPMPM": "understudy.synthesis.dpmpm",
+    "FormalDirichlet": "understudy.synthesis.formal",
     "Microdata": "understudy.microdata.table",
     "Marginal": "understudy.synthesis.baselines",
     "Others": "understudy.synthesis.baselines",

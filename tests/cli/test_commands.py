@@ -70,7 +70,7 @@ def test_check_as_json(command: Command, survey: Path) -> None:
     assert levels[0] == pytest.approx((6208 / 133, 172.552), rel=1e-5)
     assert levels[1] == pytest.approx((2.0, 4.617), rel=1e-3)
     assert set(told["memory_bytes"]) == {
-        "DPMPM", "DP-areal", "Back-off tree", "20 synthetic sets"
+        "DPMPM", "DP-areal", "Back-off tree", "Formal Dirichlet", "20 synthetic sets"
     }  # fmt: skip
 
 

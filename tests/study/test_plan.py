@@ -69,7 +69,7 @@ def test_a_first_plan_is_valid_as_it_is_and_with_every_setting(make_file: MakeFi
     assert whole.thresholds == plain.thresholds
     assert whole.baselines == plain.baselines
     assert whole.title == plain.title
-    assert [one.model for one in whole.synthesizers or ()] == ["dpmpm", "areal", "backoff"]
+    assert [one.model for one in whole.synthesizers or ()] == list(MODELS)
     assert whole.intruders == (IntruderPlan(known=("a",)),)
     assert whole.analyses[0].formula == "a ~ county"
 
@@ -157,7 +157,7 @@ own_record_pass = -1
         '"sets" should be greater',
         '"seed" should be greater',
         '"data.synthesize"',
-        '"synthesizers[1].model" should be one of dpmpm, areal, backoff (nearest: "dpmpm")',
+        '"synthesizers[1].model" should be one of dpmpm, areal, backoff, formal (nearest: "dpmpm")',
         '"synthesizers[2].n_cluster" is not a key here (nearest: "n_clusters")',
         '"synthesizers[2].chains" should be greater',
         '"synthesizers[2].name" should be 1 to 40 small letters',

@@ -26,6 +26,7 @@ SYNTHESIZERS: list[Any] = [
     us.DPAreal(n_clusters=8, variant="script"),
     us.BackoffTree(),
     us.BackoffTree(order=[], scale=0.5),
+    us.FormalDirichlet(epsilon=9.0, sets=3),
     us.Perfect(),
     us.Uniform(),
 ]

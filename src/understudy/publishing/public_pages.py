@@ -16,6 +16,7 @@ from understudy.publishing.combining_examples import examples, rule_words
 from understudy.publishing.files import Format, data_file
 from understudy.publishing.public_summary import Summary
 from understudy.publishing.rounding import RULE
+from understudy.synthesis.registry import MODELS
 
 __all__ = ["Release", "codebook_page", "methods_page", "readme"]
 
@@ -306,11 +307,20 @@ def _limits(release: Release) -> list[Block]:
     points += [
         "Synthetic values follow the confidential file's distributions: what is true of a group as "
         "a whole (nearly all of its members have one value) can be read from the files.",
-        "The measures above are those of named attacks. They are no proof against other attacks, "
-        "and the files are not differentially private.",
+        _private(release),
         "The codebook lists every level that may occur, whether or not anybody has it.",
     ]
     return [Heading("What is not protected"), Bullets(points)]
+
+
+def _private(release: Release) -> str:
+    words = "The measures above are those of named attacks. They are no proof against other attacks"
+    if any(model.formal and model.title == release.summary.model for model in MODELS.values()):
+        return (
+            f"{words}. The synthetic values are differentially private in the label, with the "
+            "epsilon below; the published measures are no part of that guarantee."
+        )
+    return f"{words}, and the files are not differentially private."
 
 
 def _methods(release: Release) -> list[Block]:

@@ -30,7 +30,10 @@ class PlannedFit:
     @classmethod
     def of(cls, name: str, plan: SynthesizerPlan, sets: int) -> PlannedFit:
         """Make the model, and check that there will be a draw for every set."""
-        model = load_model(plan.model)(**plan.own_settings())
+        own = plan.own_settings()
+        if "sets" in MODELS[plan.model].settings:
+            own.setdefault("sets", sets)
+        model = load_model(plan.model)(**own)
         parameters = inspect.signature(model.fit).parameters
         lengths = ("chains", "warmup", "draws", "thin")
         options = {name: parameters[name].default for name in lengths}

@@ -84,6 +84,8 @@ class Model:
         Whether it needs kept variables.
     by_default : bool
         Whether a plan that names no synthesizer has it.
+    formal : bool
+        Whether its sets are differentially private in the label. No other model may be called so.
     """
 
     title: str
@@ -96,6 +98,7 @@ class Model:
     chain_bytes: Callable[[Microdata], int]
     needs_patterns: bool = False
     by_default: bool = False
+    formal: bool = False
 
 
 def _dpmpm_bytes(data: Microdata) -> int:
@@ -230,6 +233,26 @@ MODELS = {
         seconds=lambda data: 2e-7 * data.n_records,
         chain_bytes=_backoff_bytes,
         by_default=True,
+    ),
+    "formal": Model(
+        title="Formal Dirichlet",
+        location="understudy.synthesis.formal:FormalDirichlet",
+        words="labels with a fixed prior: differentially private, at a price",
+        public="the labels of every combination of kept variables with a Dirichlet prior that is "
+        "fixed before any label is looked at, so that the sets are differentially private in the "
+        "label, the kept variables being public",
+        settings={
+            "epsilon": Setting(Positive, "of all sets together", "epsilon of all sets together"),
+            "sets": Setting(
+                AtLeastOne,
+                "sets that epsilon is spent on; those of the study when left out",
+                "sets that epsilon is spent on",
+            ),
+        },
+        colours=("#66660a", "#d0d05a"),
+        seconds=lambda data: 5e-8 * len(data.patterns) * data.n_labels,
+        chain_bytes=lambda data: 24 * len(data.patterns) * data.n_labels,
+        formal=True,
     ),
 }
 
