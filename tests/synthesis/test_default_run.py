@@ -11,6 +11,7 @@ from tests.synthesis.conftest import quiet_fit
 
 import understudy as us
 from understudy.randomness import stream
+from understudy.synthesis import run_fit
 from understudy.synthesis.dpmpm import blocked, costs
 from understudy.synthesis.dpmpm.parameters import log_likelihood
 from understudy.synthesis.dpmpm.problem import make_problem
@@ -40,7 +41,7 @@ def test_a_fit_without_a_number_of_draws_goes_on_until_it_has_converged(
     assert converged.plan.draws == 500
     assert converged.plan.until == us.ConvergenceTargets(most_draws=3000)
     assert converged.chain_draws.label_probability.shape[1] in range(500, 3001, 500)
-    monkeypatch.setattr(costs, "FIT_SECONDS", 0.01)
+    monkeypatch.setattr(run_fit, "FIT_SECONDS", 0.01)
     stopped = quiet_fit(us.DPMPM(), data, **options)
     most = stopped.plan.until.most_draws
     assert 25 <= most < 500

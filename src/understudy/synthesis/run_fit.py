@@ -40,6 +40,9 @@ SNAPSHOT_BYTES = 64 * 1024**2  # about as many bytes per chain for what synthesi
 MOST_SNAPSHOTS = 250  # and no more of them per chain and `draws`
 FEWEST_SNAPSHOTS = 25
 DRAWS_AT_A_TIME = 500  # of a chain that goes on
+FIT_SECONDS = 1200.0  # processor seconds of a fit that goes on: ten minutes of two cores
+MOST_DRAWS = 3000  # of a chain that goes on: of more, fewer label probabilities could be kept
+FEWEST_DRAWS = 25
 NO_DRAWS = ChainDraws({}, np.empty((0, 0, 0), dtype=np.float32), [])
 LEVELS_ABOVE = 5  # frames from a warning here up to the caller of `fit`
 
@@ -114,7 +117,7 @@ class SampledModel(ABC, Generic[FitType]):
         class MyModel(SampledModel[MyFit], warmup=1000, draws=1000, thin=10):
 
     and gives `_prepared`. `inspect.signature(MyModel.fit)` shows these defaults. A model with
-    ``draws=None`` goes on by default, and gives `default_until` too.
+    ``draws=None`` goes on by default, and gives `sweep_seconds` too.
     """
 
     fit_type: ClassVar[type[SampledFit]]
@@ -142,14 +145,27 @@ class SampledModel(ABC, Generic[FitType]):
         """Give the settings that a fit of these data has: every "auto" settled."""
         return self
 
+    def sweep_seconds(self, data: Microdata) -> float:
+        """Say how many processor seconds a sweep of a chain takes, about.
+
+        It settles how long a fit goes on that is given no number of draws, so it depends on the
+        data alone and is never measured.
+
+        Parameters
+        ----------
+        data : Microdata
+            The confidential records.
+
+        Returns
+        -------
+        float
+        """
+        raise NotImplementedError  # asked of models that go on by default
+
     def default_until(
-        self,
-        data: Microdata,  # noqa: ARG002  (for models that settle it by size)
-        chains: int,  # noqa: ARG002
-        warmup: int,  # noqa: ARG002
-        thin: int,  # noqa: ARG002
+        self, data: Microdata, chains: int, warmup: int, thin: int
     ) -> ConvergenceTargets:
-        """Say until when chains go on that are given no number of draws.
+        """Say until when chains go on that are given no number of draws: by the data's size.
 
         Parameters
         ----------
@@ -162,7 +178,9 @@ class SampledModel(ABC, Generic[FitType]):
         -------
         ConvergenceTargets
         """
-        return ConvergenceTargets()
+        sweeps = FIT_SECONDS / (chains * self.sweep_seconds(data))  # of a chain
+        most = int(np.clip((sweeps - warmup) / thin, FEWEST_DRAWS, MOST_DRAWS))
+        return ConvergenceTargets(most_draws=most)
 
     def _identity(self) -> dict[str, Any]:
         """Give the settings that decide the draws, as JSON: a saved run must have the same."""

@@ -1,4 +1,4 @@
-"""What sweeps of the DPMPM cost, by the size of the data: which sampler, how many classes, length.
+"""What sweeps of the DPMPM cost, by the size of the data: which sampler, and how many classes.
 
 Costs are processor seconds on an ordinary machine, about, and never measured while a fit runs: the
 same data have the same sampler, classes and limit everywhere, so the same seed has the same draws.
@@ -14,11 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["blocked_pays", "enough_classes", "most_draws", "sweep_seconds"]
+__all__ = ["blocked_pays", "enough_classes", "sweep_seconds"]
 
-FIT_SECONDS = 1200.0  # processor seconds of a fit that is left to go on: ten minutes of two cores
-MOST_DRAWS = 3000  # of a chain: of more, fewer label probabilities could be kept
-FEWEST_DRAWS = 25
 BLOCKED_SWEEPS = 2.5  # that are worth a collapsed one, by effective draws
 
 
@@ -60,9 +57,3 @@ def blocked_pays(counts: NDArray[np.integer[Any]], n_levels: int, n_classes: int
         sweep_seconds(sampler, counts, n_levels, n_classes) for sampler in ("collapsed", "blocked")
     )
     return collapsed > BLOCKED_SWEEPS * blocked
-
-
-def most_draws(seconds: float, chains: int, warmup: int, thin: int) -> int:
-    """Say after how many draws of each chain a fit gives up, a sweep taking so many seconds."""
-    sweeps = FIT_SECONDS / (chains * seconds)
-    return int(np.clip((sweeps - warmup) / thin, FEWEST_DRAWS, MOST_DRAWS))

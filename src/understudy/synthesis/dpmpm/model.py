@@ -19,11 +19,9 @@ from understudy.checks import (
 from understudy.errors import SettingError
 from understudy.microdata.table import Microdata
 from understudy.synthesis.chains import processors
-from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.synthesis.dpmpm.costs import (
     blocked_pays,
     enough_classes,
-    most_draws,
     sweep_seconds,
 )
 from understudy.synthesis.dpmpm.fit import DPMPMFit
@@ -135,27 +133,22 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
             return replace(self, sampler="blocked", n_classes=n_classes)
         return replace(self, sampler="collapsed")
 
-    def default_until(
-        self, data: Microdata, chains: int, warmup: int, thin: int
-    ) -> ConvergenceTargets:
-        """Say until when chains go on that are given no number of draws: by the data's size.
+    def sweep_seconds(self, data: Microdata) -> float:
+        """Say what a sweep takes, about: by the sampler and its classes.
 
         Parameters
         ----------
         data : Microdata
             The confidential records.
-        chains, warmup, thin : int
-            Options of `fit`.
 
         Returns
         -------
-        ConvergenceTargets
+        float
         """
         collapsed = self.sampler == "collapsed"
         classes = enough_classes(data.n_records) if collapsed else self.n_classes
         sampler: Literal["collapsed", "blocked"] = "collapsed" if collapsed else "blocked"
-        seconds = sweep_seconds(sampler, data.counts, _count_levels(data), classes)
-        return ConvergenceTargets(most_draws=most_draws(seconds, chains, warmup, thin))
+        return sweep_seconds(sampler, data.counts, _count_levels(data), classes)
 
     def _chain(
         self, problem: Problem, cells: Any, threads: int, sampled: tuple[str, ...]
