@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +19,9 @@ import pytest
 
 from tests.conftest import Command
 from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
+from understudy.cli import output
 from understudy.cli.demo import demo_plan
-from understudy.cli.output import in_time, study_progress
+from understudy.cli.output import in_time, progress_line, study_progress
 from understudy.errors import ExitCode
 from understudy.pages import report as page
 from understudy.study.progress import StudyProgress
@@ -149,14 +151,49 @@ def test_demo_is_a_study(command: Command, tmp_path: Path, monkeypatch: pytest.M
     assert demo_plan().seed is None
 
 
+def test_progress_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lines for the log of a batch job: stage, share, what is remarked, time left."""
+    fitting = StudyProgress("fitting dpmpm", 2, 9, 0.5, 30.0, 120.0, "R-hat so far 1.010")
+    assert progress_line(fitting, 60.0) == (
+        "understudy, after 60 s: step 2 of 9: fitting dpmpm 50%, R-hat so far 1.010, "
+        "about 2 min left"
+    )
+    with study_progress() as show:
+        show(fitting)
+    assert capsys.readouterr().err == ""  # it ended before a line was due
+    monkeypatch.setattr(output, "SECONDS_BETWEEN_LINES", 0.001)
+    printed = threading.Event()
+    monkeypatch.setattr(output, "say_aside", lambda text: (lines.append(text), printed.set()))
+    lines: list[str] = []
+    with study_progress() as show:
+        show(StudyProgress("reading the data", 0, 0, 0.5, 3.0, 3.0))
+        assert printed.wait(60)
+    assert lines[0].endswith("reading the data 50%, about 3 s left")
+
+
+def test_nobody_reads_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A closed error stream ends neither the lines nor the study."""
+    monkeypatch.setattr(output, "SECONDS_BETWEEN_LINES", 0.001)
+    twice = threading.Semaphore(0)
+
+    def closed(text: str) -> None:
+        twice.release()
+        raise BrokenPipeError
+
+    monkeypatch.setattr(output, "say_aside", closed)
+    with study_progress() as show:
+        show(StudyProgress("describing the data", 1, 9, None, 3.0, 200.0))
+        assert twice.acquire(timeout=60)
+        assert twice.acquire(timeout=60)
+
+
 def test_progress_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with study_progress() as show:
-        assert show is None
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with study_progress() as show:
-        assert show is not None
         show(StudyProgress("reading the data", 0, 0, 0.5, 3.0, 3.0))
         show(StudyProgress("describing the data", 1, 9, None, 3.0, 200.0))
         show(StudyProgress("fitting dpmpm", 2, 9, 0.5, 30.0, 120.0, "R-hat so far 1.010"))

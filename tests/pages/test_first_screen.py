@@ -42,8 +42,13 @@ def study(*positions: float, error: float = 0.0) -> Findings:
 @pytest.mark.parametrize(
     ("position", "decision", "action", "zone"),
     [
-        (0.25, "nothing is left for the board", "Recommended: release the sets of A.", "pass"),
-        (0.5, "The board decides 1 point.", "A, if the board accepts the points", "review"),
+        (0.25, "nothing is left for the board", "Recommended: A. Release its sets.", "pass"),
+        (
+            0.5,
+            "The board decides 1 point.",
+            "A. Release its sets, if the board accepts",
+            "review",
+        ),
         (1.5, "No release: 1 point fails.", "release none of these sets", "fail"),
     ],
 )

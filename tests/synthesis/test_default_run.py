@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 
 import numpy as np
@@ -48,6 +49,18 @@ def test_a_fit_without_a_number_of_draws_goes_on_until_it_has_converged(
     assert stopped.chain_draws.label_probability.shape[1] == stopped.plan.draws == most
     asked = quiet_fit(us.DPMPM(), data, **options, until=us.ConvergenceTargets(most_draws=600))
     assert asked.plan.until.most_draws == 600
+
+
+def test_a_dp_areal_goes_on_as_well(data: us.Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the same rule: its limit is what its sweeps, of an estimated cost, have time for."""
+    areal = us.DPAreal(n_clusters=3)
+    lengths = {"chains": 2, "warmup": 10, "thin": 1}
+    seconds = areal.sweep_seconds(data)
+    monkeypatch.setattr(run_fit, "FIT_SECONDS", 2 * 50 * seconds)
+    assert areal.default_until(data, **lengths) == us.ConvergenceTargets(most_draws=40)
+    fit = quiet_fit(areal, data, seed=1, draws=None, **lengths)
+    assert fit.chain_draws.label_probability.shape[1] == fit.plan.draws == 40
+    assert inspect.signature(us.DPAreal.fit).parameters["draws"].default is None
 
 
 def test_classes_of_a_chain_are_taken_apart_before_its_warmup(data: us.Microdata) -> None:

@@ -48,6 +48,10 @@ app.command(
     help="Make the public folder of a study.",
 )
 app.command("understudy.cli.run:run", help="Run a whole study from a plan; goes on where it was.")
+app.command("understudy.cli.status:status", help="Say how far a study is, and what it decided.")
+app.command(
+    "understudy.cli.status:open_report", name="open", help="Show a study's report in the browser."
+)
 app.command("understudy.cli.verify:verify", help="Check a public folder against its manifest.")
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from understudy.microdata.csv_reader import Progress
@@ -18,6 +20,7 @@ __all__ = [
     "in_bytes",
     "in_time",
     "paragraph",
+    "progress_line",
     "reading_progress",
     "say",
     "say_aside",
@@ -27,6 +30,7 @@ __all__ = [
 ]
 
 WIDTH = 88
+SECONDS_BETWEEN_LINES = 30.0  # of progress, where there is no terminal
 
 
 def say(text: str = "") -> None:
@@ -82,10 +86,11 @@ def in_time(seconds: float) -> str:
 
 
 @contextmanager
-def study_progress() -> Iterator[Tell | None]:
-    """Show on the error stream how far a study is; nothing without a terminal."""
+def study_progress() -> Iterator[Tell]:
+    """Show on the error stream how far a study is: bars, or lines where there is no terminal."""
     if not sys.stderr.isatty():
-        yield None
+        with _progress_lines() as show:
+            yield show
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
@@ -108,6 +113,39 @@ def study_progress() -> Iterator[Tell | None]:
             )
 
         yield show
+
+
+@contextmanager
+def _progress_lines() -> Iterator[Tell]:
+    """Print a line now and then, so that the log of a batch job shows that it is alive."""
+    begin, ended = time.monotonic(), threading.Event()
+    latest: list[StudyProgress] = []
+
+    def print_lines() -> None:
+        while not ended.wait(SECONDS_BETWEEN_LINES):
+            if latest:
+                with suppress(OSError, ValueError):  # nobody reads; that ends no study
+                    say_aside(progress_line(latest[-1], time.monotonic() - begin))
+
+    def remember(now: StudyProgress) -> None:
+        latest[:] = [now]
+
+    printer = threading.Thread(target=print_lines, name="progress", daemon=True)
+    printer.start()
+    try:
+        yield remember
+    finally:
+        ended.set()
+        printer.join(1.0)
+
+
+def progress_line(now: StudyProgress, seconds: float) -> str:
+    """Say in a line how far a study is, so many seconds after its start."""
+    step = f"step {now.step} of {now.steps}: " if now.steps else ""
+    share = "" if now.share is None else f" {now.share:.0%}"
+    left = f"about {in_time(now.study_seconds_left)} left"
+    facts = ", ".join(filter(None, [f"{step}{now.words}{share}", now.remark, left]))
+    return f"understudy, after {in_time(seconds)}: {facts}"
 
 
 @contextmanager

@@ -55,16 +55,26 @@ from understudy.storage import (
     write_whole,
 )
 
-__all__ = ["INTERNAL", "Notes", "StudyFolder", "check_study_folder"]
+__all__ = [
+    "FORMAT",
+    "INTERNAL",
+    "KEYS",
+    "REPORT",
+    "STUDY",
+    "Notes",
+    "StudyFolder",
+    "check_study_folder",
+]
 
 INTERNAL = "internal"
 STUDY = "study.json"
 FORMAT = 2
 KEYS = ("identity", "seed", "seed_from", "stages", "approvals", "register")
 FITS = "fits"
+REPORT = "report.html"
 OURS = {LOCK, STUDY, FITS, "plan.toml", "codebook.json", "sets", "stages", "findings.json"} | {
     "verdict.json",
-    "report.html",
+    REPORT,
     "approvals.json",
 }
 

@@ -46,7 +46,7 @@ from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import child_seed
 from understudy.storage import digest_of
-from understudy.study.folder import Notes, StudyFolder
+from understudy.study.folder import REPORT, Notes, StudyFolder
 from understudy.study.plan import StudyPlan
 from understudy.study.plan_template import plan_as_toml
 from understudy.study.planned_fit import PlannedFit
@@ -57,7 +57,6 @@ from understudy.verdict.verdict import Verdict, judge
 
 __all__ = ["REPORT", "Stages", "prepare"]
 
-REPORT = "report.html"
 LIBRARIES = ("numpy", "numba", "polars", "scipy")
 MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
 NOTES = (

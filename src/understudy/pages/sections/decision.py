@@ -67,13 +67,13 @@ def action_words(findings: Findings, verdict: Verdict) -> str:
         for name, own in verdict.synthesizers.items()
         if own.outcome == verdict.outcome and name != verdict.recommended
     ]
-    why = f" Of those with this outcome, {best} preserves the tables best." if alike else ""
+    why = " Of those with this outcome, it preserves the tables best." if alike else ""
     condition = (
         ""
         if verdict.outcome == "pass"
         else ", if the board accepts the points marked “review” and writes down why"
     )
-    return f"Recommended: release the sets of {best}{condition}.{why}"
+    return f"Recommended: {best}. Release its sets{condition}.{why}"
 
 
 def grouped_reasons(findings: Findings, verdict: Verdict) -> list[ReasonGroup]:

@@ -1,0 +1,92 @@
+"""``understudy status`` and ``understudy open``: how far a study is, and its report."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from understudy.cli.output import paragraph, say, say_json
+from understudy.errors import ExitCode, FileError, quoted
+
+if TYPE_CHECKING:
+    from understudy.study.status import StudyStatus
+
+__all__ = ["open_report", "status"]
+
+
+def status(
+    directory: Path,
+    /,
+    *,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> ExitCode:
+    """Say how far a study is, and what it decided. It may be running.
+
+    Parameters
+    ----------
+    directory
+        The study's folder, which holds internal.
+    as_json
+        Print JSON.
+    """
+    from understudy.study.status import study_status
+
+    now = study_status(directory)
+    if as_json:
+        say_json(
+            {
+                "finished": now.finished,
+                "missing": now.missing,
+                "running": now.running,
+                "outcome": None if now.verdict is None else now.verdict.outcome,
+                "recommended": None if now.verdict is None else now.verdict.recommended,
+                "report": None if now.report is None else str(now.report),
+                "approved": now.approved,
+            }
+        )
+    else:
+        _show(now)
+    return ExitCode.DONE
+
+
+def _show(now: StudyStatus) -> None:
+    steps = len(now.finished) + len(now.missing)
+    say(f"{len(now.finished)} of {steps} stages are finished.")
+    if now.running:
+        say("A process is working on it.")
+    elif now.missing:
+        say(paragraph(f"Nobody is working on it. The next stage is {quoted(now.missing[0])}."))
+        say("Go on: give the command understudy run again, with the same plan and folder.")
+    if now.verdict is not None:
+        best = now.verdict.recommended
+        say(f"Verdict: {now.verdict.outcome}" + (f", recommended: {best}" if best else ""))
+    if now.approved:
+        say("An approval of a release is recorded.")
+    if now.report is not None:
+        say(f"Report: {now.report}")
+
+
+def open_report(directory: Path, /) -> ExitCode:
+    """Show the report of a study in the browser. It is confidential.
+
+    Parameters
+    ----------
+    directory
+        The study's folder, which holds internal.
+    """
+    from understudy.study.status import study_status
+
+    now = study_status(directory)
+    if now.report is None:
+        raise FileError(
+            expected=f"a finished study in {quoted(directory.absolute().name)}",
+            came="one without a report",
+            do="let understudy run go on with it first; understudy status says how far it is",
+        )
+    say(f"Report: {now.report}")
+    if not webbrowser.open(now.report.absolute().as_uri()):
+        say("No browser could be started here: open the file in one.")
+    return ExitCode.DONE

@@ -1,0 +1,94 @@
+"""How far a study is and what it decided, asked from outside; and its report in a browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Command
+from tests.studies import plain_page, run_quietly, write_study
+from understudy.errors import ExitCode
+from understudy.pages import report as page
+from understudy.storage import Lock
+from understudy.study.status import finished_findings
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run a tiny study."""
+    home = tmp_path_factory.mktemp("status")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "page", plain_page)
+        run_quietly(write_study(home / "confidential"), home / "study")
+    return home / "study"
+
+
+def test_a_finished_study(command: Command, study: Path) -> None:
+    answer = command("status", study)
+    assert answer.code == ExitCode.DONE
+    n_stages = len(json.loads((study / "internal" / "study.json").read_text())["stages"])
+    assert f"{n_stages} of {n_stages} stages are finished." in answer.out
+    assert "Verdict: fail" in answer.out
+    assert "working on it" not in answer.out
+    assert f"Report: {study / 'internal' / 'report.html'}" in answer.out
+    told = json.loads(command("status", study, "--json").out)
+    assert told["missing"] == []
+    assert told["finished"][:2] == ["plan", "data"]
+    assert told["outcome"] == "fail"
+    assert told["running"] is told["approved"] is False
+    findings, verdict = finished_findings(study)
+    assert [each.name for each in findings.synthesizers] == list(verdict.synthesizers)
+
+
+def test_a_study_that_runs(command: Command, study: Path) -> None:
+    """Whoever asks does not disturb the process that holds the folder."""
+    with Lock(study / "internal") as lock:
+        assert "A process is working on it." in command("status", study).out
+        lock.check()
+    assert "A process is working on it." not in command("status", study).out
+
+
+def test_a_study_that_was_stopped(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("understudy.study.stages.Stages.measure_utility", stop)
+    plan = write_study(tmp_path / "confidential")
+    with pytest.raises(KeyboardInterrupt):
+        run_quietly(plan, tmp_path / "study")
+    answer = command("status", tmp_path / "study")
+    assert 'The next stage is "dpmpm-utility".' in answer.out
+    assert "Nobody is working on it." in answer.out
+    assert "Verdict" not in answer.out
+    answer = command("open", tmp_path / "study")
+    assert answer.code == ExitCode.WRONG_INPUT
+    assert "one without a report" in answer.err
+
+
+def test_the_report_is_opened(
+    command: Command, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: bool(asked.append(address)))
+    answer = command("open", study)
+    assert asked == [(study / "internal" / "report.html").as_uri()]
+    assert "No browser could be started here" in answer.out
+
+
+def test_folders_without_a_study(command: Command, tmp_path: Path, study: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        answer = command("status", folder)
+        assert answer.code == ExitCode.WRONG_INPUT
+        assert "--out" in answer.err
+    changed = tmp_path / "changed"
+    shutil.copytree(study, changed)
+    (changed / "internal" / "verdict.json").write_text("{}")
+    answer = command("status", changed)
+    assert answer.code == ExitCode.WRONG_INPUT
+    assert "another one" in answer.err
