@@ -165,8 +165,13 @@ def test_progress_without_a_terminal(
     assert capsys.readouterr().err == ""  # it ended before a line was due
     monkeypatch.setattr(output, "SECONDS_BETWEEN_LINES", 0.001)
     printed = threading.Event()
-    monkeypatch.setattr(output, "say_aside", lambda text: (lines.append(text), printed.set()))
     lines: list[str] = []
+
+    def noticed(text: str) -> None:
+        lines.append(text)
+        printed.set()
+
+    monkeypatch.setattr(output, "say_aside", noticed)
     with study_progress() as show:
         show(StudyProgress("reading the data", 0, 0, 0.5, 3.0, 3.0))
         assert printed.wait(60)

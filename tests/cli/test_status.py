@@ -75,7 +75,12 @@ def test_the_report_is_opened(
     command: Command, study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: bool(asked.append(address)))
+
+    def no_browser(address: str) -> bool:
+        asked.append(address)
+        return False
+
+    monkeypatch.setattr(webbrowser, "open", no_browser)
     answer = command("open", study)
     assert asked == [(study / "internal" / "report.html").as_uri()]
     assert "No browser could be started here" in answer.out
