@@ -293,6 +293,7 @@ PUBLIC = [
     "regression_utility",
     "release",
     "risk_lattice",
+    "synthesize",
     "table_utility",
     "within_pattern_utility",
 ]

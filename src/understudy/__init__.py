@@ -4,7 +4,8 @@ A study goes one way::
 
     file → microdata → synthesis → m synthetic sets → risk, utility → report → release
 
-`Study` goes the whole way by a plan. Step by step: `read_microdata` takes the confidential file in,
+`Study` goes the whole way by a plan; `synthesize` gives synthetic frames in one line, for a first
+look. Step by step: `read_microdata` takes the confidential file in,
 or `load_ce_like` the bundled sample. `DPMPM`, `DPAreal` and `BackoffTree` are models of the labels;
 `FormalDirichlet` shows what a formal guarantee costs; `Uniform`, `Marginal`, `Others` and `Perfect`
 are baselines; each has ``fit(data)``, and a fit has ``synthesize(m)``.
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from understudy.synthesis.diagnostics import ConvergenceTargets
     from understudy.synthesis.dpmpm import DPMPM
     from understudy.synthesis.formal import FormalDirichlet
+    from understudy.synthesis.in_one_call import synthesize
     from understudy.utility.analysis import analysis_utility
     from understudy.utility.combining import combine_estimates
     from understudy.utility.counts import combine_counts, count_utility
@@ -92,6 +94,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "regression_utility",
     "release",
     "risk_lattice",
+    "synthesize",
     "table_utility",
     "within_pattern_utility",
 ]
@@ -133,6 +136,7 @@ _HOME = {
     "regression_utility": "understudy.utility.regression.regression_utility",
     "release": "understudy.publishing.gate",
     "risk_lattice": "understudy.risk.by_knowledge",
+    "synthesize": "understudy.synthesis.in_one_call",
     "table_utility": "understudy.utility.tables",
     "within_pattern_utility": "understudy.utility.within_pattern",
 }
