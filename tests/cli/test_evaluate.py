@@ -199,3 +199,48 @@ def test_own_records_against_a_control_group(
     words = command(*asked).out
     assert "had the person not taken part" in words
     assert "weaker evidence" in words
+
+
+def test_a_report_with_the_verdict_of_a_study(
+    command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
+) -> None:
+    """The same page and limits; the exit code is the verdict's. The original itself fails."""
+    original, files = data.write(tmp_path / "original.csv"), sets.write(tmp_path)
+    page = tmp_path / "page.html"
+    asked = ["--synthesize", "county", "--known", "gender,age", "--repeats", 2, "--seed", 1]
+    asked += ["--report", page]
+    answer = command("evaluate", original, *files, *asked)
+    words = " ".join(answer.out.split())
+    assert "Verdict: " in words
+    assert f"Report: {page}" in answer.out
+    assert "files fail - " in words  # no codebook was given; no chains
+    html = page.read_text(encoding="utf-8")
+    assert "Files of another tool" in html
+    assert "There are no chains" in html
+    assert page.stat().st_mode & 0o777 == 0o600
+    told = json.loads(command("evaluate", original, original, *asked, "--json").out)
+    assert told["outcome"] == "fail"
+    assert told["exit_code"] == 1
+    assert told["synthesizers"]["files"]["own_record_effect"] > 1
+    assert {"codebook", "own-record effect"} <= {
+        reason["subject"] for reason in told["reasons"] if reason["outcome"] == "fail"
+    }
+    nowhere = command("evaluate", original, *files, *asked[:-1], tmp_path / "no" / "page.html")
+    assert nowhere.code == 2
+    assert not nowhere.out
+
+
+def test_a_report_about_fully_synthetic_files(
+    command: Command, tmp_path: Path, data: Microdata
+) -> None:
+    original = data.write(tmp_path / "original.csv")
+    options = ("--synthesize", "county,age", "--ignore", "gender,income")
+    page = tmp_path / "page.html"
+    answer = command("evaluate", original, original, *options, "--report", page, "--json")
+    told = json.loads(answer.out)
+    assert told["outcome"] == "fail"
+    assert any(
+        reason["synthesizer"] == "files" and reason["outcome"] == "fail"
+        for reason in told["reasons"]
+    )
+    assert page.exists()

@@ -141,6 +141,33 @@ def test_fully_synthetic_sets_have_a_verdict_of_their_own(
     assert verdict.outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("repeated", "copies", "outcome"), [(63.0, 0, "pass"), (80.0, 0, "fail"), (63.0, 1, "fail")]
+)
+def test_fully_synthetic_sets_that_hold_the_data_fail(
+    repeated: float, copies: int, outcome: str
+) -> None:
+    """Beyond rows drawn from the records themselves, or with a copy among them, whatever chance."""
+    risk = FullySyntheticFindings(
+        uniques=100,
+        repeated=repeated,
+        repeated_somewhere=100,
+        expected_repeats={"Others": 100.0},
+        perfect_repeats=63.2,
+        copies=copies,
+    )
+    one = making.synthesizer(
+        identification=(),
+        attribute=None,
+        own_record=making.own_record(making.attack(position=0.1, setting="as released")),
+        fully_synthetic_risk=risk,
+    )
+    reason = of(judge(making.findings([one], kept=())), "repeated records")
+    assert reason.outcome == outcome
+    assert ("the very rows" in reason.words) == bool(copies)
+    assert ("drawn from the records themselves" in reason.words) == (repeated > 70)
+
+
 def test_weaker_intruders_are_named() -> None:
     verdict = judge(making.findings(kept=("sex", "age")))
     assert of(verdict, "intruders").outcome == "review"

@@ -12,17 +12,20 @@ from cyclopts import Parameter
 from understudy.cli.options import Names, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
+from understudy.microdata.codebook import codebook_from
 from understudy.microdata.file_remarks import file_remarks
 from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.plausibility import table_size
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.randomness import check_seed
 from understudy.risk.attribute import AttributeRisk, attribute_risk
 from understudy.risk.baselines import Baseline, InherentRisk, inherent_risk
 from understudy.risk.fully_synthetic import FullySyntheticRisk, fully_synthetic_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
 from understudy.risk.own_record import OwnRecordEffect, own_record_effect
+from understudy.storage import new_file
 from understudy.summaries import Spread, number
 from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
 from understudy.utility.tables import TableUtility, table_utility
@@ -60,6 +63,7 @@ def evaluate(
     if_unaligned: Literal["warn", "error"] = "warn",
     repeats: int = 100,
     seed: int | None = None,
+    report: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> ExitCode:
     """Measure what synthetic files, made by any tool, give away and what they are worth.
@@ -110,6 +114,9 @@ def evaluate(
         How often the baselines Min and Max are drawn.
     seed
         Makes the draws of the baselines repeatable.
+    report
+        A page to write (.html), with the verdict that a study of these files would get: the same
+        measures, limits and figures. The exit code is then the verdict's. Confidential.
     as_json
         Print JSON.
     """
@@ -136,6 +143,9 @@ def evaluate(
     intruders = [tuple(name.strip() for name in names.split(",")) for names in known]
     if intruders and not data.kept:
         data.known(intruders[0])
+    if report is not None:
+        asked = (intruders, formula, family, control, repeats, seed, as_json)
+        return _report(report, data, sets, options.get("codebook"), remarks, *asked)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnderstudyWarning)
         risk = _measure(data, sets, intruders or [data.kept], repeats, seed, if_unaligned)
@@ -171,6 +181,49 @@ def evaluate(
     for note in notes:
         warnings.warn(note, DataWarning, stacklevel=1)
     return ExitCode.DONE
+
+
+def _report(
+    path: Path,
+    data: Microdata,
+    sets: SyntheticSets,
+    codebook: Any,
+    remarks: Sequence[str],
+    intruders: Sequence[tuple[str, ...]],
+    formula: str | None,
+    family: str,
+    control: Path | None,
+    repeats: int,
+    seed: int | None,
+    as_json: bool,
+) -> ExitCode:
+    """Judge the files as a study's sets are judged; write the page and show the verdict."""
+    from understudy.cli.run import show_verdict, verdict_as_json
+    from understudy.findings.utility import Analysis
+    from understudy.pages.report import page
+    from understudy.study.evaluation import file_findings
+    from understudy.verdict.verdict import Thresholds, judge
+
+    with new_file(path) as target:  # refused at once where it cannot be written
+        findings = file_findings(
+            data,
+            sets,
+            intruders or ([data.kept] if data.kept else []),
+            title=f"{len(sets)} synthetic files",
+            analyses=[] if formula is None else [Analysis(formula, family, None)],
+            control=control,
+            repeats=repeats,
+            seed=check_seed(seed),
+            reviewed=codebook_from(codebook).reviewed,
+            remarks=remarks,
+        )
+        verdict = judge(findings, Thresholds())
+        target.write_text(page(findings, verdict), encoding="utf-8")
+    if as_json:
+        say_json(verdict_as_json(verdict, path))
+    else:
+        show_verdict(verdict, path)
+    return verdict.exit_code
 
 
 Pair = tuple[IdentificationRisk, InherentRisk | None]

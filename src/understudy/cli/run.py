@@ -17,13 +17,14 @@ from understudy.cli.output import (
 )
 from understudy.errors import ExitCode
 from understudy.interrupts import stoppable
+from understudy.verdict.chain_reasons import CONVERGENCE
 from understudy.verdict.risk_reasons import OWN_RECORD
 
 if TYPE_CHECKING:
     from understudy.study.run import Study
     from understudy.verdict.verdict import SynthesizerVerdict, Verdict
 
-__all__ = ["run", "run_study"]
+__all__ = ["run", "run_study", "show_verdict", "verdict_as_json"]
 
 VERDICTS = {
     "pass": "PASS. All that was judged about {name} lies within the limits.",
@@ -96,14 +97,14 @@ def run_study(
         )
         return ExitCode.INTERRUPTED
     if as_json:
-        say_json(_as_json(study))
+        say_json(verdict_as_json(study.verdict, study.report()))
     else:
-        _show(study)
+        show_verdict(study.verdict, study.report())
     return study.exit_code
 
 
-def _show(study: Study) -> None:
-    verdict = study.verdict
+def show_verdict(verdict: Verdict, report: Path) -> None:
+    """Show what was decided and why, and where the report is."""
     say(paragraph(f"Verdict: {VERDICTS[verdict.outcome].format(name=verdict.recommended)}"))
     for name, own in verdict.synthesizers.items():
         if not own.converged:
@@ -116,14 +117,22 @@ def _show(study: Study) -> None:
     say(paragraph(EXPLANATION, "  ", "  "))
     say()
     _show_reasons(verdict)
-    say(f"Report: {study.report()}")
+    say(f"Report: {report}")
     say("It opens in any browser, and is confidential like all that lies beside it.")
 
 
 def _row(name: str, verdict: SynthesizerVerdict) -> tuple[str, ...]:
     values = (_worst(verdict, subject) for subject in COLUMNS.values())
     shown = ("-" if value is None else f"{value:.2f}" for value in values)
-    return (name, verdict.outcome, "yes" if verdict.converged else "NO", *shown)
+    return (name, verdict.outcome, _converged(verdict), *shown)
+
+
+def _converged(verdict: SynthesizerVerdict) -> str:
+    """Say whether chains have converged; a dash where there are none."""
+    if not verdict.converged:
+        return "NO"
+    judged = [each.found for each in verdict.reasons if each.subject == CONVERGENCE]
+    return "-" if judged == [None] else "yes"
 
 
 def _worst(verdict: SynthesizerVerdict, subject: str) -> float | None:
@@ -157,12 +166,12 @@ def _show_reasons(verdict: Verdict) -> None:
     say()
 
 
-def _as_json(study: Study) -> dict[str, Any]:
-    verdict = study.verdict
+def verdict_as_json(verdict: Verdict, report: Path) -> dict[str, Any]:
+    """Give what was decided and why, as JSON."""
     return {
         "outcome": verdict.outcome,
         "recommended": verdict.recommended,
-        "exit_code": int(study.exit_code),
+        "exit_code": int(verdict.exit_code),
         "synthesizers": {
             name: {
                 "outcome": own.outcome,
@@ -175,5 +184,5 @@ def _as_json(study: Study) -> dict[str, Any]:
             for name, own in verdict.synthesizers.items()
         },
         "reasons": [reason.model_dump() for reason in verdict.reasons],
-        "report": str(study.report()),
+        "report": str(report),
     }

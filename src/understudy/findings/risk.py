@@ -153,6 +153,8 @@ def _fully_synthetic(data: Microdata, sets: SyntheticSets) -> RiskFindings:
                 repeated=risk.repeated,
                 repeated_somewhere=risk.repeated_somewhere,
                 expected_repeats=dict(risk.expected_repeats),
+                perfect_repeats=risk.perfect_repeats,
+                copies=risk.copies,
             ),
         }
     )

@@ -430,6 +430,8 @@ class FullySyntheticFindings(_Finding):
     repeated: float  # of these, how many a set has, mean over sets
     repeated_somewhere: int  # how many at least one set has
     expected_repeats: dict[str, float]  # by chance, in several ways
+    perfect_repeats: float | None = None  # if rows were drawn from the records themselves
+    copies: int = 0  # sets that have the rows of the data, each as often
 
 
 class RiskFindings(_Finding):

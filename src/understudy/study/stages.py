@@ -55,7 +55,7 @@ from understudy.synthesis.chains import Progress
 from understudy.synthesis.registry import MODELS
 from understudy.verdict.verdict import Verdict, judge
 
-__all__ = ["REPORT", "Stages", "prepare"]
+__all__ = ["MOST_KNOWN", "Stages", "prepare", "versions"]
 
 LIBRARIES = ("numpy", "numba", "polars", "scipy")
 MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
@@ -143,7 +143,7 @@ class Stages:
             "plan": plan,
             "data": self.data.fingerprint(),
             "codebook": digest_of(book.encode("utf-8", "surrogatepass")),
-            "versions": _versions(),
+            "versions": versions(),
         }
 
     def listed(self) -> list[tuple[str, str]]:
@@ -434,7 +434,8 @@ def _set_files(name: str, drawn: SyntheticSets) -> Iterator[tuple[str, bytes]]:
         yield f"sets/{name}/{index + 1:0{width}d}.parquet", buffer.getvalue()
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Name the versions that figures depend on."""
     python = ".".join(platform.python_version_tuple()[:2])
     libraries = {name: version(name) for name in LIBRARIES}
     return {"understudy": understudy.__version__, "python": python, **libraries}

@@ -175,7 +175,9 @@ def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
     chance = max(risk.expected_repeats.values(), default=0.0)
     least = limits.own_record_least if limits.repeated_records_pass else 0.0
     outcome: Outcome = "review"
-    if risk.repeated <= limits.repeated_records_pass * chance + least:
+    if risk.copies or _above_perfect(risk, least):
+        outcome = "fail"
+    elif risk.repeated <= limits.repeated_records_pass * chance + least:
         outcome = "pass"
     elif risk.repeated > limits.repeated_records_review * chance + least:
         outcome = "fail"
@@ -188,6 +190,13 @@ def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
         f"file; by chance: {by_chance}. The pass limit is {number(limits.repeated_records_pass)} "
         f"times chance, and {number(least)} records more count as none."
     )
+    if risk.copies:
+        words = f"{risk.copies:,} of the files have the very rows of the confidential file. {words}"
+    elif outcome == "fail" and _above_perfect(risk, least):
+        words += (
+            f" Rows drawn from the records themselves would repeat {number(risk.perfect_repeats)}: "
+            "these files hold more than that, beyond what chance explains."
+        )
     return Reason(
         subject="repeated records",
         outcome=outcome,
@@ -195,3 +204,12 @@ def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
         found=risk.repeated / chance if chance > 0 else None,
         limit=limits.repeated_records_pass,
     )
+
+
+def _above_perfect(risk: FullySyntheticFindings, least: float) -> bool:
+    """Tell whether files repeat more than rows drawn from the records themselves would."""
+    if risk.perfect_repeats is None or not risk.uniques:
+        return False
+    share = risk.perfect_repeats / risk.uniques
+    error = (risk.uniques * share * (1.0 - share)) ** 0.5  # of a single file, at most
+    return risk.repeated - risk.perfect_repeats > max(least, ERRORS * error)

@@ -142,6 +142,7 @@ def quiet() -> Iterator[None]:
         mpl.rcParams.update(SETTINGS)
         warnings.filterwarnings("ignore", message="Glyph")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+        warnings.filterwarnings("ignore", message="Attempt")  # axes of files without any deviation
         yield
 
 

@@ -7,6 +7,8 @@ from understudy.findings.schema import Convergence, Findings, Spread, Synthesize
 from understudy.pages.blocks import (
     Block,
     Cell,
+    Heading,
+    Paragraph,
     Section,
     Table,
     name_cell,
@@ -57,6 +59,8 @@ def _convergence(
     synthesizer: SynthesizerFindings, style: SeriesStyle, key: str, reading: str
 ) -> list[Block]:
     chains, title = synthesizer.convergence, shown(synthesizer.title)
+    if not chains.quantities:
+        return [Heading(title, 3), Paragraph("There are no chains: nothing has to converge.")]
     table = Table(
         f"Convergence of {title}",
         ["Quantity", "R-hat", "ESS, bulk", "ESS, tail", "Converged"],
@@ -167,8 +171,6 @@ def _chance_cell(comparison: ByChain, n_rows: int) -> Cell:
 
 
 def _remarks(synthesizer: SynthesizerFindings, chains: Convergence) -> list[str]:
-    if not chains.quantities:
-        return ["Nothing in this synthesizer has to converge."]
     remarks = [
         f"{chains.chains} chains of {chains.draws:,} kept draws, {chains.sweeps_per_draw} "
         f"{'sweep' if chains.sweeps_per_draw == 1 else 'sweeps'} per draw after "

@@ -1,0 +1,147 @@
+"""Findings about files that another tool made, measured as the sets of a study are.
+
+There is no fit, so nothing is known about chains, and the effect of people's own records has weaker
+evidence: a control group of people who were not in the synthesis, or, without one, what the other
+records tell. The verdict says which. Everything else is the same, so the same page shows it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from understudy.errors import UnderstudyWarning
+from understudy.findings.chains import convergence_findings
+from understudy.findings.data import data_findings
+from understudy.findings.own_record import own_record_findings, with_own_record
+from understudy.findings.risk import intruder_findings, risk_findings
+from understudy.findings.schema import Findings, IntruderFindings, RiskFindings, SynthesizerFindings
+from understudy.findings.utility import Analysis, utility_findings
+from understudy.microdata.label_table import LARGEST_TABLE
+from understudy.microdata.plausibility import table_size
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.randomness import child_seed
+from understudy.study.stages import MOST_KNOWN, versions
+from understudy.synthesis.diagnostics import SCHEMA
+
+__all__ = ["file_findings"]
+
+NAME, TITLE = "files", "Files of another tool"
+
+
+def file_findings(
+    data: Microdata,
+    sets: SyntheticSets,
+    intruders: Sequence[tuple[str, ...]],
+    *,
+    title: str,
+    analyses: Sequence[Analysis],
+    control: Any,
+    repeats: int,
+    seed: int,
+    reviewed: bool,
+    remarks: Sequence[str],
+) -> Findings:
+    """Measure everything that a verdict about these files judges.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    sets : SyntheticSets
+        The files, row by row beside them.
+    intruders : sequence of tuple of str
+        What each intruder knows; empty where nothing is kept.
+    title : str
+        Of the page.
+    analyses : sequence of Analysis
+        Regressions.
+    control : Microdata, frame or path, optional
+        People who were not in the synthesis.
+    repeats : int
+        How often the baselines are drawn.
+    seed : int
+        Makes what is drawn repeatable.
+    reviewed : bool
+        Whether the codebook was reviewed.
+    remarks : sequence of str
+        What was noticed about the files.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnderstudyWarning)
+        beside = tuple(
+            _baselines(data, known, repeats, len(sets), child_seed(seed, "levels", number))
+            for number, known in enumerate(intruders, 1)
+        )
+        files = SynthesizerFindings(
+            name=NAME,
+            title=TITLE,
+            kind=NAME,
+            settings={},
+            m=len(sets),
+            fully_synthetic=not data.kept,
+            convergence=convergence_findings(
+                diagnostics=pl.DataFrame(schema=SCHEMA),
+                scalars={},
+                converged=True,  # there are no chains
+                warmup=0,
+                thin=1,
+                autocorrelation_time=1.0,
+                spacing=1.0,
+                rhat_target=1.01,
+                ess_target=400.0,
+            ),
+            utility=utility_findings(
+                data,
+                sets,
+                analyses=analyses,
+                rule="partial" if data.kept else "full",
+                seed=child_seed(seed, "utility"),
+            ),
+            risk=_risk(data, sets, beside, control, child_seed(seed, "own record")),
+            notes=(),
+        )
+    texts = [str(warning.message) for warning in caught]
+    declared = all(variable.declared for variable in data.variables)
+    return Findings(
+        title=title,
+        data=data_findings(data, codebook_declared=declared, codebook_reviewed=reviewed),
+        intruders=beside,
+        synthesizers=(
+            files.model_copy(update={"notes": tuple(dict.fromkeys([*remarks, *texts]))}),
+        ),
+        versions=versions(),
+        seed=seed,
+        data_fingerprint=data.fingerprint(),
+        set_digests={},
+    )
+
+
+def _baselines(
+    data: Microdata, known: tuple[str, ...], repeats: int, n_sets: int, seed: int
+) -> IntruderFindings:
+    """Draw the baselines of one intruder; none where a table of labels would be too large."""
+    if table_size(data) > LARGEST_TABLE:
+        return IntruderFindings(known=known, baselines={})
+    return intruder_findings(data, known, repeats=repeats, sets=n_sets, seed=seed)
+
+
+def _risk(
+    data: Microdata,
+    sets: SyntheticSets,
+    beside: Sequence[IntruderFindings],
+    control: Any,
+    seed: int,
+) -> RiskFindings:
+    """Measure the risk of the files, and what people's own records add to it."""
+    intruders = [intruder.known for intruder in beside]
+    risk = risk_findings(data, sets, intruders, by_knowledge=len(data.kept) <= MOST_KNOWN)
+    if not data.kept or table_size(data) > LARGEST_TABLE:
+        return risk
+    own_record = own_record_findings(
+        data, sets, intruders, sets=len(sets), refit=None, folds=1, seed=seed, control=control
+    )
+    return with_own_record(risk, own_record, beside)
