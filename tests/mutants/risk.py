@@ -106,4 +106,20 @@ MUTANTS = [
         "tests/risk/test_prediction.py",
         "own_shares",
     ),
+    Mutant(
+        "fully synthetic: copies of the original excuse each other",
+        "risk/fully_synthetic.py",
+        "if other != index and not np.array_equal(first, second)",
+        "if other != index",
+        "tests/risk/test_fully_synthetic.py",
+        "copies_of_the_original",
+    ),
+    Mutant(
+        "verdict: copies of the original pass",
+        "verdict/risk_reasons.py",
+        "if risk.copies or _above_perfect(risk, least):",
+        "if False:",
+        "tests/verdict/test_verdict.py",
+        "hold_the_data",
+    ),
 ]

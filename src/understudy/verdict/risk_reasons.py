@@ -7,6 +7,8 @@ than a few records; it fails only if chance does not explain that either.
 
 from __future__ import annotations
 
+import math
+
 from understudy.errors import quoted_list
 from understudy.findings.schema import (
     AttackFindings,
@@ -211,5 +213,5 @@ def _above_perfect(risk: FullySyntheticFindings, least: float) -> bool:
     if risk.perfect_repeats is None or not risk.uniques:
         return False
     share = risk.perfect_repeats / risk.uniques
-    error = (risk.uniques * share * (1.0 - share)) ** 0.5  # of a single file, at most
+    error = math.sqrt(risk.uniques * share * (1.0 - share))  # of a single file, at most
     return risk.repeated - risk.perfect_repeats > max(least, ERRORS * error)
