@@ -199,26 +199,23 @@ def _report(
 ) -> ExitCode:
     """Judge the files as a study's sets are judged; write the page and show the verdict."""
     from understudy.cli.run import show_verdict, verdict_as_json
-    from understudy.findings.utility import Analysis
-    from understudy.pages.report import page
-    from understudy.study.evaluation import file_findings
-    from understudy.verdict.verdict import Thresholds, judge
+    from understudy.study.evaluation import judged_files
 
     with new_file(path) as target:  # refused at once where it cannot be written
-        findings = file_findings(
+        verdict, html = judged_files(
             data,
             sets,
             intruders or ([data.kept] if data.kept else []),
             title=f"{len(sets)} synthetic files",
-            analyses=[] if formula is None else [Analysis(formula, family, None)],
+            formula=formula,
+            family=family,
             control=control,
             repeats=repeats,
             seed=check_seed(seed),
             reviewed=codebook_from(codebook).reviewed,
             remarks=remarks,
         )
-        verdict = judge(findings, Thresholds())
-        target.write_text(page(findings, verdict), encoding="utf-8")
+        target.write_text(html, encoding="utf-8")
     if as_json:
         say_json(verdict_as_json(verdict, path))
     else:

@@ -26,8 +26,9 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import child_seed
 from understudy.study.stages import MOST_KNOWN, versions
 from understudy.synthesis.diagnostics import SCHEMA
+from understudy.verdict.verdict import Verdict, judge
 
-__all__ = ["file_findings"]
+__all__ = ["file_findings", "judged_files"]
 
 NAME, TITLE = "files", "Files of another tool"
 
@@ -38,7 +39,8 @@ def file_findings(
     intruders: Sequence[tuple[str, ...]],
     *,
     title: str,
-    analyses: Sequence[Analysis],
+    formula: str | None,
+    family: str,
     control: Any,
     repeats: int,
     seed: int,
@@ -57,8 +59,8 @@ def file_findings(
         What each intruder knows; empty where nothing is kept.
     title : str
         Of the page.
-    analyses : sequence of Analysis
-        Regressions.
+    formula, family : str
+        A regression to ask, if any.
     control : Microdata, frame or path, optional
         People who were not in the synthesis.
     repeats : int
@@ -97,7 +99,7 @@ def file_findings(
             utility=utility_findings(
                 data,
                 sets,
-                analyses=analyses,
+                analyses=[] if formula is None else [Analysis(formula, family, None)],
                 rule="partial" if data.kept else "full",
                 seed=child_seed(seed, "utility"),
             ),
@@ -118,6 +120,23 @@ def file_findings(
         data_fingerprint=data.fingerprint(),
         set_digests={},
     )
+
+
+def judged_files(
+    data: Microdata, sets: SyntheticSets, intruders: Sequence[tuple[str, ...]], **asked: Any
+) -> tuple[Verdict, str]:
+    """Measure files of another tool and judge them; give the verdict, and the page that shows it.
+
+    Parameters
+    ----------
+    data, sets, intruders, **asked
+        As `file_findings` takes them.
+    """
+    from understudy.pages.report import page
+
+    findings = file_findings(data, sets, intruders, **asked)
+    verdict = judge(findings)
+    return verdict, page(findings, verdict)
 
 
 def _baselines(
