@@ -17,6 +17,7 @@ from axe_playwright_python.sync_playwright import Axe
 from understudy.cli.demo import demo_plan
 from understudy.findings.schema import Findings
 from understudy.pages.report import WORDS
+from understudy.study.plan import BaselinesPlan
 from understudy.study.run import Study
 from understudy.verdict.verdict import judge
 
@@ -36,7 +37,8 @@ def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Study:
     short = tuple(one.model_copy(update=cut) for one in plan.synthesizers)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # chains this short have not converged, and say so
-        study = Study(plan.model_copy(update={"synthesizers": short, "sets": 5}))
+        few = {"sets": 5, "baselines": BaselinesPlan(repeats=8)}
+        study = Study(plan.model_copy(update={"synthesizers": short, **few}))
         return study.run(tmp_path_factory.mktemp("demonstration") / "study")
 
 

@@ -8,9 +8,11 @@ from typing import ClassVar
 
 import polars as pl
 import pytest
+from tests.studies import plain_page
 
 from understudy.cli import main
 from understudy.errors import CheckpointError
+from understudy.pages import report
 from understudy.reproduction import configurations as contenders
 from understudy.reproduction import run as running
 from understudy.reproduction import write as writing
@@ -98,6 +100,14 @@ def test_what_is_finished_is_not_done_again(made: Path, monkeypatch: pytest.Monk
     assert not again.converged
 
 
+@pytest.fixture
+def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the drawings, which take long; earlier tests have looked at them."""
+    monkeypatch.setattr(writing, "paper_figures", lambda _: [])
+    monkeypatch.setattr(report, "page", plain_page)
+
+
+@pytest.mark.usefixtures("_undrawn")
 def test_a_part_that_was_lost_is_computed_to_the_same_bytes(made: Path) -> None:
     part = made / "parts" / "population-01-collapsed.json"
     before = part.read_bytes()
@@ -114,6 +124,7 @@ def test_another_seed_is_refused(made: Path) -> None:
         writing.write_all(made, TINY, 4, lambda *_: None)
 
 
+@pytest.mark.usefixtures("_undrawn")
 def test_cells_as_json(
     made: Path,
     monkeypatch: pytest.MonkeyPatch,
