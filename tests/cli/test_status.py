@@ -97,3 +97,21 @@ def test_folders_without_a_study(command: Command, tmp_path: Path, study: Path) 
     answer = command("status", changed)
     assert answer.code == ExitCode.WRONG_INPUT
     assert "another one" in answer.err
+
+
+def test_studies_beside_each_other(command: Command, study: Path, tmp_path: Path) -> None:
+    twin = tmp_path / "twin" / "study"
+    shutil.copytree(study, twin)
+    page = tmp_path / "compared.html"
+    answer = command("compare", study, twin, "--report", page)
+    assert answer.code == ExitCode.DONE
+    words = " ".join(answer.out.split())
+    assert f"{study.parent.name}/study dpmpm fail NO" in words
+    assert "twin/study dpmpm fail NO" in words
+    html = page.read_text(encoding="utf-8")
+    assert html.count("<tr") == 3
+    assert "Confidential" in html
+    told = json.loads(command("compare", study, "--json").out)
+    assert told["study"]["outcome"] == "fail"
+    (twin / "internal" / "study.json").unlink()
+    assert command("compare", study, twin).code == ExitCode.WRONG_INPUT

@@ -35,6 +35,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command("understudy.cli.check:check", help="Show what is in a file, and what to do about it.")
+app.command("understudy.cli.compare:compare", help="Put finished studies beside each other.")
 app.command("understudy.cli.demo:demo", help="Run a whole study on the bundled data.")
 app.command(
     "understudy.cli.evaluate:evaluate", help="Measure what synthetic files of any tool give away."

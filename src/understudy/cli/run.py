@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from understudy.study.run import Study
     from understudy.verdict.verdict import SynthesizerVerdict, Verdict
 
-__all__ = ["run", "run_study", "show_verdict", "verdict_as_json"]
+__all__ = [
+    "COLUMNS",
+    "EXPLANATION",
+    "run",
+    "run_study",
+    "show_verdict",
+    "verdict_as_json",
+    "verdict_row",
+]
 
 VERDICTS = {
     "pass": "PASS. All that was judged about {name} lies within the limits.",
@@ -112,7 +120,7 @@ def show_verdict(verdict: Verdict, report: Path) -> None:
     if verdict.recommended is not None:
         say(f"Recommended: {verdict.recommended}")
     say()
-    rows = [_row(name, own) for name, own in verdict.synthesizers.items()]
+    rows = [verdict_row(name, own) for name, own in verdict.synthesizers.items()]
     say(table(("synthesizer", "outcome", "converged", *COLUMNS), rows, left=3))
     say(paragraph(EXPLANATION, "  ", "  "))
     say()
@@ -121,8 +129,9 @@ def show_verdict(verdict: Verdict, report: Path) -> None:
     say("It opens in any browser, and is confidential like all that lies beside it.")
 
 
-def _row(name: str, verdict: SynthesizerVerdict) -> tuple[str, ...]:
-    values = (_worst(verdict, subject) for subject in COLUMNS.values())
+def verdict_row(name: str, verdict: SynthesizerVerdict) -> tuple[str, ...]:
+    """Give a synthesizer's row: name, outcome, convergence, and the worst value of each point."""
+    values = (verdict.worst(subject) for subject in COLUMNS.values())
     shown = ("-" if value is None else f"{value:.2f}" for value in values)
     return (name, verdict.outcome, _converged(verdict), *shown)
 
@@ -133,18 +142,6 @@ def _converged(verdict: SynthesizerVerdict) -> str:
         return "NO"
     judged = [each.found for each in verdict.reasons if each.subject == CONVERGENCE]
     return "-" if judged == [None] else "yes"
-
-
-def _worst(verdict: SynthesizerVerdict, subject: str) -> float | None:
-    """Find the worst value of a subject; of overlaps that is the least."""
-    values = [
-        reason.found
-        for reason in verdict.reasons
-        if reason.subject == subject and reason.found is not None
-    ]
-    if not values:
-        return None
-    return min(values) if "overlap" in subject else max(values)
 
 
 def _show_reasons(verdict: Verdict) -> None:
@@ -177,7 +174,7 @@ def verdict_as_json(verdict: Verdict, report: Path) -> dict[str, Any]:
                 "outcome": own.outcome,
                 "converged": own.converged,
                 **{
-                    subject.replace(" ", "_").replace("-", "_"): _worst(own, subject)
+                    subject.replace(" ", "_").replace("-", "_"): own.worst(subject)
                     for subject in COLUMNS.values()
                 },
             }

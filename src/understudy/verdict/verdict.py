@@ -60,6 +60,17 @@ class SynthesizerVerdict(_Frozen):
             reason.subject == CONVERGENCE and reason.outcome != "pass" for reason in self.reasons
         )
 
+    def worst(self, subject: str) -> float | None:
+        """Find the worst value of a subject; of overlaps that is the least."""
+        values = [
+            reason.found
+            for reason in self.reasons
+            if reason.subject == subject and reason.found is not None
+        ]
+        if not values:
+            return None
+        return min(values) if "overlap" in subject else max(values)
+
 
 class Verdict(_Frozen):
     """What was decided.

@@ -1,0 +1,60 @@
+"""``understudy compare``: finished studies beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from understudy.cli.output import paragraph, say, say_json, table
+from understudy.cli.run import COLUMNS, EXPLANATION, verdict_as_json, verdict_row
+from understudy.errors import ExitCode
+from understudy.storage import new_file
+
+__all__ = ["compare"]
+
+
+def compare(
+    directories: Annotated[tuple[Path, ...], Parameter(negative="")],
+    /,
+    *,
+    report: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> ExitCode:
+    """Put finished studies beside each other: outcomes, risk and utility.
+
+    Parameters
+    ----------
+    directories
+        Folders of finished studies.
+    report
+        A page to write (.html), with a picture. Confidential, like the studies.
+    as_json
+        Print JSON.
+    """
+    from understudy.study.comparison import compared_page, compared_studies
+
+    studies = compared_studies(directories)
+    if report is not None:
+        with new_file(report) as target:
+            target.write_text(compared_page(studies), encoding="utf-8")
+    if as_json:
+        pages = [folder / "internal" / "report.html" for folder in directories]
+        say_json(
+            {
+                name: verdict_as_json(verdict, page)
+                for (name, _, verdict), page in zip(studies, pages, strict=True)
+            }
+        )
+        return ExitCode.DONE
+    rows = [
+        (name, *verdict_row(synthesizer, own))
+        for name, _, verdict in studies
+        for synthesizer, own in verdict.synthesizers.items()
+    ]
+    say(table(("study", "synthesizer", "outcome", "converged", *COLUMNS), rows, left=4))
+    say(paragraph(EXPLANATION, "  ", "  "))
+    if report is not None:
+        say(f"Page: {report}")
+    return ExitCode.DONE

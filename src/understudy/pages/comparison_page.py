@@ -1,0 +1,66 @@
+"""Finished studies side by side: one picture, one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from understudy.findings.schema import Findings
+from understudy.pages.blocks import Block, Cell, Heading, Paragraph, Table, number_cell, topic
+from understudy.pages.html import html_page
+from understudy.pages.plots.canvas import series_styles
+from understudy.pages.plots.risk_plots import map_svg
+from understudy.summaries import short, shown
+from understudy.verdict.risk_reasons import OWN_RECORD
+from understudy.verdict.verdict import Verdict
+
+__all__ = ["comparison_page"]
+
+TITLE = "Studies compared"
+CONFIDENTIAL = "Confidential, like the studies. Not for release."
+READING = (
+    "Tables are preserved on the left and lost on the right. At the bottom nobody's own record "
+    "matters; at 1 it matters as much as if the exact table were published. Low and left is best."
+)
+
+
+def comparison_page(studies: Sequence[tuple[str, Findings, Verdict]]) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    studies : sequence of (str, Findings, Verdict)
+        The name of each study, what it measured and what it decided.
+    """
+    points, rows = [], []
+    for name, findings, verdict in studies:
+        for synthesizer, style in zip(findings.synthesizers, series_styles(findings), strict=True):
+            own = verdict.synthesizers[synthesizer.name]
+            title = f"{short(name, 20)}: {shown(synthesizer.title)}"
+            risk, loss = own.worst(OWN_RECORD), own.worst("table deviation")
+            if risk is not None and loss is not None:
+                points.append((replace(style, title=title), loss, max(risk, 0.0)))
+            rows.append(
+                [
+                    shown(name),
+                    shown(synthesizer.title),
+                    Cell(own.outcome, tone=own.outcome),
+                    f"{findings.data.n_records:,}",
+                    number_cell(risk),
+                    number_cell(own.worst("true match rate")),
+                    number_cell(loss),
+                    number_cell(own.worst("interval overlap")),
+                ]
+            )
+    drawn = (
+        map_svg("Own-record effect", points, (None, None), (None, None), "map") if points else None
+    )
+    table = Table(
+        "The worst value of every point",
+        ["Study", "Synthesizer", "Outcome", "Records", "Own record", "True matches", "Tables",
+         "Overlap"],
+        rows,
+        text_columns=(0, 1, 2),
+    )  # fmt: skip
+    blocks: list[Block] = [Heading(TITLE, 1), Paragraph(CONFIDENTIAL)]
+    return html_page(TITLE, [*blocks, *topic(READING, figures=[drawn], tables=[table])])
