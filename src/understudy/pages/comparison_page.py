@@ -8,7 +8,7 @@ from dataclasses import replace
 from understudy.findings.schema import Findings
 from understudy.pages.blocks import Block, Cell, Heading, Paragraph, Table, number_cell, topic
 from understudy.pages.html import html_page
-from understudy.pages.plots.canvas import series_styles
+from understudy.pages.plots.canvas import SeriesStyle, series_styles
 from understudy.pages.plots.risk_plots import map_svg
 from understudy.summaries import short, shown
 from understudy.verdict.risk_reasons import OWN_RECORD
@@ -32,7 +32,8 @@ def comparison_page(studies: Sequence[tuple[str, Findings, Verdict]]) -> str:
     studies : sequence of (str, Findings, Verdict)
         The name of each study, what it measured and what it decided.
     """
-    points, rows = [], []
+    points: list[tuple[SeriesStyle, float, float]] = []
+    rows: list[list[Cell | str]] = []
     for name, findings, verdict in studies:
         for synthesizer, style in zip(findings.synthesizers, series_styles(findings), strict=True):
             own = verdict.synthesizers[synthesizer.name]
