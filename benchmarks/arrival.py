@@ -60,9 +60,7 @@ def log_joint(problem: Problem, state: blocked.State) -> float:
     mean, sd = problem.strength_prior
     total -= (((np.log(state.strengths) - mean) / sd) ** 2).sum() / 2
     for count, size in zip(state.level_count.T, state.class_size, strict=True):
-        total += log_marginal(
-            np.ascontiguousarray(count), size, given.level_start, given.prior, given.prior_sum
-        )
+        total += log_marginal(np.ascontiguousarray(count), size, given)
     return float(total)
 
 

@@ -276,6 +276,7 @@ PUBLIC = [
     "attribution_risk",
     "combine_counts",
     "combine_estimates",
+    "combine_nested_estimates",
     "count_utility",
     "expected_risk",
     "fully_synthetic_risk",

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from understudy.utility.analysis import analysis_utility
     from understudy.utility.combining import combine_estimates
     from understudy.utility.counts import combine_counts, count_utility
+    from understudy.utility.nested_combining import combine_nested_estimates
     from understudy.utility.propensity import propensity_utility
     from understudy.utility.regression.regression_utility import regression_utility
     from understudy.utility.tables import table_utility
@@ -77,6 +78,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "attribution_risk",
     "combine_counts",
     "combine_estimates",
+    "combine_nested_estimates",
     "count_utility",
     "expected_risk",
     "fully_synthetic_risk",
@@ -119,6 +121,7 @@ _HOME = {
     "attribution_risk": "understudy.risk.attribution",
     "combine_counts": "understudy.utility.counts",
     "combine_estimates": "understudy.utility.combining",
+    "combine_nested_estimates": "understudy.utility.nested_combining",
     "count_utility": "understudy.utility.counts",
     "expected_risk": "understudy.risk.expected",
     "fully_synthetic_risk": "understudy.risk.fully_synthetic",

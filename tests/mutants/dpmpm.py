@@ -15,6 +15,10 @@ JOINT = "tests/statistics/test_joint.py"
 STRENGTHS = "tests/statistics/test_strengths.py"
 LEVEL_PRIOR = "tests/synthesis/test_level_prior.py"
 FIT = "tests/synthesis/test_fit.py"
+IMPOSSIBLE = "tests/statistics/test_impossible.py"
+IMPOSSIBLE_FIT = "tests/synthesis/test_impossible_fit.py"
+HOLES = "tests/statistics/test_holes.py"
+MISSING = "tests/synthesis/test_missing.py"
 DEFAULT_RUN = "tests/synthesis/test_default_run.py"
 
 MUTANTS = [
@@ -401,5 +405,141 @@ MUTANTS = [
         "draws=part, until=until",
         DEFAULT_RUN,
         "goes_on_until",
+    ),
+    Mutant(
+        "holes: records with a hole counted in its variable's denominator",
+        DPMPM + "collapsed.py",
+        "observed = size if hole < 0 else size - count[hole]",
+        "observed = size",
+        ENUMERATION,
+        "holes and whole_sweep",
+    ),
+    Mutant(
+        "holes: the prior of a hole in the weight of a new class",
+        DPMPM + "collapsed.py",
+        "            if row[variable] != holes[variable]:\n                new_weight",
+        "            if True:\n                new_weight",
+        ENUMERATION,
+        "holes and whole_sweep",
+    ),
+    Mutant(
+        "holes: split-merge allocates with records that have a hole there",
+        DPMPM + "split_merge.py",
+        "observed = size[side] if hole < 0 else size[side] - count[side, hole]",
+        "observed = size[side]",
+        ENUMERATION,
+        "holes and split_merge_move",
+    ),
+    Mutant(
+        "holes: split-merge's marginal likelihood counts records that have a hole",
+        DPMPM + "split_merge.py",
+        "observed = size if hole < 0 else size - level_count[hole]",
+        "observed = size",
+        ENUMERATION,
+        "holes and split_merge_move",
+    ),
+    Mutant(
+        "holes: a hole takes probability from the levels",
+        DPMPM + "blocked.py",
+        "            last -= 1\n            probabilities[last] = 1.0\n",
+        "            probabilities[last - 1] = 1.0\n",
+        HOLES,
+        "one_class",
+    ),
+    Mutant(
+        "holes: records with a hole tell of their variable's strength",
+        DPMPM + "strengths.py",
+        "tabulate(counts.sum(axis=1), counts)",
+        "tabulate(level_count[:, : problem.level_start[1]].sum(axis=1), counts)",
+        HOLES,
+        "blocked_sweep or uniform",
+    ),
+    Mutant(
+        "holes: a label may be drawn as missing",
+        DPMPM + "labels.py",
+        "            tables[:, -1] = 0.0\n",
+        "            pass\n",
+        MISSING,
+        "labels_for_all",
+    ),
+    Mutant(
+        "holes: a label with a hole has a probability",
+        DPMPM + "labels.py",
+        "    of_class[:, hole_labels(data)] = 0.0\n",
+        "",
+        MISSING,
+        "labels_for_all",
+    ),
+    Mutant(
+        "holes: a hole is a level with a prior count",
+        DPMPM + "problem.py",
+        "return np.append(counts, 0.0) if",
+        "return np.append(counts, 1.0) if",
+        MISSING,
+        "no_level",
+    ),
+    Mutant(
+        "impossible: as many records as a geometric number says",
+        DPMPM + "impossible.py",
+        "generator.negative_binomial(n_records, 1.0 - total)",
+        "generator.negative_binomial(1, 1.0 - total)",
+        IMPOSSIBLE,
+        "twin or one_class",
+    ),
+    Mutant(
+        "impossible: classes by their weights alone",
+        DPMPM + "impossible.py",
+        "generator.multinomial(n_impossible, mass.ravel() / total)",
+        "generator.multinomial(n_impossible, np.tile(weights, len(mass)) / len(mass))",
+        IMPOSSIBLE,
+        "twin",
+    ),
+    Mutant(
+        "impossible: levels outside of the box",
+        DPMPM + "impossible.py",
+        "inside = first + np.flatnonzero(boxes[box, first:last])",
+        "inside = first + np.flatnonzero(~boxes[box, first:last])",
+        IMPOSSIBLE,
+        "twin",
+    ),
+    Mutant(
+        "impossible: boxes that overlap are counted twice",
+        DPMPM + "impossible.py",
+        "pieces = [left for piece in pieces for left in _without(piece, other, parts)]",
+        "pieces = [left for piece in pieces for left in [piece]]",
+        IMPOSSIBLE,
+        "disjoint",
+    ),
+    Mutant(
+        "impossible: the added records are left out of the counts",
+        DPMPM + "blocked.py",
+        "if problem.impossible.size:",
+        "if problem.impossible.size > 10**9:",
+        IMPOSSIBLE,
+        "one_class",
+    ),
+    Mutant(
+        "impossible: labels are drawn as if all were possible",
+        DPMPM + "labels.py",
+        " * ~impossible_labels(data)[patterns]",
+        "",
+        IMPOSSIBLE_FIT,
+        "no_synthetic_record",
+    ),
+    Mutant(
+        "impossible: kept label probabilities do not sum to one",
+        DPMPM + "sampler.py",
+        "            table /= self._possible_in_pattern(parameters)[self.cells.patterns]\n",
+        "",
+        IMPOSSIBLE_FIT,
+        "kept_probabilities",
+    ),
+    Mutant(
+        "imputation: a missing value from any class",
+        DPMPM + "imputation.py",
+        'class_probabilities(data, parameters, "full")',
+        'class_probabilities(data, parameters, "prior")',
+        MISSING,
+        "filled_given_what",
     ),
 ]

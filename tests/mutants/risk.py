@@ -13,8 +13,8 @@ MUTANTS = [
     Mutant(
         "others: the record's own label stays in",
         "microdata/label_table.py",
-        "table[np.arange(own.size), own] -= 1.0",
-        "table[np.arange(own.size), own] -= 0.0",
+        "table[np.flatnonzero(present), own[present]] -= 1.0",
+        "table[np.flatnonzero(present), own[present]] -= 0.0",
         "tests/risk/test_baselines.py",
         "leaves_the_record_out",
     ),

@@ -34,7 +34,29 @@ def partitions(n_records: int) -> Iterator[list[list[int]]]:
         yield [*[list(members) for members in smaller], [n_records - 1]]
 
 
+def completions(rows: Rows, priors: Priors) -> Iterator[Rows]:
+    """Fill the holes of rows in every way; a hole has the number behind its variable's last level.
+
+    Rows without holes have one completion: themselves.
+    """
+    choices = [
+        range(len(prior)) if level == len(prior) else [level]
+        for row in rows
+        for level, prior in zip(row, priors, strict=True)
+    ]
+    width = len(priors)
+    for filled in itertools.product(*choices):
+        yield [filled[width * record : width * (record + 1)] for record in range(len(rows))]
+
+
 def log_marginal(rows: Rows, priors: Priors) -> float:
+    """Log marginal likelihood of a class, summed over all values of its holes."""
+    return log(
+        sum(np.exp(log_complete_marginal(whole, priors)) for whole in completions(rows, priors))
+    )
+
+
+def log_complete_marginal(rows: Rows, priors: Priors) -> float:
     """Log marginal likelihood of a class: each record predicted from those before it."""
     total = 0.0
     for variable, prior in enumerate(priors):

@@ -21,7 +21,7 @@ from tests.statistics import tiny
 
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import class_counts
-from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.problem import NO_HOLE, Problem
 from understudy.synthesis.dpmpm.sampler import BlockedChain
 
 FALSE_ALARM = 1e-4
@@ -89,6 +89,7 @@ def problem_alone(count: int, given: list[float]) -> tuple[Problem, NDArray[np.f
         level_start=np.array([0, 2, 4]),
         prior=np.ones(4),
         prior_sum=np.array([2.0, 2.0]),
+        holes=np.array([NO_HOLE, NO_HOLE]),
     )
     root = np.sqrt(given)
     return problem, np.array([root, 1 - root, root, 1 - root])  # (level, class)
@@ -161,6 +162,7 @@ def many_combinations(n_first: int, n_second: int) -> tuple[Problem, Any, Any]:
         level_start=np.array([0, n_first, n_first + n_second]),
         prior=np.ones(n_first + n_second),
         prior_sum=np.array([n_first, n_second], dtype=np.float64),
+        holes=np.array([NO_HOLE, NO_HOLE]),
     )
     tables = [generator.dirichlet(np.ones(size), 6).T for size in (n_first, n_second)]
     return problem, np.log([0.4, 0.3, 0.2, 0.1 - 1e-6, 9e-7, 1e-7]), np.vstack(tables)

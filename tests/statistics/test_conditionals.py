@@ -132,9 +132,7 @@ def test_marginal_likelihood_is_that_of_its_twin() -> None:
     for a, b in rows:
         counts[a] += 1
         counts[2 + b] += 1
-    found = split_merge.log_marginal(
-        counts, 4, PROBLEM.level_start, PROBLEM.prior, PROBLEM.prior_sum
-    )
+    found = split_merge.log_marginal(counts, 4, PROBLEM)
     assert found == pytest.approx(naive.log_marginal(rows, tiny.PRIORS), rel=1e-12)
 
 

@@ -23,11 +23,13 @@ from understudy.synthesis.dpmpm.problem import Problem
 DRAWS = 10_000
 TIMES = 3  # moves that are made in a row
 FALSE_ALARM = 1e-4
-# Mixed records; records all alike, so that only sizes of classes matter; two kinds, sharply apart.
+# Mixed records; records all alike, so that only sizes of classes matter; two kinds, sharply apart;
+# two records with a hole each.
 DATA_SETS: dict[str, tuple[naive.Rows, naive.Priors]] = {
     "mixed": (tiny.ROWS, tiny.PRIORS),
     "alike": ([(0, 0)] * 6, tiny.PRIORS),
     "apart": ([(0, 0)] * 3 + [(1, 2)] * 3, [[0.3, 0.3], [0.2, 0.2, 0.2]]),
+    "holes": (tiny.ROWS_WITH_HOLES, tiny.PRIORS),
 }
 PROBLEM = tiny.problem_of(tiny.ROWS, tiny.PRIORS)
 EXACT = naive.exact_partitions(tiny.ROWS, tiny.PRIORS, tiny.SHAPE, tiny.RATE)
@@ -85,8 +87,13 @@ MOVES: list[Move] = [
 ]
 
 
-@pytest.mark.parametrize("named", list(DATA_SETS))
-@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.__name__)
+CASES = [(move, named) for move in MOVES for named in ("mixed", "alike", "apart")]
+CASES += [(move, "holes") for move in (split_merge_move, whole_sweep)]
+
+
+@pytest.mark.parametrize(
+    ("move", "named"), CASES, ids=lambda of: of if isinstance(of, str) else of.__name__
+)
 def test_move_leaves_the_exact_posterior_unchanged(move: Move, named: str) -> None:
     """False-alarm rate 1e-4 for the partition and 1e-4 for the concentration, per case."""
     rows, priors = DATA_SETS[named]

@@ -21,7 +21,7 @@ from tests.statistics import tiny
 
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import blocked, collapsed, split_merge, strengths
-from understudy.synthesis.dpmpm.problem import Problem, with_strengths
+from understudy.synthesis.dpmpm.problem import NO_HOLE, Problem, with_strengths
 
 FALSE_ALARM = 1e-4
 MEAN, SD = -0.4, 1.1
@@ -71,13 +71,14 @@ def test_the_density_is_that_of_its_twin(named: str) -> None:
 def test_draws_leave_the_conditional_as_it_is(named: str) -> None:
     """Exact draws stay exact, by their distribution function; false-alarm rate 1e-4 each."""
     classes = CLASSES[named]
-    size, count = counted(classes, 4)
+    _, count = counted(classes, 4)
     problem = Problem(
         levels=np.zeros((0, 1), np.int32),
         counts=np.zeros(0, np.int64),
         level_start=np.array([0, 4]),
         prior=np.ones(4),
         prior_sum=np.array([4.0]),
+        holes=np.array([NO_HOLE]),
         sampled=np.array([0]),
         strength_prior=(MEAN, SD),
     )
@@ -90,7 +91,7 @@ def test_draws_leave_the_conditional_as_it_is(named: str) -> None:
     moved = 0
     for draw in range(ranked.size):
         start = np.exp(np.interp(generator.random(1), cumulative, grid))
-        end = strengths.draw_strengths(generator, problem, start, size, count)
+        end = strengths.draw_strengths(generator, problem, start, count)
         moved += end[0] != start[0]
         ranked[draw] = np.interp(np.log(end[0]), grid, cumulative)
     assert moved == ranked.size
@@ -99,9 +100,9 @@ def test_draws_leave_the_conditional_as_it_is(named: str) -> None:
 
 def test_nothing_is_drawn_where_nothing_is_sampled() -> None:
     generator, twin = stream(62, "nothing"), stream(62, "nothing")
-    size, count = counted(CLASSES["small"], 4)
+    _, count = counted(CLASSES["small"], 4)
     problem = tiny.problem_of(ROWS, tiny.PRIORS)
-    assert strengths.draw_strengths(generator, problem, np.empty(0), size, count).size == 0
+    assert strengths.draw_strengths(generator, problem, np.empty(0), count).size == 0
     assert with_strengths(problem, np.empty(0)) is problem
     assert generator.random() == twin.random()
 
@@ -137,9 +138,7 @@ def collapsed_table(rows: naive.Rows) -> dict[Any, NDArray[np.float64]]:
 def strengths_move(
     generator: np.random.Generator, problem: Problem, state: collapsed.State
 ) -> collapsed.State:
-    drawn = strengths.draw_strengths(
-        generator, problem, state.strengths, state.class_size, state.level_count
-    )
+    drawn = strengths.draw_strengths(generator, problem, state.strengths, state.level_count)
     return state._replace(strengths=drawn)
 
 

@@ -12,21 +12,25 @@ from scipy.stats import chi2
 from tests.naive import dpmpm as naive
 
 from understudy.synthesis.dpmpm import blocked, collapsed
-from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.problem import NO_HOLE, Problem
 
 Key = tuple[tuple[tuple[int, ...], ...], ...]
 
 # Five records, three combinations of two variables; unequal prior counts.
 ROWS = [(0, 0), (0, 0), (0, 1), (1, 2), (1, 2)]
+ROWS_WITH_HOLES = [(0, 0), (0, 3), (0, 1), (1, 2), (2, 2)]  # in records 2 and 5
 PRIORS = [[0.7, 1.3], [0.5, 1.0, 2.0]]
 SHAPE, RATE = 1.5, 0.8
 
 
 def problem_of(rows: naive.Rows, priors: naive.Priors) -> Problem:
-    """Bring rows into the form of the kernels."""
+    """Bring rows into the form of the kernels; the number behind the last level is a hole."""
     distinct = sorted(set(rows))
-    sizes = [len(prior) for prior in priors]
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    holes = [
+        any(row[variable] == len(prior) for row in rows) for variable, prior in enumerate(priors)
+    ]
+    priors = [[*prior, 0.0] if hole else prior for prior, hole in zip(priors, holes, strict=True)]
+    start = np.concatenate([[0], np.cumsum([len(prior) for prior in priors])]).astype(np.int64)
     levels = np.array(distinct, dtype=np.int32).reshape(len(distinct), len(priors))
     return Problem(
         levels=(levels + start[:-1].astype(np.int32)).astype(np.int32),
@@ -34,6 +38,7 @@ def problem_of(rows: naive.Rows, priors: naive.Priors) -> Problem:
         level_start=start,
         prior=np.concatenate([np.asarray(prior, dtype=np.float64) for prior in priors]),
         prior_sum=np.array([sum(prior) for prior in priors], dtype=np.float64),
+        holes=np.where(holes, start[1:] - 1, NO_HOLE).astype(np.int64),
     )
 
 
@@ -71,7 +76,8 @@ def counts_key(level_count: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
 
 def counts_key_of(key: Key, priors: naive.Priors) -> tuple[tuple[int, ...], ...]:
     """Translate the name of a partition into level counts."""
-    start = np.concatenate([[0], np.cumsum([len(prior) for prior in priors])])
+    rows = [row for members in key for row in members]
+    start = problem_of(rows, priors).level_start
     table = np.zeros((len(key), int(start[-1])), dtype=np.int64)
     for k, members in enumerate(key):
         for row in members:

@@ -444,7 +444,7 @@ def test_export_in_the_layout_of_arviz(data: us.Microdata, tmp_path: Path) -> No
 def test_vanishing_weights_end_the_run_with_a_clear_message(data: us.Microdata) -> None:
     from understudy.errors import SamplerError
     from understudy.randomness import stream
-    from understudy.synthesis.dpmpm.problem import Problem, make_problem
+    from understudy.synthesis.dpmpm.problem import NO_HOLE, Problem, make_problem
     from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, label_cells
 
     n_variables = 200  # of a hundred levels each: 1e-400 is rounded to zero
@@ -455,6 +455,7 @@ def test_vanishing_weights_end_the_run_with_a_clear_message(data: us.Microdata) 
         level_start=np.arange(0, 100 * n_variables + 1, 100),
         prior=np.ones(100 * n_variables),
         prior_sum=np.full(n_variables, 100.0),
+        holes=np.full(n_variables, NO_HOLE),
     )
     generator = stream(1, "vanish")
     both: list[Any] = [

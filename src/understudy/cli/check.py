@@ -35,7 +35,7 @@ def check(
     ignore: Names = (),
     known: Names = (),
     codebook: Path | None = None,
-    missing: Literal["error", "level", "drop"] = "error",
+    missing: Literal["error", "level", "drop", "model"] = "error",
     unused_levels: Literal["error", "keep", "drop"] = "error",
     na: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     encoding: str | None = None,
@@ -64,7 +64,8 @@ def check(
     codebook
         A codebook in TOML.
     missing
-        What to do with missing values: refuse, make missing a level of its own, or drop records.
+        What to do with missing values: refuse, make missing a level of its own, drop records, or
+        keep them as holes that the DPMPM fills.
     unused_levels
         What to do with declared levels that no record has: refuse, keep or drop.
     na

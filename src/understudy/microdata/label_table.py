@@ -6,7 +6,9 @@ probabilities per pattern, per combination, or just one row; the four baselines 
 tables too. The table lies below synthesis and risk, so that risk needs no synthesizer.
 
 A label is a level of the synthesized variable. Several synthesized variables make one combined
-label, numbered with the last variable running fastest.
+label, numbered with the last variable running fastest. A label with a hole, a missing value that is
+modelled, keeps its number, but nothing is drawn as missing: its probability is zero everywhere, and
+records that have it are no evidence of a label.
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ __all__ = [
     "LabelTable",
     "combined_labels",
     "empirical_labels",
+    "hole_labels",
     "label_counts",
     "marginal_labels",
+    "normalized",
     "others_labels",
     "split_labels",
     "true_labels",
@@ -160,25 +164,37 @@ def true_labels(data: Microdata) -> NDArray[np.int64]:
     return combined_labels(data, data.combinations[:, columns])
 
 
+def hole_labels(data: Microdata) -> NDArray[np.int64]:
+    """List the combined labels that have a hole: (label with a hole,)."""
+    if not any(data.variable(name).has_holes for name in data.synthesized):
+        return np.empty(0, dtype=np.int64)
+    codes = split_labels(data, np.arange(data.n_labels))  # (label, synthesized variable)
+    last = [
+        data.variable(name).n_levels - 1 if data.variable(name).has_holes else -1
+        for name in data.synthesized
+    ]  # (synthesized variable,)
+    return np.flatnonzero((codes == last).any(axis=1))
+
+
 def label_counts(data: Microdata) -> NDArray[np.float64]:
-    """Count the records of every pattern by label, (pattern, label)."""
+    """Count the records of every pattern by label, (pattern, label); holes are not counted."""
     counts = np.zeros((len(data.patterns), data.n_labels))
     np.add.at(counts, (data.patterns.of_combination, true_labels(data)), data.counts)
+    counts[:, hole_labels(data)] = 0.0
     return counts
 
 
 def uniform_labels(data: Microdata) -> LabelTable:
     """Give all labels the same probability: the baseline `Uniform`, the paper's Min."""
-    size = data.n_labels
     rows = np.zeros(data.n_combinations, dtype=np.int32)
-    return LabelTable(np.full((1, size), 1.0 / size), rows)
+    return LabelTable(normalized(data, np.ones((1, data.n_labels))), rows)
 
 
 def marginal_labels(data: Microdata) -> LabelTable:
     """Tabulate the labels' overall distribution: the baseline `Marginal`."""
     counts = np.bincount(true_labels(data), weights=data.counts, minlength=data.n_labels)
     rows = np.zeros(data.n_combinations, dtype=np.int32)
-    return LabelTable(counts[None] / counts.sum(), rows)
+    return LabelTable(normalized(data, counts[None].astype(np.float64)), rows)
 
 
 def others_labels(data: Microdata) -> LabelTable:
@@ -197,14 +213,26 @@ def others_labels(data: Microdata) -> LabelTable:
     counts, own = label_counts(data), true_labels(data)
     pattern = data.patterns.of_combination
     table = counts[pattern]  # (combination, label)
-    table[data.patterns.sizes[pattern] == 1] = counts.sum(axis=0)
-    table[np.arange(own.size), own] -= 1.0
-    table[table.sum(axis=1) == 0] = 1.0
+    present = np.isin(own, hole_labels(data), invert=True)  # (combination,)
+    table[table.sum(axis=1) == present] = counts.sum(axis=0)  # alone, or beside holes only
+    table[np.flatnonzero(present), own[present]] -= 1.0
     rows = np.arange(own.size, dtype=np.int32)
-    return LabelTable(table / table.sum(axis=1, keepdims=True), rows)
+    return LabelTable(normalized(data, table), rows)
 
 
 def empirical_labels(data: Microdata) -> LabelTable:
     """Tabulate the labels of every pattern: the baseline `Perfect`, the paper's Max."""
-    table = label_counts(data)  # (pattern, label)
-    return LabelTable(table / table.sum(axis=1, keepdims=True), data.patterns.of_combination)
+    counts = label_counts(data)  # (pattern, label)
+    counts[counts.sum(axis=1) == 0] = counts.sum(axis=0)  # nothing but holes: the overall one
+    return LabelTable(normalized(data, counts), data.patterns.of_combination)
+
+
+def normalized(data: Microdata, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn rows of counts (row, label) into probabilities; one without any has all labels alike."""
+    holes = hole_labels(data)
+    table[:, holes] = 0.0
+    empty = table.sum(axis=1) == 0
+    if empty.any():
+        table[empty] = 1.0
+        table[:, holes] = 0.0
+    return np.asarray(table / table.sum(axis=1, keepdims=True))

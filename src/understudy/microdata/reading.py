@@ -49,8 +49,8 @@ __all__ = [
     "read_microdata",
 ]
 
-Missing = Literal["error", "level", "drop"]
-MISSING_CHOICES = ("error", "level", "drop")
+Missing = Literal["error", "level", "drop", "model"]
+MISSING_CHOICES = ("error", "level", "drop", "model")
 
 
 @only_our_errors
@@ -92,9 +92,10 @@ def read_microdata(
         see `Bins`.
     codebook : path or mapping, optional
         Levels, their order, labels, missing codes and impossible combinations; see `Codebook`.
-    missing : {"error", "level", "drop"}
-        What to do with missing values: refuse the data, make missing a level of its own, or leave
-        out records that have any (a warning says how many).
+    missing : {"error", "level", "drop", "model"}
+        What to do with missing values: refuse the data, make missing a level of its own, leave
+        out records that have any (a warning says how many), or keep them as holes, for which the
+        DPMPM sums over all levels.
     ignore : sequence of str, optional
         Columns to leave out.
     na : sequence of str
@@ -132,9 +133,9 @@ def read_microdata(
     """
     if missing not in MISSING_CHOICES:
         raise SettingError(
-            expected='missing as "error", "level" or "drop"',
+            expected='missing as "error", "level", "drop" or "model"',
             came=quoted(missing),
-            do="choose one; imputation is not offered yet",
+            do="choose one of them",
         )
     groups, book = bins_from(bins), codebook_from(codebook)
     table = open_table(source, encoding, delimiter, catalog, header, from_the_user(progress))
@@ -236,7 +237,7 @@ def build_microdata(
     """
     absent = _find_missing(coded, codebook, na)  # (combination, column)
     n_dropped = 0
-    if absent.any() and missing != "level":
+    if absent.any() and missing not in {"level", "model"}:
         complete = np.logical_not(absent.any(axis=1))  # (combination,)
         _check_missing(coded, absent, missing)
         n_dropped = int(coded.counts[~complete].sum())
@@ -262,7 +263,10 @@ def build_microdata(
             levels = (*levels, MISSING)
             codes[absent[:, index], index] = len(levels) - 1
         binned = column.name in bins
-        variables.append(_variable(column, levels, roles, codebook, table, binned=binned))
+        variable = _variable(column, levels, roles, codebook, table, binned=binned)
+        if missing == "model" and variable.has_missing:
+            variable = replace(variable, missing_modelled=True)
+        variables.append(variable)
     codes, counts, of_record = regroup(
         codes, coded.counts, coded.of_record, [variable.n_levels for variable in variables]
     )
@@ -327,7 +331,7 @@ def _check_missing(coded: CodedTable, absent: NDArray[np.bool_], missing: Missin
             expected="a value in every field",
             came=f"missing values among {n_records:,} records in {by_column}",
             do='choose with the option missing: "level" makes missing a level of its own, "drop" '
-            "leaves such records out",
+            'leaves such records out, "model" keeps them as holes that the DPMPM fills',
         )
     if n_dropped == n_records:
         raise MissingValuesError(

@@ -260,7 +260,7 @@ def _missing_problem(findings: Sequence[ColumnFinding], missing: Missing) -> lis
     )
     if not by_column or missing != "error":
         return []
-    return [f'missing values in {by_column}: choose missing = "level" or "drop"']
+    return [f'missing values in {by_column}: choose missing = "level", "drop" or "model"']
 
 
 def _unused_problem(coded: CodedTable, book: Codebook, unused: UnusedLevels) -> list[str]:

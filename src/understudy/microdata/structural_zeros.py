@@ -1,4 +1,4 @@
-"""Impossible combinations (structural zeros): no record of the data may have one."""
+"""Impossible combinations (structural zeros): no record may have one, given or drawn."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import LevelError, SettingError, quoted
+from understudy.microdata.label_table import split_labels
 from understudy.microdata.table import Microdata
 
-__all__ = ["breaks_rules", "check_impossible"]
+__all__ = ["breaks_rules", "check_impossible", "impossible_labels"]
 
 
 def breaks_rules(
@@ -22,12 +23,32 @@ def breaks_rules(
     """
     broken = np.full(codes.shape[0], -1, dtype=np.int32)
     for number, rule in reversed(list(enumerate(rules))):
-        hit = np.ones(codes.shape[0], dtype=bool)
-        for name, levels in rule.items():
-            forbidden = [data.variable(name).levels.index(level) for level in levels]
-            hit &= np.isin(codes[:, data.names.index(name)], forbidden)
-        broken[hit] = number
+        broken[_hit(data, data.names, codes, rule)] = number
     return broken
+
+
+def impossible_labels(data: Microdata) -> NDArray[np.bool_]:
+    """Tell which combined labels are impossible in which pattern: bool (pattern, label)."""
+    codes = split_labels(data, np.arange(data.n_labels))  # (label, synthesized variable)
+    broken = np.zeros((len(data.patterns), data.n_labels), dtype=bool)
+    for rule in data.impossible:
+        pattern = _hit(data, data.kept, data.patterns.codes, rule)
+        broken[np.ix_(pattern, _hit(data, data.synthesized, codes, rule))] = True
+    return broken
+
+
+def _hit(
+    data: Microdata,
+    names: Sequence[str],
+    codes: NDArray[np.int32],
+    rule: Mapping[str, tuple[str, ...]],
+) -> NDArray[np.bool_]:
+    """Tell which rows of codes (row, variable) have levels of the rule in all of its variables."""
+    hit = np.ones(codes.shape[0], dtype=bool)
+    for column, name in enumerate(names):
+        if name in rule:
+            hit &= np.isin(data.variable(name).levels, rule[name])[codes[:, column]]
+    return hit
 
 
 def check_impossible(data: Microdata) -> None:

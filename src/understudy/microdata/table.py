@@ -10,7 +10,7 @@ import hashlib
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,11 @@ class Microdata:
     def kept(self) -> tuple[str, ...]:
         """Names of the variables that stay as they are."""
         return tuple(variable.name for variable in self.variables if variable.role == "kept")
+
+    @cached_property
+    def with_holes(self) -> tuple[str, ...]:
+        """Names of the variables whose missing values a model fills."""
+        return tuple(variable.name for variable in self.variables if variable.has_holes)
 
     @cached_property
     def predictors(self) -> tuple[str, ...]:
@@ -255,7 +260,8 @@ class Microdata:
         """
         digest = hashlib.blake2b(digest_size=32)
         for variable in self.variables:
-            described = (variable.name, variable.role, variable.levels)
+            holes = ("holes",) if variable.has_holes else ()
+            described = (variable.name, variable.role, variable.levels, *holes)
             digest.update(repr(described).encode("utf-8", "surrogatepass"))
         digest.update(repr(self.impossible).encode("utf-8", "surrogatepass"))
         for array in (self.combinations, self.counts, self.of_record):
@@ -304,11 +310,15 @@ class SyntheticSets:
     fully_synthetic : bool
         Whether the rows are new people rather than stand-ins for the records: then row i has
         nothing to do with record i, and matching by rows is refused.
+    filled : mapping of str to integer (set, record)
+        Codes of kept variables whose holes were filled, by name; the others are the data's own.
+        Risk is measured as if the holes had been put back.
     """
 
     data: Microdata
     codes: NDArray[np.integer[Any]]
     fully_synthetic: bool = False
+    filled: Mapping[str, NDArray[np.integer[Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the shape, and that every code is that of a level."""
@@ -401,7 +411,8 @@ class SyntheticSets:
         drawn = {
             name: self.codes[index, :, axis] for axis, name in enumerate(self.data.synthesized)
         }
-        return _columns(self.data, drawn)
+        filled = {name: codes[index] for name, codes in self.filled.items()}
+        return _columns(self.data, {**drawn, **filled})
 
     def __repr__(self) -> str:
         """Show shapes only."""

@@ -46,6 +46,9 @@ class Variable:
     numeric : bool
         Whether the source stores the levels as whole numbers, so that statistical programs get
         numbers back.
+    missing_modelled : bool
+        Whether missing values are holes that a model fills: the level for missing values is then
+        none of the model's.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Variable:
     declared: bool = False
     missing_code: str = ""
     numeric: bool = False
+    missing_modelled: bool = False
 
     @property
     def n_levels(self) -> int:
@@ -66,6 +70,11 @@ class Variable:
     def has_missing(self) -> bool:
         """Whether the last level stands for missing values."""
         return bool(self.levels) and self.levels[-1] == MISSING
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether the last level stands for missing values that a model fills."""
+        return self.missing_modelled and self.has_missing
 
     @property
     def present_levels(self) -> tuple[str, ...]:

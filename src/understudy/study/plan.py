@@ -60,7 +60,7 @@ class DataPlan(Settings):
     keep: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     codebook: str | None = None
-    missing: Literal["error", "level", "drop"] = "error"
+    missing: Literal["error", "level", "drop", "model"] = "error"
     na: tuple[str, ...] = ()
     unused_levels: Literal["error", "keep", "drop"] = "error"
     encoding: str | None = None
@@ -256,20 +256,25 @@ class StudyPlan(Settings):
         """Give the same plan with another seed, or with its own for None."""
         return self if seed is None else self.model_copy(update={"seed": check_seed(seed)})
 
-    def chosen_synthesizers(self, *, patterns: bool = True) -> dict[str, SynthesizerPlan]:
+    def chosen_synthesizers(
+        self, *, patterns: bool = True, holes: bool = False
+    ) -> dict[str, SynthesizerPlan]:
         """Give the synthesizers by name, the default ones where the plan has none.
 
         Parameters
         ----------
         patterns : bool
             Whether the data have kept variables.
+        holes : bool
+            Whether the data have missing values that are to be modelled.
         """
         if self.synthesizers is not None:
             return {plan.name or plan.model: plan for plan in self.synthesizers}
         return {
             name: MODEL_PLANS[name](model=name)
             for name, model in MODELS.items()
-            if model.by_default and (patterns or not model.needs_patterns)
+            if (model.fills_holes if holes else model.by_default)
+            and (patterns or not model.needs_patterns)
         }
 
 

@@ -241,7 +241,7 @@ synthesize = {synthesize}{choose}
 {codebook}
 
 # What to do with missing values: "error" refuses the data, "level" makes missing a level of its
-# own, "drop" leaves such records out.
+# own, "drop" leaves such records out, "model" keeps them as holes that the DPMPM fills.
 missing = "error"
 
 # Texts that mean missing, in any column. Without this, "NA" and "" are categories like any other.

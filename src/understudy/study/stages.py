@@ -53,6 +53,7 @@ from understudy.study.planned_fit import PlannedFit
 from understudy.study.progress import Pace, Tell, while_reading
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.registry import MODELS
+from understudy.synthesis.run_fit import check_holes
 from understudy.verdict.verdict import Verdict, judge
 
 __all__ = ["MOST_KNOWN", "Stages", "prepare", "versions"]
@@ -82,9 +83,11 @@ def prepare(plan: StudyPlan, home: Path, progress: Tell | None) -> Stages:
             with mistakes.noted(f"analyses[{number}].reference"):
                 make_design(data, formula, analysis.reference)
     synthesizers = {}
-    for name, planned in plan.chosen_synthesizers(patterns=bool(data.kept)).items():
+    parts = {"patterns": bool(data.kept), "holes": bool(data.with_holes)}
+    for name, planned in plan.chosen_synthesizers(**parts).items():
         with mistakes.noted(f"synthesizer {name}"):
             synthesizers[name] = PlannedFit.of(name, planned, plan.sets)
+            check_holes(data, synthesizers[name].model.no_holes)
     mistakes.tell()
     if plan.intruders is not None:
         intruders = tuple(data.known(intruder.known) for intruder in plan.intruders)

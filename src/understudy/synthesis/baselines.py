@@ -26,6 +26,7 @@ from understudy.microdata.label_table import (
     LabelTable,
     empirical_labels,
     marginal_labels,
+    normalized,
     others_labels,
     split_labels,
     true_labels,
@@ -167,5 +168,4 @@ def _marginal_left_out(data: Microdata) -> LabelTable:
     counts = np.bincount(labels[row], weights=data.counts, minlength=data.n_labels)
     table = np.tile(counts.astype(np.float64), (labels.size, 1))  # (label that occurs, label)
     table[np.arange(labels.size), labels] -= 1.0
-    table[table.sum(axis=1) == 0] = 1.0
-    return LabelTable(table / table.sum(axis=1, keepdims=True), row.astype(np.int32))
+    return LabelTable(normalized(data, table), row.astype(np.int32))

@@ -82,6 +82,9 @@ class Model:
         Memory that a chain takes at default settings, from the data.
     needs_patterns : bool
         Whether it needs kept variables.
+    fills_holes : bool
+        Whether it takes missing values that are to be modelled: then a plan that names no
+        synthesizer has it where there are some.
     by_default : bool
         Whether a plan that names no synthesizer has it.
     formal : bool
@@ -97,6 +100,7 @@ class Model:
     seconds: Callable[[Microdata], float]
     chain_bytes: Callable[[Microdata], int]
     needs_patterns: bool = False
+    fills_holes: bool = False
     by_default: bool = False
     formal: bool = False
 
@@ -173,6 +177,7 @@ MODELS = {
         colours=("#b04a00", "#f2a25c"),
         seconds=lambda data: 1e-7 * data.n_records,
         chain_bytes=_dpmpm_bytes,
+        fills_holes=True,
     ),
     "areal": Model(
         title="DP-areal",

@@ -21,7 +21,14 @@ import numpy as np
 
 import understudy
 from understudy.checks import check_whole
-from understudy.errors import ConvergenceWarning, LevelError, UnderstudyWarning, quoted
+from understudy.errors import (
+    ConvergenceWarning,
+    LevelError,
+    MissingValuesError,
+    UnderstudyWarning,
+    quoted,
+    quoted_list,
+)
 from understudy.microdata.argument_checks import check_data
 from understudy.microdata.table import Microdata
 from understudy.public_errors import from_the_user, only_our_errors
@@ -33,7 +40,15 @@ from understudy.synthesis.diagnostics import ConvergenceTargets, count_failed
 from understudy.synthesis.kept_probabilities import KeptCells
 from understudy.synthesis.sampled_fit import SampledFit
 
-__all__ = ["FitOptions", "Prepared", "SampledModel", "check_labels", "note", "warn_convergence"]
+__all__ = [
+    "FitOptions",
+    "Prepared",
+    "SampledModel",
+    "check_holes",
+    "check_labels",
+    "note",
+    "warn_convergence",
+]
 
 TABLE_BYTES = 256 * 1024**2  # most bytes that the kept label probabilities take
 SNAPSHOT_BYTES = 64 * 1024**2  # about as many bytes per chain for what synthesis needs
@@ -121,6 +136,7 @@ class SampledModel(ABC, Generic[FitType]):
     """
 
     fit_type: ClassVar[type[SampledFit]]
+    no_holes: ClassVar[str] = "the model counts whole records"  # why not; empty where it fills them
 
     def __init_subclass__(
         cls, *, warmup: int, draws: int | None, thin: int, chains: int = 4
@@ -243,6 +259,7 @@ class SampledModel(ABC, Generic[FitType]):
         told = from_the_user(progress)
         options = FitOptions(chains, warmup, part, thin, seed, threads, checkpoint, until, told)
         check_labels(data)
+        check_holes(data, self.no_holes)
         settings = self.settled(data)
         if draws is None:
             limit = settings.default_until(data, chains, warmup, thin)
@@ -261,12 +278,22 @@ def check_labels(data: Microdata) -> None:
     """Refuse what are no data, and synthesized variables that leave nothing to draw."""
     check_data(data)
     for name in data.synthesized:
-        if data.variable(name).n_levels < 2:
+        if data.variable(name).n_levels - data.variable(name).has_holes < 2:
             raise LevelError(
                 expected=f"at least two levels in {quoted(name)}, which is to be synthesized",
                 came="one level: there is nothing to synthesize",
                 do="publish the column as it is, or declare further levels in a codebook",
             )
+
+
+def check_holes(data: Microdata, reason: str) -> None:
+    """Refuse data with holes where the model has a reason to."""
+    if reason and data.with_holes:
+        raise MissingValuesError(
+            expected=f"data without holes: {reason}",
+            came=f"missing values to be modelled in {quoted_list(data.with_holes)}",
+            do='read the data with missing="level" or "drop", or fit a DPMPM',
+        )
 
 
 def _run(fit: Any, sampler: ChainSampler, options: FitOptions, settings: Mapping[str, Any]) -> Any:

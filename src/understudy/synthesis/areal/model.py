@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,9 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
     50
     """
 
+    no_holes: ClassVar[str] = (
+        "the DP-areal counts the records of every cell, and one with a missing value lies in none"
+    )
     n_clusters: int = 50
     variant: Literal["text", "script"] = "text"
     concentration_prior: tuple[float, float] = (1.0, 1.0)

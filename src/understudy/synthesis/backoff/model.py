@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -55,6 +55,9 @@ class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=500, thin=3):
     ('income', 'age')
     """
 
+    no_holes: ClassVar[str] = (
+        "the back-off tree sorts every record into one leaf, which asks for all its values"
+    )
     order: Literal["auto"] | Sequence[str] = "auto"
     scale: float = 1.0
     prior_median: float = 1000.0

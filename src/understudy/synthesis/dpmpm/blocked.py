@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.class_counts import draw_classes
+from understudy.synthesis.dpmpm.impossible import add_impossible
 from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
 from understudy.synthesis.dpmpm.strengths import draw_strengths
 
@@ -115,7 +116,7 @@ def divide(generator: np.random.Generator, problem: Problem, state: State, n_par
     """
     problem = with_strengths(problem, state.strengths)
     n_classes = state.class_size.size
-    wanted = np.rint(n_parts * state.class_size / max(1, problem.n_records))  # (class,)
+    wanted = np.rint(n_parts * state.class_size / max(1, state.class_size.sum()))  # (class,)
     parts = np.maximum(wanted, state.class_size > 0).astype(np.int64)  # (class,)
     free = np.flatnonzero(parts == 0)  # (free class,)
     log_weights, probabilities = state.log_weights.copy(), state.probabilities.copy()
@@ -285,7 +286,7 @@ def _small_levels(generator, shapes, drawn):  # type: ignore[no-untyped-def]
 
 @compiled
 def draw_levels(generator, problem, level_count, class_size, probabilities):  # type: ignore[no-untyped-def]
-    """Draw all level probabilities given the classes: Dirichlet(prior + counts).
+    """Draw all level probabilities given the classes: Dirichlet(prior + counts); a hole has 1.
 
     `level_count` is int64 (level, class), `class_size` int64 (class,); `probabilities` float64
     (level, class) is filled.
@@ -294,6 +295,9 @@ def draw_levels(generator, problem, level_count, class_size, probabilities):  # 
     totals = np.empty(n_classes)  # (class,)
     for variable in range(problem.prior_sum.size):
         first, last = problem.level_start[variable], problem.level_start[variable + 1]
+        if problem.holes[variable] >= 0:
+            last -= 1
+            probabilities[last] = 1.0
         totals[:] = 0.0
         for level in range(first, last):
             for k in range(n_classes):
@@ -367,10 +371,19 @@ def step(
         pool,
         threads,
     )
+    if problem.impossible.size:  # and of those that impossible combinations would have had
+        add_impossible(
+            generator,
+            problem.n_records,
+            problem.impossible,
+            problem.level_start,
+            state.log_weights,
+            state.probabilities,
+            state.class_size,
+            state.level_count,
+        )
     # 2. sampled strengths of level priors, level probabilities integrated out
-    strengths = draw_strengths(
-        generator, problem, state.strengths, state.class_size, state.level_count.T
-    )
+    strengths = draw_strengths(generator, problem, state.strengths, state.level_count.T)
     state = state._replace(failed=state.failed or failed, strengths=strengths)
     problem = with_strengths(problem, strengths)
     shape, rate = concentration_prior

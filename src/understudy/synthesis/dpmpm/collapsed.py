@@ -10,8 +10,9 @@ probability proportional to
     n_k  prod_v (n_kvl + a_vl) / (n_k + sum_l a_vl)        an occupied class,
     concentration  prod_v a_vl / sum_l a_vl                 a new one,
 
-all counts without the record itself (algorithm 3 of Neal, 2000). Which record of a combination is
-visited next is drawn without replacement. Where combinations have very many records, at most
+all counts without the record itself (algorithm 3 of Neal, 2000). The factor of a hole is left out,
+and n_k in that of a variable counts the records without a hole there. Which record of a combination
+is visited next is drawn without replacement. Where combinations have very many records, at most
 `visits` of each are visited in one sweep, so that the cost of a sweep grows with the distinct
 combinations; any number leaves the posterior unchanged. The concentration is drawn with the
 auxiliary variable of Escobar and West (1995), strengths a_v that are sampled as `strengths` has it.
@@ -125,16 +126,19 @@ def with_width(state, width):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _class_weight(row, size, count, prior, prior_sum):  # type: ignore[no-untyped-def]
+def _class_weight(row, size, count, prior, prior_sum, holes):  # type: ignore[no-untyped-def]
     """Weight of a class for a record: n_k prod_v (n_kvl + a_vl) / (n_k + sum_l a_vl).
 
     `row` int64 (variable,) are the record's levels, `size` the records in the class, `count` int64
-    (level,) its level counts, `prior` float64 (level,) and `prior_sum` float64 (variable,).
+    (level,) its level counts, `prior` float64 (level,), `prior_sum` float64 (variable,) and `holes`
+    int64 (variable,).
     """
     weight = float(size)
     for variable in range(row.size):
-        level = row[variable]
-        weight *= (count[level] + prior[level]) / (size + prior_sum[variable])
+        level, hole = row[variable], holes[variable]
+        if level != hole:
+            observed = size if hole < 0 else size - count[hole]
+            weight *= (count[level] + prior[level]) / (observed + prior_sum[variable])
     return weight
 
 
@@ -151,7 +155,12 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
                      2. leaves its class, whose slot goes to the last one if it is emptied
                      3. joins a class by weight, or founds one in a new slot
     """
-    levels, prior, prior_sum = problem.levels, problem.prior, problem.prior_sum
+    levels, prior, prior_sum, holes = (
+        problem.levels,
+        problem.prior,
+        problem.prior_sum,
+        problem.holes,
+    )
     n_combinations, n_variables = levels.shape
     n_classes = np.count_nonzero(state.class_size)
     if state.class_size.size > 4 * n_classes + 16:
@@ -172,12 +181,13 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
         new_weight = state.concentration
         for variable in range(n_variables):
             row[variable] = levels[combination, variable]
-            new_weight *= prior[row[variable]] / prior_sum[variable]
+            if row[variable] != holes[variable]:
+                new_weight *= prior[row[variable]] / prior_sum[variable]
         n_waiting = problem.counts[combination]
         for slot in range(n_slots):
             k = occupied[slot]
             waiting[slot] = members[combination, k]
-            weights[slot] = _class_weight(row, size[k], count[k], prior, prior_sum)
+            weights[slot] = _class_weight(row, size[k], count[k], prior, prior_sum, holes)
         for _ in range(min(visits, n_waiting)):
             # 1. the next record: any of those that wait
             drawn = np.int64(generator.random() * n_waiting) if n_waiting > 1 else np.int64(0)
@@ -193,7 +203,7 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
             size[left] -= 1
             for variable in range(n_variables):
                 count[left, row[variable]] -= 1
-            weights[slot] = _class_weight(row, size[left], count[left], prior, prior_sum)
+            weights[slot] = _class_weight(row, size[left], count[left], prior, prior_sum, holes)
             if size[left] == 0:
                 n_slots -= 1
                 occupied[slot] = occupied[n_slots]
@@ -229,7 +239,7 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
             size[joined] += 1
             for variable in range(n_variables):
                 count[joined, row[variable]] += 1
-            weights[slot] = _class_weight(row, size[joined], count[joined], prior, prior_sum)
+            weights[slot] = _class_weight(row, size[joined], count[joined], prior, prior_sum, holes)
             n_moved += joined != left
     state = State(members, size, count, state.concentration, state.strengths)
     return state, Info(n_moved, failed)
@@ -267,7 +277,5 @@ def step(
     concentration = draw_concentration(
         generator, state.concentration, n_occupied(state), problem.n_records, shape, rate
     )
-    strengths = draw_strengths(
-        generator, problem, state.strengths, state.class_size, state.level_count
-    )
+    strengths = draw_strengths(generator, problem, state.strengths, state.level_count)
     return state._replace(concentration=float(concentration), strengths=strengths), info

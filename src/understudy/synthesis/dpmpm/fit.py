@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.microdata.label_table import LabelTable
+from understudy.checks import check_whole
+from understudy.microdata.label_table import LabelTable, hole_labels
+from understudy.microdata.table import Microdata
+from understudy.public_errors import only_our_errors
+from understudy.randomness import check_seed, stream
 from understudy.synthesis.checkpoints import Arrays
+from understudy.synthesis.contract import DrawnSets
+from understudy.synthesis.dpmpm.imputation import completed, further_draws
 from understudy.synthesis.dpmpm.labels import draw_labels, label_table
 from understudy.synthesis.dpmpm.parameters import Parameters
+from understudy.synthesis.dpmpm.problem import (
+    Problem,
+    make_problem,
+    sampled_variables,
+    strength_name,
+)
 from understudy.synthesis.sampled_fit import SampledFit, by_pattern
 
 if TYPE_CHECKING:
@@ -54,8 +66,86 @@ class DPMPMFit(SampledFit):
     def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
         return by_pattern(self.data, label_table(self.data, _parameters(snapshot), "kept"))
 
+    def _left_out_weights(self, snapshot: Arrays) -> NDArray[np.float64]:
+        table = self._predictive(snapshot)
+        table[:, hole_labels(self.data)] = 1.0  # a record without a label says nothing of labels
+        return table
+
     def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
         return draw_labels(generator, self.data, _parameters(snapshot), self.settings.class_draw)
+
+    @only_our_errors
+    def synthesize_imputed(
+        self, imputations: int = 5, sets: int = 4, seed: int | None = None
+    ) -> DrawnSets:
+        """Fill the holes several times, and draw several sets of each imputation.
+
+        For analyses of files without holes: `combine_nested_estimates` has their combining rule.
+        What is released by default has its holes put back (`synthesize`).
+
+        Parameters
+        ----------
+        imputations : int
+            Imputations, each from a posterior draw of its own.
+        sets : int
+            Sets of every imputation, whose kept variables are the same.
+        seed : int, optional
+            Makes the sets repeatable; the operating system's entropy otherwise.
+
+        Returns
+        -------
+        DrawnSets
+            Set number ``i * sets + j`` is set j of imputation i.
+        """
+        check_whole("sets", sets, 1)
+        positions, known, data = self._spread(imputations), check_seed(seed), self.data
+        labels = np.empty((imputations * sets, data.n_records, len(data.synthesized)), np.int32)
+        filled = {
+            name: np.empty(labels.shape[:2], dtype=np.int32)  # (set, record)
+            for name in data.with_holes
+            if name in data.kept
+        }
+        for number, (chain, index) in enumerate(positions):
+            generator = stream(known, "impute", number)
+            parameters = self._parameters(chain, index)
+            whole = completed(generator, data, parameters)
+            drawn = further_draws(generator, *self._state(whole, chain, index), parameters)
+            for position, given in zip(
+                range(number * sets, (number + 1) * sets), drawn, strict=False
+            ):
+                labels[position] = draw_labels(generator, whole, given, self.settings.class_draw)
+                for name, codes in filled.items():
+                    codes[position] = whole.codes(name)
+        return DrawnSets(
+            data=data,
+            codes=labels,
+            fully_synthetic=not data.kept,
+            filled=filled,
+            chain=tuple(chain for chain, _ in positions for _ in range(sets)),
+            draw=tuple(
+                self.chain_draws.snapshots[chain][index][0]
+                for chain, index in positions
+                for _ in range(sets)
+            ),
+        )
+
+    def _state(
+        self, whole: Microdata, chain: int, index: int
+    ) -> tuple[Problem, Problem, tuple[float, float], float, NDArray[np.float64]]:
+        """Give what further draws for completed data need beside the draw itself."""
+        settings = self.settings
+        draw, scalars = self.chain_draws.snapshots[chain][index][0], self.chain_draws.scalars
+        strengths = [
+            scalars[strength_name(name)][chain, draw]
+            for name in sampled_variables(self.data, settings.level_prior)
+        ]
+        return (
+            make_problem(whole, settings.level_prior, settings.strength_prior),
+            make_problem(self.data, settings.level_prior, settings.strength_prior),
+            settings.concentration_prior,
+            float(scalars["concentration"][chain, draw]),
+            np.array(strengths),
+        )
 
     def _parameters(self, chain: int, index: int) -> Parameters:
         return _parameters(self._snapshot(chain, index))

@@ -11,7 +11,10 @@ A record's synthetic label comes from a class, and the class is drawn in one of 
     from the class weights, as the paper's text says. The fewest matches, and the label loses its
     association with the kept variables.
 
-One class per record, then every synthesized variable from its own level probabilities.
+One class per record, then every synthesized variable from its own level probabilities. A record
+with a hole has its class drawn given the other variables, and every record gets a label, no hole.
+Where the codebook calls labels of a pattern impossible, class and label are drawn together given
+that the label is possible.
 """
 
 from __future__ import annotations
@@ -22,12 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.microdata.label_table import LabelTable, split_labels
+from understudy.microdata.label_table import LabelTable, hole_labels, split_labels
+from understudy.microdata.structural_zeros import impossible_labels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.problem import model_variables
 
-__all__ = ["CLASS_DRAWS", "ClassDraw", "draw_labels", "label_table"]
+__all__ = ["CLASS_DRAWS", "ClassDraw", "class_probabilities", "draw_labels", "label_table"]
 
 ClassDraw = Literal["kept", "full", "prior"]
 CLASS_DRAWS: tuple[ClassDraw, ...] = ("kept", "full", "prior")
@@ -57,13 +61,18 @@ def draw_labels(
     int32 (record, synthesized variable)
         Codes of levels, in the order of the data's records.
     """
-    given, row_of_combination = _class_probabilities(data, parameters, class_draw)
+    if data.impossible:
+        return split_labels(data, label_table(data, parameters, class_draw).draw(generator, data))
+    given, row_of_combination = class_probabilities(data, parameters, class_draw)
     starts = _level_starts(data)
     first = len(data.predictors)
     cumulative = np.empty_like(parameters.probabilities)  # (class, level)
     for variable in range(first, starts.size - 1):
         here = slice(starts[variable], starts[variable + 1])
-        cumulative[:, here] = _cumulative(parameters.probabilities[:, here])
+        tables = parameters.probabilities[:, here].copy()  # (class, level)
+        if data.variable(data.synthesized[variable - first]).has_holes:
+            tables[:, -1] = 0.0
+        cumulative[:, here] = _cumulative(tables)
     return np.asarray(
         _draw(
             generator,
@@ -82,15 +91,32 @@ def label_table(data: Microdata, parameters: Parameters, class_draw: ClassDraw) 
     Returns
     -------
     LabelTable
-        With a row per pattern (``kept``), per combination (``full``), or one (``prior``).
+        With a row per pattern (``kept``), per combination (``full``), or one (``prior``; a row
+        per pattern where labels may be impossible).
     """
-    given, row_of_combination = _class_probabilities(data, parameters, class_draw)
+    given, row_of_combination = class_probabilities(data, parameters, class_draw)
     codes = split_labels(data, np.arange(data.n_labels))  # (label, synthesized variable)
     starts = _level_starts(data)[len(data.predictors) :]
     of_class = np.ones((parameters.weights.size, codes.shape[0]))  # (class, label)
     for variable in range(codes.shape[1]):
         of_class *= parameters.probabilities[:, starts[variable] + codes[:, variable]]
-    return LabelTable(given @ of_class, row_of_combination)
+    of_class[:, hole_labels(data)] = 0.0
+    if not data.impossible:
+        return LabelTable(given @ of_class, row_of_combination)
+    return _possible(data, LabelTable(given @ of_class, row_of_combination))
+
+
+def _possible(data: Microdata, table: LabelTable) -> LabelTable:
+    """Condition the rows of a table on labels that are possible in the record's pattern."""
+    patterns = data.patterns.of_combination  # (combination,)
+    if table.probabilities.shape[0] <= len(data.patterns):  # rows depend on kept variables only
+        first = np.unique(patterns, return_index=True)[1]  # (pattern,) a combination of each
+        rows, row_of_combination = table.row_of_combination[first], patterns
+        patterns = patterns[first]
+    else:
+        rows = row_of_combination = np.arange(data.n_combinations, dtype=np.int32)
+    possible = table.probabilities[rows] * ~impossible_labels(data)[patterns]  # (row, label)
+    return LabelTable(possible / possible.sum(axis=1, keepdims=True), row_of_combination)
 
 
 def _level_starts(data: Microdata) -> NDArray[np.int64]:
@@ -99,7 +125,7 @@ def _level_starts(data: Microdata) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _class_probabilities(
+def class_probabilities(
     data: Microdata, parameters: Parameters, class_draw: ClassDraw
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Probabilities of the classes (row, class), and each combination's row."""

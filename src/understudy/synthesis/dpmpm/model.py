@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from understudy.checks import (
     kind_of,
 )
 from understudy.errors import SettingError
+from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.table import Microdata
 from understudy.synthesis.chains import processors
 from understudy.synthesis.dpmpm.costs import (
@@ -55,7 +56,8 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     are a Dirichlet process. Chains start from 1, 5, 40 and 100 classes. Where the number of draws
     is left to it, a fit goes on until what is judged has converged, or until a limit that the size
     of the data settles at the start, about ten minutes of two processors. Threads that chains leave
-    idle share the blocked sampler's sweeps.
+    idle share the blocked sampler's sweeps. Impossible combinations that the codebook declares are
+    conditioned on; only the blocked sampler can.
 
     Parameters
     ----------
@@ -93,6 +95,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     30
     """
 
+    no_holes: ClassVar[str] = ""
     n_classes: int = 40
     concentration_prior: tuple[float, float] = (0.25, 0.25)
     level_prior: LevelPrior = "sampled"
@@ -129,7 +132,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         if self.sampler != "auto":
             return self
         n_classes = max(self.n_classes, enough_classes(data.n_records))
-        if blocked_pays(data.counts, _count_levels(data), n_classes):
+        if data.impossible or blocked_pays(data.counts, _count_levels(data), n_classes):
             return replace(self, sampler="blocked", n_classes=n_classes)
         return replace(self, sampler="collapsed")
 
@@ -178,6 +181,20 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         return given.values() if isinstance(given, Mapping) else [given]
 
     def _check_data(self, data: Microdata) -> None:
+        if self.sampler == "collapsed" and data.impossible:
+            raise SettingError(
+                expected="the blocked sampler for data with impossible combinations",
+                came="the collapsed one, which integrates out the class weights that are needed to "
+                "draw how many records would have been impossible",
+                do='use sampler="blocked" or "auto"',
+            )
+        rows = data.n_combinations if self.class_draw == "full" else len(data.patterns)
+        if data.impossible and rows * data.n_labels > LARGEST_TABLE:
+            raise SettingError(
+                expected=f"at most {LARGEST_TABLE:,} label probabilities where some are impossible",
+                came=f"{rows * data.n_labels:,}",
+                do="synthesize fewer variables at once, or merge levels",
+            )
         if self.sampler == "collapsed" and self.n_classes == 1:
             note("the collapsed sampler knows no limit on the classes: n_classes=1 has no effect")
         elif self.sampler == "blocked" and self.n_classes == 1:

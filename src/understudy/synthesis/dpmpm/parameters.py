@@ -38,15 +38,18 @@ class Parameters(NamedTuple):
 
 
 @compiled
-def _draw_levels(generator, shapes, level_start, drawn):  # type: ignore[no-untyped-def]
-    """Draw one class's level probabilities, Dirichlet(shapes) in every variable.
+def _draw_levels(generator, shapes, level_start, holes, drawn):  # type: ignore[no-untyped-def]
+    """Draw one class's level probabilities, Dirichlet(shapes) in every variable; a hole has 1.
 
-    `shapes` is float64 (level,), `level_start` int64 (variable + 1,); `drawn` float64 (level,) is
-    filled. Gamma draws with small shapes may all underflow; then they are drawn as logarithms,
-    log Gamma(a) = log Gamma(a + 1) + log(U) / a.
+    `shapes` is float64 (level,), `level_start` int64 (variable + 1,), `holes` int64 (variable,);
+    `drawn` float64 (level,) is filled. Gamma draws with small shapes may all underflow; then they
+    are drawn as logarithms, log Gamma(a) = log Gamma(a + 1) + log(U) / a.
     """
     for variable in range(level_start.size - 1):
         first, last = level_start[variable], level_start[variable + 1]
+        if holes[variable] >= 0:
+            last -= 1
+            drawn[last] = 1.0
         total = 0.0
         for level in range(first, last):
             drawn[level] = generator.standard_gamma(shapes[level])
@@ -102,7 +105,7 @@ def draw_parameters(generator, problem, class_size, level_count, concentration):
         shapes = problem.prior.copy()  # (level,)
         if k < occupied.size:
             shapes += level_count[occupied[k]]
-        _draw_levels(generator, shapes, problem.level_start, probabilities[k])
+        _draw_levels(generator, shapes, problem.level_start, problem.holes, probabilities[k])
     return Parameters(weights, probabilities)
 
 

@@ -3,10 +3,16 @@
 Every sampler of the model works on the same small arrays. Their levels are numbered through all
 variables, so that one row of level probabilities serves a whole class, and a combination is a list
 of such numbers. Kept variables with a single level tell nothing and are left out.
+
+A missing value that is to be modelled is a hole: the last level of its variable, with prior count
+0. Given the class, variables are independent, so summing over all values of a hole leaves out its
+factor and nothing else: everywhere a hole has probability 1, and is not counted among the records
+that tell of its variable. Distinct combinations with holes stay distinct combinations.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -15,13 +21,18 @@ from numpy.typing import NDArray
 
 from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.table import Microdata
+from understudy.microdata.variable import Variable
+from understudy.synthesis.dpmpm.impossible import impossible_boxes
 
 __all__ = [
+    "NO_HOLE",
     "LevelPrior",
     "Problem",
     "make_problem",
+    "model_levels",
     "model_variables",
     "sampled_variables",
+    "strength_name",
     "with_strengths",
 ]
 
@@ -30,6 +41,8 @@ LevelPrior = float | Sampled | Mapping[str, float | Sampled | Sequence[float]]
 
 MANY_LEVELS = 10  # from so many levels on, "sampled" for all variables takes in kept ones too
 START_STRENGTH = 0.2  # of sampled strengths; from 1 chains need thousands of sweeps
+NO_HOLE = -1
+NO_BOXES = np.empty((0, 0), dtype=np.bool_)  # (box, level)
 NONE_SAMPLED = np.empty(0, dtype=np.int64)  # (sampled variable,)
 
 
@@ -44,8 +57,10 @@ class Problem(NamedTuple):
     level_start: NDArray[np.int64]  # (variable + 1,) number of each variable's first level
     prior: NDArray[np.float64]  # (level,) Dirichlet prior counts
     prior_sum: NDArray[np.float64]  # (variable,) their sums
+    holes: NDArray[np.int64]  # (variable,) number of the level that is a hole; negative: no hole
     sampled: NDArray[np.int64] = NONE_SAMPLED  # (sampled variable,) whose prior counts are sampled
     strength_prior: tuple[float, float] = (0.0, 1.5)  # mean and deviation of their logarithms
+    impossible: NDArray[np.bool_] = NO_BOXES  # (box, level) disjoint boxes that no record is in
 
     @property
     def n_records(self) -> int:
@@ -66,8 +81,13 @@ def sampled_variables(data: Microdata, level_prior: LevelPrior) -> tuple[str, ..
         )
     if not isinstance(level_prior, str):
         return ()
-    many = [name for name in data.predictors if data.variable(name).n_levels >= MANY_LEVELS]
+    many = [name for name in data.predictors if _n_model_levels(data.variable(name)) >= MANY_LEVELS]
     return (*many, *data.synthesized)
+
+
+def strength_name(variable: str) -> str:
+    """Name the sampled strength of a variable among the numbers that are kept of a draw."""
+    return "level_prior_" + re.sub(r"\W", "_", variable)
 
 
 def make_problem(
@@ -94,15 +114,21 @@ def make_problem(
     """
     names = model_variables(data)
     columns = [data.names.index(name) for name in names]
-    sizes = [data.variables[column].n_levels for column in columns]
+    variables = [data.variables[column] for column in columns]
+    sizes = [variable.n_levels for variable in variables]
     level_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)  # (variable + 1,)
     levels = data.combinations[:, columns] + level_start[:-1].astype(np.int32)  # (comb., variable)
     order = np.lexsort(levels.T[::-1])  # neighbours share their first levels, as samplers like it
     _check_names(level_prior, data, names)
     sampled = sampled_variables(data, level_prior)
     per_variable = [
-        np.full(size, START_STRENGTH) if name in sampled else _prior_counts(name, size, level_prior)
-        for name, size in zip(names, sizes, strict=True)
+        _with_hole(
+            variable,
+            np.full(_n_model_levels(variable), START_STRENGTH)
+            if variable.name in sampled
+            else _prior_counts(variable.name, _n_model_levels(variable), level_prior),
+        )
+        for variable in variables
     ]
     return Problem(
         levels=np.ascontiguousarray(levels[order], dtype=np.int32),
@@ -110,9 +136,19 @@ def make_problem(
         level_start=level_start,
         prior=np.concatenate(per_variable),
         prior_sum=np.array([counts.sum() for counts in per_variable]),
+        holes=np.where(
+            [variable.has_holes for variable in variables], level_start[1:] - 1, NO_HOLE
+        ).astype(np.int64),
         sampled=np.array([names.index(name) for name in sampled], dtype=np.int64),
         strength_prior=strength_prior,
+        impossible=impossible_boxes(data, names, level_start) if data.impossible else NO_BOXES,
     )
+
+
+def model_levels(problem: Problem, variable: int) -> tuple[int, int]:
+    """Give the first level of a variable and the one behind its last, holes left out."""
+    last = problem.level_start[variable + 1] - (problem.holes[variable] != NO_HOLE)
+    return int(problem.level_start[variable]), int(last)
 
 
 def with_strengths(problem: Problem, strengths: NDArray[np.float64]) -> Problem:
@@ -121,10 +157,20 @@ def with_strengths(problem: Problem, strengths: NDArray[np.float64]) -> Problem:
         return problem
     prior, prior_sum = problem.prior.copy(), problem.prior_sum.copy()  # (level,), (variable,)
     for variable, strength in zip(problem.sampled, strengths, strict=True):
-        first, last = problem.level_start[variable], problem.level_start[variable + 1]
+        first, last = model_levels(problem, variable)
         prior[first:last] = strength
         prior_sum[variable] = strength * (last - first)
     return problem._replace(prior=prior, prior_sum=prior_sum)
+
+
+def _n_model_levels(variable: Variable) -> int:
+    """Count the levels of a variable, a hole left out."""
+    return variable.n_levels - variable.has_holes
+
+
+def _with_hole(variable: Variable, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Append the hole's prior count of 0 to those of the levels."""
+    return np.append(counts, 0.0) if variable.has_holes else counts
 
 
 def _prior_counts(name: str, size: int, level_prior: LevelPrior) -> NDArray[np.float64]:

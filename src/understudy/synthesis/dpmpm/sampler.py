@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -12,18 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SamplerError
-from understudy.microdata.label_table import split_labels
+from understudy.microdata.label_table import hole_labels, split_labels
+from understudy.microdata.structural_zeros import impossible_labels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm.class_counts import n_slices
+from understudy.synthesis.dpmpm.impossible import box_probabilities, impossible_share
 from understudy.synthesis.dpmpm.parameters import (
     Parameters,
     draw_parameters,
     label_probabilities,
     log_likelihood,
 )
-from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
+from understudy.synthesis.dpmpm.problem import (
+    START_STRENGTH,
+    Problem,
+    strength_name,
+    with_strengths,
+)
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
 from understudy.synthesis.kept_probabilities import KeptCells, choose_cells
 
@@ -47,23 +53,30 @@ class LabelCells(KeptCells):
         Numbers of the levels of the labels that are looked at.
     cells : int64 (cell, 2)
         Pattern and row of `label_levels`.
+    never : int64 (cell that is never drawn,)
+        Cells whose label has a hole, or is impossible in the pattern.
     """
 
     kept_levels: NDArray[np.int64]
     label_levels: NDArray[np.int64]
     cells: NDArray[np.int64]
+    never: NDArray[np.int64]
 
 
 def label_cells(data: Microdata, problem: Problem, most_cells: int) -> LabelCells:
     """Keep all cells (pattern, label), or `most_cells` evenly spread ones if there are more."""
     kept = choose_cells(data, most_cells)
     distinct, label_row = np.unique(kept.labels, return_inverse=True)
+    never = np.isin(kept.labels, hole_labels(data))  # (cell,)
+    if data.impossible:
+        never |= impossible_labels(data)[kept.patterns, kept.labels]
     n_kept = len(data.predictors)
     columns = [data.kept.index(name) for name in data.predictors]
     return LabelCells(
         kept_levels=data.patterns.codes[:, columns] + problem.level_start[:n_kept],
         label_levels=split_labels(data, distinct) + problem.level_start[n_kept:-1],
         cells=np.stack([kept.patterns, label_row], axis=1).astype(np.int64),
+        never=np.flatnonzero(never),
         patterns=kept.patterns,
         labels=kept.labels,
         complete=kept.complete,
@@ -90,16 +103,41 @@ class _Chain:
         table = label_probabilities(
             self.cells.kept_levels, self.cells.label_levels, self.cells.cells, *parameters
         )
+        table[self.cells.never] = 0.0
         likelihood = log_likelihood(self.problem.levels, self.problem.counts, *parameters)
+        if self.problem.impossible.size:
+            table /= self._possible_in_pattern(parameters)[self.cells.patterns]
+            share = impossible_share(
+                self.problem.impossible, self.problem.level_start, weights, probabilities.T
+            )
+            likelihood -= self.problem.n_records * np.log1p(-share)
         scalars = {
             "concentration": float(state.concentration),
             "occupied_classes": float(np.count_nonzero(state.class_size)),
-            "largest_class_share": float(state.class_size.max() / self.problem.n_records),
+            "largest_class_share": float(state.class_size.max() / state.class_size.sum()),
             "log_likelihood": float(likelihood),
         }
         for name, strength in zip(self.sampled, state.strengths, strict=True):
-            scalars["level_prior_" + re.sub(r"\W", "_", name)] = float(strength)
+            scalars[strength_name(name)] = float(strength)
         return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
+
+    def _possible_in_pattern(self, parameters: Parameters) -> NDArray[np.float32]:
+        """Probability that the label is possible, given the pattern: float32 (pattern,)."""
+        boxes, kept = self.problem.impossible, self.cells.kept_levels
+        n_variables = self.problem.prior_sum.size
+        labels = box_probabilities(
+            boxes,
+            self.problem.level_start,
+            parameters.probabilities.T,
+            range(kept.shape[1], n_variables),
+        )  # (box, class)
+        given = np.tile(parameters.weights, (kept.shape[0], 1))  # (pattern, class)
+        within = np.ones((kept.shape[0], boxes.shape[0]))  # (pattern, box)
+        for levels in kept.T:
+            given *= parameters.probabilities[:, levels].T
+            within *= boxes[:, levels].T
+        given /= given.sum(axis=1, keepdims=True)
+        return np.asarray(1.0 - (given * (within @ labels)).sum(axis=1), dtype=np.float32)
 
     def _refuse(self, sweep: int) -> None:
         problem = SamplerError(

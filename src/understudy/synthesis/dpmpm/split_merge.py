@@ -48,17 +48,19 @@ class Info(NamedTuple):
 
 
 @compiled
-def log_marginal(level_count, size, level_start, prior, prior_sum):  # type: ignore[no-untyped-def]
-    """Log marginal likelihood of a class of `size` records with these level counts.
+def log_marginal(level_count, size, problem):  # type: ignore[no-untyped-def]
+    """Log marginal likelihood of a class of `size` records with these level counts int64 (level,).
 
-    `level_count` int64 (level,), `level_start` int64 (variable + 1,), `prior` float64 (level,),
-    `prior_sum` float64 (variable,).
+    A variable's factor is that of the records without a hole there.
     """
+    prior, prior_sum, level_start = problem.prior, problem.prior_sum, problem.level_start
     total = 0.0
     for variable in range(prior_sum.size):
-        total += lgamma(prior_sum[variable]) - lgamma(size + prior_sum[variable])
+        hole = problem.holes[variable]
+        observed = size if hole < 0 else size - level_count[hole]
+        total += lgamma(prior_sum[variable]) - lgamma(observed + prior_sum[variable])
         for level in range(level_start[variable], level_start[variable + 1]):
-            if level_count[level] > 0:
+            if level_count[level] > 0 and level != hole:
                 total += lgamma(level_count[level] + prior[level]) - lgamma(prior[level])
     return total
 
@@ -135,10 +137,12 @@ def _allocate(generator, problem, listed, in_second, count, size, choose):  # ty
         for side in range(2):
             weight[side] = size[side]
             for variable in range(prior_sum.size):
-                level = levels[combination, variable]
-                weight[side] *= (count[side, level] + prior[level]) / (
-                    size[side] + prior_sum[variable]
-                )
+                level, hole = levels[combination, variable], problem.holes[variable]
+                if level != hole:
+                    observed = size[side] if hole < 0 else size[side] - count[side, hole]
+                    weight[side] *= (count[side, level] + prior[level]) / (
+                        observed + prior_sum[variable]
+                    )
         total = weight[0] + weight[1]
         if not total > 0.0:  # both rounded to zero: any rule will do that is the same both ways
             weight[:] = 0.5
@@ -200,10 +204,9 @@ def _split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
     log_proposal = _allocate(generator, problem, listed, in_second, count, size, split)
     log_ratio = np.log(state.concentration) - log_proposal
     log_ratio += lgamma(size[0]) + lgamma(size[1]) - lgamma(size[0] + size[1])
-    arguments = (problem.level_start, problem.prior, problem.prior_sum)
-    log_ratio += log_marginal(count[0], size[0], *arguments)
-    log_ratio += log_marginal(count[1], size[1], *arguments)
-    log_ratio -= log_marginal(count[0] + count[1], size[0] + size[1], *arguments)
+    log_ratio += log_marginal(count[0], size[0], problem)
+    log_ratio += log_marginal(count[1], size[1], problem)
+    log_ratio -= log_marginal(count[0] + count[1], size[0] + size[1], problem)
     if not split:
         log_ratio = -log_ratio
     if not np.log(generator.random()) < log_ratio:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.problem import Problem, model_levels
 from understudy.synthesis.slice_sampling import slice_draw
 
 __all__ = ["LIMIT", "Tabulated", "draw_strengths", "log_density", "tabulate"]
@@ -94,7 +94,6 @@ def draw_strengths(
     generator: np.random.Generator,
     problem: Problem,
     strengths: NDArray[np.float64],
-    class_size: NDArray[np.int64],
     level_count: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Draw the strengths of all sampled variables given the classes.
@@ -107,8 +106,8 @@ def draw_strengths(
         Which variables are sampled, and the prior of their log strengths.
     strengths : float64 (sampled variable,)
         The present ones.
-    class_size, level_count : int64 (class,), int64 (class, level)
-        Records in each class, and with each level.
+    level_count : int64 (class, level)
+        Records of each class with each level.
 
     Returns
     -------
@@ -117,8 +116,9 @@ def draw_strengths(
     drawn = np.empty_like(strengths)  # (sampled variable,)
     mean, sd = problem.strength_prior
     for number, variable in enumerate(problem.sampled):
-        first, last = problem.level_start[variable], problem.level_start[variable + 1]
-        tabulated = tabulate(class_size, level_count[:, first:last])
+        first, last = model_levels(problem, variable)
+        counts = level_count[:, first:last]  # (class, level)
+        tabulated = tabulate(counts.sum(axis=1), counts)  # records with a hole tell nothing
         density = partial(log_density, tabulated, mean, sd)
         drawn[number] = np.exp(
             slice_draw(generator, density, float(np.log(strengths[number])), WIDTH)[0]

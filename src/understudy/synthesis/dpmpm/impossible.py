@@ -1,0 +1,206 @@
+"""Impossible combinations: the DPMPM truncated to what the codebook allows.
+
+The mixture gives every combination some probability, impossible ones included. With S the set of
+those and omega(w, p) its probability, the model of a record is p(x) / (1 - omega) outside S. Since
+
+    (1 - omega)^-n = sum over n_0 of  C(n + n_0 - 1, n_0) omega^n_0,
+
+the n records are as good as all records of an ordinary mixture that has n_0 more, in S, their
+number negative binomial. So a sweep draws these records given weights and level probabilities,
+counts them with the others, and is otherwise the one of the ordinary mixture (Manrique-Vallier and
+Reiter, 2014). They are never shown.
+
+Rules of the codebook are boxes: sets of levels of some variables. They are cut into disjoint boxes
+first. The records of a box in a class are then multinomial, and so are the levels of the variables
+that the box restricts; the others are not needed and are left out, as holes are.
+
+References
+----------
+Manrique-Vallier, D. and Reiter, J. P. (2014), "Bayesian estimation of discrete multivariate latent
+structure models with structural zeros", Journal of Computational and Graphical Statistics 23,
+doi:10.1080/10618600.2013.844700.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import MissingValuesError, SamplerError, SettingError, quoted_list
+from understudy.microdata.table import Microdata
+
+__all__ = [
+    "add_impossible",
+    "box_probabilities",
+    "disjoint_boxes",
+    "impossible_boxes",
+    "impossible_share",
+]
+
+MOST_BOXES = 2_000
+MOST_RECORDS = 1e12  # that may be drawn in impossible boxes
+
+Box = NDArray[np.bool_]  # (level,) levels of all variables that are inside
+
+
+def impossible_boxes(
+    data: Microdata, names: Sequence[str], level_start: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Turn the codebook's rules into disjoint boxes.
+
+    Parameters
+    ----------
+    data : Microdata
+        Its rules and levels.
+    names : sequence of str
+        Variables of the model.
+    level_start : int64 (variable + 1,)
+        Number of each variable's first level.
+
+    Returns
+    -------
+    bool (box, level)
+        Which levels are inside; all levels of a variable that a box does not restrict.
+    """
+    holed = sorted({name for rule in data.impossible for name in rule} & set(data.with_holes))
+    if holed:
+        raise MissingValuesError(
+            expected="rules for impossible combinations about variables without holes",
+            came=f"rules about {quoted_list(holed)}, with missing values to be modelled",
+            do='read the data with missing="level" or "drop", or leave these rules out',
+        )
+    boxes = [_box(data, rule, names, level_start) for rule in data.impossible]
+    return disjoint_boxes([box for box in boxes if box is not None], level_start)
+
+
+def _box(
+    data: Microdata,
+    rule: Mapping[str, tuple[str, ...]],
+    names: Sequence[str],
+    level_start: NDArray[np.int64],
+) -> Box | None:
+    """Make the box of a rule; None where a variable outside of the model never fits the rule."""
+    inside = np.ones(level_start[-1], dtype=bool)  # (level,)
+    for name, levels in rule.items():
+        present = np.isin(data.variable(name).levels, levels)  # (level of the variable,)
+        if name in names:
+            variable = names.index(name)
+            inside[level_start[variable] : level_start[variable + 1]] = present
+        elif not present.all():
+            return None  # its one level is not in the rule
+    return inside
+
+
+def disjoint_boxes(boxes: Sequence[Box], level_start: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Cut boxes into disjoint ones that cover the same combinations: bool (box, level)."""
+    parts = [slice(*edges) for edges in itertools.pairwise(level_start)]
+    disjoint: list[Box] = []
+    for box in boxes:
+        pieces = [box]
+        for other in disjoint:
+            pieces = [left for piece in pieces for left in _without(piece, other, parts)]
+        disjoint += pieces
+        if len(disjoint) > MOST_BOXES:
+            raise SettingError(
+                expected=f"rules that are at most {MOST_BOXES:,} boxes that do not overlap",
+                came="rules that overlap in too many ways",
+                do="write fewer rules with more levels each, or rules that do not overlap",
+            )
+    return np.array(disjoint, dtype=bool).reshape(len(disjoint), int(level_start[-1]))
+
+
+def _without(box: Box, other: Box, parts: Sequence[slice]) -> list[Box]:
+    """Cut the part of a box that lies in another one out of it, variable by variable."""
+    if not all((box[part] & other[part]).any() for part in parts):
+        return [box]
+    pieces, rest = [], box.copy()
+    for part in parts:
+        outside = rest[part] & ~other[part]
+        if outside.any():
+            piece = rest.copy()
+            piece[part] = outside
+            pieces.append(piece)
+            rest[part] &= other[part]
+    return pieces
+
+
+def box_probabilities(
+    boxes: NDArray[np.bool_],
+    level_start: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    variables: Sequence[int] | None = None,
+) -> NDArray[np.float64]:
+    """Probability of every box in every class: (box, class).
+
+    `boxes` is bool (box, level), `probabilities` float64 (level, class); `variables` are those that
+    are looked at, all when left out.
+    """
+    share = np.ones((boxes.shape[0], probabilities.shape[1]))  # (box, class)
+    for variable in range(level_start.size - 1) if variables is None else variables:
+        inside = boxes[:, level_start[variable] : level_start[variable + 1]]  # (box, level)
+        restricted = ~inside.all(axis=1)  # (box,)
+        tables = probabilities[level_start[variable] : level_start[variable + 1]]  # (level, class)
+        share[restricted] *= inside[restricted].astype(np.float64) @ tables
+    return share
+
+
+def impossible_share(
+    boxes: NDArray[np.bool_],
+    level_start: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+) -> float:
+    """Probability of all boxes together: weights (class,), probabilities (level, class)."""
+    return float((box_probabilities(boxes, level_start, probabilities) @ weights).sum())
+
+
+def add_impossible(
+    generator: np.random.Generator,
+    n_records: int,
+    boxes: NDArray[np.bool_],
+    level_start: NDArray[np.int64],
+    log_weights: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+    class_size: NDArray[np.int64],
+    level_count: NDArray[np.int64],
+) -> None:
+    """Draw the records that would have fallen into the boxes, and add them to the counts.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        The chain's.
+    n_records : int
+        Records of the data.
+    boxes, level_start : bool (box, level), int64 (variable + 1,)
+        Disjoint impossible boxes.
+    log_weights, probabilities : float64 (class,), float64 (level, class)
+        Weights and level probabilities.
+    class_size, level_count : int64 (class,), int64 (level, class)
+        Added to. Of variables that a box does not restrict, no level is counted.
+    """
+    weights = np.exp(log_weights - np.logaddexp.reduce(log_weights))  # (class,)
+    mass = box_probabilities(boxes, level_start, probabilities) * weights  # (box, class)
+    total = float(mass.sum())
+    if not total * n_records < MOST_RECORDS * (1.0 - total):
+        raise SamplerError(
+            expected="possible combinations that the mixture gives some probability",
+            came="weights and level probabilities under which nearly everything is impossible",
+            do="use fewer or narrower rules, or a larger level prior",
+        )
+    n_impossible = generator.negative_binomial(n_records, 1.0 - total)
+    if n_impossible == 0:
+        return
+    drawn = generator.multinomial(n_impossible, mass.ravel() / total).reshape(mass.shape)
+    class_size += drawn.sum(axis=0)
+    for box in np.flatnonzero(drawn.any(axis=1)):
+        for first, last in itertools.pairwise(level_start):
+            inside = first + np.flatnonzero(boxes[box, first:last])  # (level inside,)
+            if inside.size < last - first:
+                chances = probabilities[inside].T  # (class, level inside)
+                whole = chances.sum(axis=1, keepdims=True)
+                chances = chances / np.where(whole > 0.0, whole, 1.0)
+                level_count[inside] += generator.multinomial(drawn[box], chances).T

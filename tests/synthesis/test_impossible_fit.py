@@ -1,0 +1,137 @@
+"""Impossible combinations as the user meets them: no set has one, and fits condition on it."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.bad_inputs.cases import covers
+from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
+from tests.synthesis.test_fit import bytes_of
+
+import understudy as us
+from understudy.errors import DataWarning, MissingValuesError, SettingError, UnderstudyWarning
+from understudy.microdata.structural_zeros import breaks_rules, impossible_labels
+from understudy.synthesis.dpmpm.problem import make_problem
+
+RULES = [
+    {"gender": ["g0"], "county": ["c4", "c5"]},
+    {"age": ["a2"], "region": ["r3"], "county": ["c3", "c4"]},  # overlaps the first
+]
+
+
+def read(missing: Any = "error", holes: bool = False, **more: Any) -> us.Microdata:
+    """The small data without the records that break a rule."""
+    whole = small_data(n_records=300)
+    frame = whole.frame("polars")
+    strings = frame.select(frame[name].cast(str) for name in frame.columns)
+    broken = np.zeros(whole.n_records, dtype=bool)
+    for rule in RULES:
+        hit = np.ones(whole.n_records, dtype=bool)
+        for name, levels in rule.items():
+            hit &= strings[name].is_in(levels).to_numpy()
+        broken |= hit
+    strings = strings.filter(~broken)
+    if holes:
+        values = [None if row % 5 == 0 else value for row, value in enumerate(strings["age"])]
+        strings = strings.with_columns(pl.Series("age", values))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return us.read_microdata(
+            strings, synthesize="county", codebook={"impossible": RULES}, missing=missing, **more
+        )
+
+
+@pytest.fixture(scope="module")
+def truncated() -> us.Microdata:
+    return read()
+
+
+@pytest.fixture(scope="module")
+def fit(truncated: us.Microdata) -> Any:
+    return quiet_fit(us.DPMPM(n_classes=8), truncated, seed=1)
+
+
+def test_rules_are_boxes_that_do_not_overlap(truncated: us.Microdata) -> None:
+    boxes = make_problem(truncated).impossible
+    assert boxes.shape[0] >= 2
+    mask = impossible_labels(truncated)  # (pattern, label)
+    assert mask.any()
+    assert not mask.all(axis=1).any()
+
+
+@covers(129)
+def test_auto_takes_the_blocked_sampler(fit: Any, truncated: us.Microdata) -> None:
+    assert fit.settings.sampler == "blocked"
+    with pytest.raises(SettingError, match='use sampler="blocked"'):
+        us.DPMPM(sampler="collapsed").fit(truncated)
+
+
+def test_kept_probabilities_condition_on_what_is_possible(
+    fit: Any, truncated: us.Microdata
+) -> None:
+    table = np.asarray(fit.draws["posterior"]["label_probability"])  # (chain, draw, pattern, label)
+    assert np.allclose(table.sum(axis=3), 1.0, atol=1e-5)
+    assert (table[..., impossible_labels(truncated)] == 0.0).all()
+    first = next(fit.predictive_tables())
+    assert np.allclose(first, table[0, 0], atol=1e-6)
+    assert np.isfinite(np.asarray(fit.draws["posterior"]["log_likelihood"])).all()
+    assert (np.asarray(fit.draws["posterior"]["largest_class_share"]) <= 1.0).all()
+    assert "expected_matches" in fit.diagnostics()["quantity"].to_list()
+
+
+@pytest.mark.parametrize("class_draw", ["kept", "full", "prior"])
+def test_no_synthetic_record_is_impossible(
+    fit: Any, truncated: us.Microdata, class_draw: Any
+) -> None:
+    if class_draw != "kept":
+        settings = us.DPMPM(n_classes=8, class_draw=class_draw)
+        fit = quiet_fit(settings, truncated, seed=1, warmup=5, draws=6)
+    sets = quiet_sets(fit, 4, seed=2)
+    column = truncated.names.index("county")
+    for codes in sets.codes:
+        rows = truncated.combinations[truncated.of_record].copy()  # (record, variable)
+        rows[:, column] = codes[:, 0]
+        assert (breaks_rules(truncated, rows, truncated.impossible) == -1).all()
+    probabilities = fit.label_table(0, m=4).probabilities  # (row, label)
+    assert np.allclose(probabilities.sum(axis=1), 1.0)
+
+
+def test_a_saved_run_goes_on_to_the_same_bytes(
+    fit: Any, truncated: us.Microdata, tmp_path: Path
+) -> None:
+    def stop(progress: Any) -> None:
+        if progress.sweep > 60:
+            raise KeyboardInterrupt
+
+    settings, folder = us.DPMPM(n_classes=8), tmp_path / "saved"
+    with pytest.raises(KeyboardInterrupt):
+        quiet_fit(settings, truncated, seed=1, checkpoint=folder, progress=stop)
+    assert bytes_of(quiet_fit(settings, truncated, seed=1, checkpoint=folder)) == bytes_of(fit)
+
+
+def test_own_record_effect_of_the_truncated_model(fit: Any, truncated: us.Microdata) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        effect = us.own_record_effect(truncated, fit, sets=2, seed=1)
+    assert np.isfinite([attack.effect for attack in effect.attacks]).all()
+
+
+@covers(130)
+def test_rules_about_a_variable_with_holes_are_refused() -> None:
+    data = read("model", holes=True)
+    with pytest.raises(MissingValuesError, match='"age", with missing values to be modelled'):
+        us.DPMPM().fit(data)
+
+
+@covers(129)
+def test_rules_that_overlap_too_much_are_refused(
+    truncated: us.Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("understudy.synthesis.dpmpm.impossible.MOST_BOXES", 1)
+    with pytest.raises(SettingError, match="overlap in too many ways"):
+        us.DPMPM().fit(truncated)
