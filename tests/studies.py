@@ -78,6 +78,6 @@ def files_of(directory: Path) -> dict[str, str]:
     }
 
 
-def plain_page(findings: Any, verdict: Any) -> str:
+def plain_page(findings: Any, verdict: Any, frontier: Any = None) -> str:
     """Stand in for the page, which is drawn with much care and much time."""
     return f"<title>{findings.title}</title><p>{verdict.outcome}</p>"

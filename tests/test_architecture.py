@@ -73,6 +73,16 @@ ALLOWED = {
         "pages",
         "",
     },
+    "frontiers": {
+        *BASE,
+        "microdata",
+        "synthesis",
+        "utility",
+        "findings",
+        "verdict",
+        "pages",
+        "study",
+    },
     "reproduction": {
         *BASE,
         "microdata",
@@ -94,12 +104,13 @@ ALLOWED = {
         "synthesis",
         "verdict",
         "study",
+        "frontiers",
         "publishing",
         "reproduction",
         "",
     },
     "__main__": {"cli", "errors"},
-    "__init__": {"microdata", "risk", "utility", "synthesis", "study", "publishing"},
+    "__init__": {"microdata", "risk", "utility", "synthesis", "study", "frontiers", "publishing"},
 }
 
 # Facts about models, which import no model: whoever shows or judges one may read them.
@@ -279,6 +290,7 @@ PUBLIC = [
     "combine_nested_estimates",
     "count_utility",
     "expected_risk",
+    "frontier",
     "fully_synthetic_risk",
     "identification_risk",
     "informed_intruder_risk",

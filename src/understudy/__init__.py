@@ -15,7 +15,7 @@ are baselines; each has ``fit(data)``, and a fit has ``synthesize(m)``.
 `table_utility`, `regression_utility`, `within_pattern_utility` and `propensity_utility` say what an
 analyst keeps, `analysis_utility` lets you ask an analysis of your own, and `combine_estimates` and
 `combine_counts` give valid intervals from several sets. `release` is the only function that writes
-publishable files.
+publishable files. `frontier` turns the dials and finds the most useful point that still protects.
 
 Names are loaded when they are first used, so that importing the package takes no time.
 """
@@ -27,6 +27,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from understudy.frontiers.run import frontier
     from understudy.microdata.bundled import load_ce_like
     from understudy.microdata.reading import read_microdata
     from understudy.microdata.synthetic_files import read_synthetic
@@ -81,6 +82,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "combine_nested_estimates",
     "count_utility",
     "expected_risk",
+    "frontier",
     "fully_synthetic_risk",
     "identification_risk",
     "informed_intruder_risk",
@@ -124,6 +126,7 @@ _HOME = {
     "combine_nested_estimates": "understudy.utility.nested_combining",
     "count_utility": "understudy.utility.counts",
     "expected_risk": "understudy.risk.expected",
+    "frontier": "understudy.frontiers.run",
     "fully_synthetic_risk": "understudy.risk.fully_synthetic",
     "identification_risk": "understudy.risk.identification",
     "informed_intruder_risk": "understudy.risk.informed_intruder",

@@ -43,6 +43,10 @@ app.command(
 app.command(
     "understudy.cli.reproduce:reproduce", help="Set the paper's tables and figures beside ours."
 )
+app.command(
+    "understudy.cli.frontier:frontier",
+    help="Turn dials, and find the most useful point that still protects.",
+)
 app.command("understudy.cli.init:init", help="Write a commented plan and a draft codebook.")
 app.command(
     "understudy.cli.release:release",

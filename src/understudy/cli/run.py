@@ -62,6 +62,7 @@ def run(
     out: Path,
     seed: int | None = None,
     register: Path | None = None,
+    frontier: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> ExitCode:
     """Run a study: data, fits, synthetic sets, utility, risk, verdict, report.
@@ -81,6 +82,9 @@ def run(
     register
         A folder shared by studies, in which this run and its verdict are entered; replaces the
         plan's.
+    frontier
+        The folder of a frontier of the same data, on which the report shows where the study lies;
+        replaces the plan's.
     as_json
         Print JSON.
     """
@@ -88,16 +92,21 @@ def run(
     from understudy.study.run import Study
 
     study = Study(read_plan(plan).with_seed(seed), home=plan.parent)
-    return run_study(study, out, register=register, as_json=as_json)
+    return run_study(study, out, register=register, frontier=frontier, as_json=as_json)
 
 
 def run_study(
-    study: Study, out: Path, *, register: Path | None = None, as_json: bool = False
+    study: Study,
+    out: Path,
+    *,
+    register: Path | None = None,
+    frontier: Path | None = None,
+    as_json: bool = False,
 ) -> ExitCode:
     """Run a study with progress, show its summary, and give the exit code."""
     try:
         with stoppable(), study_progress() as progress:
-            study.run(out, progress=progress, register=register)
+            study.run(out, progress=progress, register=register, frontier=frontier)
     except KeyboardInterrupt:
         say_aside(
             "understudy: Interrupted. What was finished is saved; the same command goes on from "

@@ -33,15 +33,25 @@ class VariableBook(Settings):
         Codes that stand for a missing value.
     description : str
         What the variable is, for the public codebook.
+    hierarchy : tuple of dict of str to tuple of str
+        Steps of coarsening: in each, names of larger levels and the levels merged into them. Levels
+        that a step does not name stay as they are.
     """
 
     levels: tuple[str, ...] | None = None
     labels: dict[str, str] = Field(default_factory=dict)
     missing: tuple[str, ...] = ()
     description: str = ""
+    hierarchy: tuple[dict[str, tuple[str, ...]], ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> VariableBook:
+        for step in self.hierarchy:
+            merged = [level for levels in step.values() for level in levels]
+            if not merged or len(set(merged)) < len(merged):
+                raise ValueError("hierarchy has a step that merges nothing, or a level twice")
+            if self.levels is not None and set(merged) - set(self.levels):
+                raise ValueError("hierarchy names a level that is not among the levels")
         if self.levels is None:
             return self
         if not self.levels:
@@ -142,6 +152,13 @@ def check_columns(codebook: Codebook, names: Sequence[str]) -> None:
             )
 
 
+def _step_text(step: Mapping[str, tuple[str, ...]]) -> str:
+    merged = (
+        f"{toml_key(name)} = [{', '.join(map(toml_text, levels))}]" for name, levels in step.items()
+    )
+    return f"{{ {', '.join(merged)} }}"
+
+
 def codebook_text(codebook: Codebook, notes: Sequence[str] = ()) -> str:
     """Write a codebook as TOML, with notes as comment lines at the top."""
     lines = [f"# {note}".rstrip() for note in notes]
@@ -154,6 +171,8 @@ def codebook_text(codebook: Codebook, notes: Sequence[str] = ()) -> str:
             lines += [f"  {toml_text(level)}," for level in book.levels]
             lines.append("]")
         lines.append(f"missing = [{', '.join(map(toml_text, book.missing))}]")
+        if book.hierarchy:
+            lines.append(f"hierarchy = [{', '.join(map(_step_text, book.hierarchy))}]")
         if book.labels:
             lines.append(f"[variables.{toml_key(name)}.labels]")
             lines += [

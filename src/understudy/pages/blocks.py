@@ -57,6 +57,7 @@ class Heading:
 
     text: str
     level: int = 2
+    anchor: str = ""  # what links on the same page lead to
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from understudy.findings.frontier_schema import FrontierFindings
 from understudy.findings.schema import Findings, IntruderFindings, Spread, SynthesizerFindings
 from understudy.pages.blocks import LAST, Cell, Section, Table, number_cell, percent_cell
 from understudy.pages.html import TEMPLATES, render
 from understudy.pages.sections.convergence import convergence_section, settings_section
 from understudy.pages.sections.decision import action_words, decision_words, grouped_reasons
 from understudy.pages.sections.first_screen import strips
+from understudy.pages.sections.frontier_section import frontier_section
 from understudy.pages.sections.own_record_section import own_record_section
 from understudy.pages.sections.risk_section import (
     attribute_section,
@@ -41,7 +43,7 @@ WORDS = {"pass": "Pass", "review": "Review", "fail": "Do not release"}
 MATCH, LABELS = "expected_match_risk", "attribute_matches"
 
 
-def page(findings: Findings, verdict: Verdict) -> str:
+def page(findings: Findings, verdict: Verdict, frontier: FrontierFindings | None = None) -> str:
     """Write the report.
 
     Parameters
@@ -50,6 +52,8 @@ def page(findings: Findings, verdict: Verdict) -> str:
         What the study found.
     verdict : Verdict
         What was decided about it.
+    frontier : FrontierFindings, optional
+        The last frontier of the same data.
 
     Returns
     -------
@@ -69,13 +73,16 @@ def page(findings: Findings, verdict: Verdict) -> str:
         unconverged=unconverged(findings),
         groups=groups,
         overview=_overview(findings, verdict),
-        sections=_sections(findings, verdict),
+        sections=_sections(findings, verdict, frontier),
         script=(TEMPLATES / "script.js").read_text(encoding="utf-8"),
     )
 
 
-def _sections(findings: Findings, verdict: Verdict) -> list[Section]:
+def _sections(
+    findings: Findings, verdict: Verdict, frontier: FrontierFindings | None
+) -> list[Section]:
     sections: Sequence[Section | None] = [
+        frontier_section(findings, frontier, verdict.thresholds),
         map_section(findings),
         convergence_section(findings),
         tables_section(findings),

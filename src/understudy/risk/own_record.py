@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -373,8 +374,20 @@ def _knowledge(data: Microdata, known: Any) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(data.known(names) for names in listed))
 
 
+_Exact = tuple[tuple[Any, ...], dict[Key, Chances]]  # what it depends on, and the chances
+_EXACT: WeakKeyDictionary[Microdata, _Exact] = WeakKeyDictionary()
+
+
 def _exact_table(seed: int, attacked: Attacked) -> dict[Key, Chances]:
-    """Attack the exact table: the scale of positions."""
+    """Attack the exact table, the scale of positions; kept for the next fit of the same data."""
+    depends = (seed, tuple(attacked.known), attacked.n_sets)
+    kept = _EXACT.get(attacked.data)
+    if kept is None or kept[0] != depends:
+        kept = _EXACT[attacked.data] = depends, _attack_exact_table(seed, attacked)
+    return dict(kept[1])
+
+
+def _attack_exact_table(seed: int, attacked: Attacked) -> dict[Key, Chances]:
     perfect, others = empirical_labels(attacked.data), others_labels(attacked.data)
     generator = stream(seed, "own record", "exact table")
     return attack_reference(generator, attacked, (perfect, others), (perfect, others))

@@ -76,6 +76,10 @@ OURS = {LOCK, STUDY, FITS, "plan.toml", "codebook.json", "sets", "stages", "find
     "verdict.json",
     REPORT,
     "approvals.json",
+    "choices.json",
+    "chosen.toml",
+    "frontier.html",
+    "frontier.json",
 }
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -398,6 +402,10 @@ class StudyFolder:
     def _read(self, path: str, digest: str) -> bytes | None:
         with self._folder_of(path) as folder:
             return read_whole(folder, Path(path).name, digest)
+
+    def stages(self) -> list[str]:
+        """Name the stages that were saved, in the order in which they were."""
+        return list(self._content["stages"])
 
     def files(self, stage: str) -> dict[str, str]:
         """Give the digests of a finished stage's files, by path inside of the folder."""

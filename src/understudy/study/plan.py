@@ -27,6 +27,7 @@ from understudy.microdata.codebook import Codebook, codebook_from
 from understudy.randomness import check_seed
 from understudy.settings import Settings, one_mistake, read_settings, settings_from
 from understudy.storage import WINDOWS_NAMES
+from understudy.study.frontier_plan import FrontierPlan
 from understudy.synthesis.registry import ESS_TARGET, MODELS, RHAT_TARGET
 from understudy.verdict.verdict import Thresholds
 
@@ -53,7 +54,10 @@ Train = Annotated[
 
 
 class DataPlan(Settings):
-    """Which data, and how to read them; see `understudy.read_microdata` for each key."""
+    """Which data, and how to read them; see `understudy.read_microdata` for each key.
+
+    ``coarsen`` merges levels by steps of the codebook's hierarchies, by variable.
+    """
 
     file: str
     synthesize: tuple[str, ...] = Field(min_length=1)
@@ -68,12 +72,13 @@ class DataPlan(Settings):
     header: Literal["auto", "yes"] = "auto"
     catalog: str | None = None
     bins: dict[str, Bins] = Field(default_factory=dict)
+    coarsen: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
 
     def reading_options(self, folder: Path) -> dict[str, Any]:
         """Give the arguments of `understudy.read_microdata`, paths made relative to a folder."""
         options: dict[str, Any] = {name: getattr(self, name) for name in type(self).model_fields}
         options["source"], bundled = self._source(folder)
-        del options["file"]
+        del options["file"], options["coarsen"]
         if self.catalog is not None:
             options["catalog"] = folder / self.catalog
         options["codebook"] = codebook_from(folder / self.codebook) if self.codebook else bundled
@@ -220,7 +225,7 @@ class StudyPlan(Settings):
     register_folder : str, optional
         The key ``register``: a folder shared by studies, in which runs, verdicts and releases are
         entered.
-    data, synthesizers, intruders, analyses, baselines, own_record, thresholds
+    data, synthesizers, intruders, analyses, baselines, own_record, thresholds, frontier
         The sections of the plan; ``[levels]`` is an older name of ``[baselines]``.
     """
 
@@ -240,6 +245,7 @@ class StudyPlan(Settings):
     )
     own_record: OwnRecordPlan = OwnRecordPlan()
     thresholds: Thresholds = Thresholds()
+    frontier: FrontierPlan = FrontierPlan()
 
     @model_validator(mode="after")
     def _check(self) -> StudyPlan:

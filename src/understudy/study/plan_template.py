@@ -260,6 +260,9 @@ unused_levels = "error"
 # The formats of a SAS file.
 {catalog}
 
+# Levels merged by a step of a variable's hierarchy in the codebook, 0 for none.
+# coarsen = {{ {example} = 0 }}
+
 # Numbers become groups: quantiles, or cut points (a number at one belongs to the group above it).
 # [data.bins.{example}]
 # quantiles = 4
@@ -295,6 +298,20 @@ repeats = 100
 [own_record]
 refits = 1
 informed = false
+
+# "understudy frontier" turns dials and shows what each point costs: utility against risk. A dial is
+# a setting of a model, "sets" or "coarsen". What frontier.dials.vary lists is measured in every
+# combination; a number is searched between two ends. Left out: the scale of
+# the back-off tree, three priors of the DPMPM, and the formal Dirichlet. folder: of the last
+# frontier of these data, on which the report of a study shows where it lies.
+# [frontier]
+# budget = 16                           # most points
+# folder = "frontier"
+# [[frontier.dials]]
+# model = "backoff"
+# fixed = {{ draws = 250 }}
+# vary = {{ sets = [5, 20] }}
+# between = {{ scale = [0.03, 30.0] }}
 
 # Limits of the verdict. They may be changed at any time: a run that is finished then only makes
 # the verdict and the report again. Left out: the values below.

@@ -23,6 +23,7 @@ from understudy.findings.schema import Findings
 from understudy.public_errors import from_the_user, only_our_errors
 from understudy.randomness import check_seed
 from understudy.study.folder import REPORT, StudyFolder, check_study_folder
+from understudy.study.last_frontier import last_frontier
 from understudy.study.plan import StudyPlan, plan_from, read_plan
 from understudy.study.progress import Pace, Tell
 from understudy.study.stages import prepare
@@ -82,6 +83,7 @@ class Study:
         resume: bool = True,
         progress: Tell | None = None,
         register: str | os.PathLike[str] | None = None,
+        frontier: str | os.PathLike[str] | None = None,
     ) -> Study:
         """Run the study, or go on with it where it was stopped.
 
@@ -97,6 +99,9 @@ class Study:
         register : path, optional
             A folder shared by studies, in which this run and its verdict are entered; the plan's
             when left out.
+        frontier : path, optional
+            The folder of a frontier of the same data: the report shows where the study lies on it;
+            the plan's when left out.
 
         Returns
         -------
@@ -106,6 +111,7 @@ class Study:
         progress = from_the_user(progress)
         internal = check_study_folder(directory, resume=resume)
         stages = prepare(self.plan, self._home, progress)
+        last = last_frontier(self._frontier_folder(frontier), stages.data)
         fresh = check_seed(None)
         with StudyFolder(internal, stages.identity, self.plan.seed, fresh) as stages.folder:
             stages.folder.use_register(self._register_folder(register))
@@ -120,9 +126,20 @@ class Study:
                 stages.measure_risk(name)
             self._findings = stages.collect()
             self._verdict = stages.decide(self._findings)
-            stages.show(self._findings, self._verdict)
+            stages.show(self._findings, self._verdict, last)
         self._internal = internal
         return self
+
+    @property
+    def home(self) -> Path:
+        """The folder that paths in the plan are relative to."""
+        return self._home
+
+    def _frontier_folder(self, named: str | os.PathLike[str] | None) -> Path | None:
+        if named is not None:
+            return Path(named)
+        planned = self.plan.frontier.folder
+        return None if planned is None else self._home / planned
 
     def _register_folder(self, named: str | os.PathLike[str] | None) -> Path | None:
         if named is not None:

@@ -23,6 +23,7 @@ import understudy
 from understudy.errors import Mistakes, UnderstudyError, quoted
 from understudy.findings.chains import chain_findings
 from understudy.findings.data import data_findings
+from understudy.findings.frontier_schema import FrontierFindings
 from understudy.findings.own_record import (
     informed_findings,
     own_record_findings,
@@ -40,6 +41,7 @@ from understudy.findings.schema import (
     UtilityFindings,
 )
 from understudy.findings.utility import Analysis, utility_findings
+from understudy.microdata.coarsening import coarsened
 from understudy.microdata.codebook import Codebook, codebook_from
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.synthetic_files import read_synthetic
@@ -107,7 +109,8 @@ def _read_data(
     source = options["source"]
     try:
         data = read_microdata(**options, progress=progress)
-        return data, codebook_from(options["codebook"])
+        book = codebook_from(options["codebook"])
+        return coarsened(data, book, plan.data.coarsen), book
     except UnderstudyError as problem:
         words = [problem.expected, problem.came, problem.do]
         for name in (quoted(source), quoted(source.name)):
@@ -134,13 +137,15 @@ class Stages:
         plan = self.plan.model_dump(
             mode="json",
             exclude={"title": True, "seed": True, "thresholds": True, "synthesizers": True,
-                     "intruders": True, "register_folder": True,
+                     "intruders": True, "register_folder": True, "frontier": True,
                      "data": {"file", "codebook", "catalog"}},
         )  # fmt: skip
         plan["synthesizers"] = {
             name: planned.described() for name, planned in self.synthesizers.items()
         }
         plan["intruders"] = self.intruders
+        if not self.plan.data.coarsen:
+            del plan["data"]["coarsen"]
         book = self.book.model_dump_json(exclude={"reviewed"})
         return {
             "plan": plan,
@@ -342,21 +347,23 @@ class Stages:
         self.folder.enter("verdict", facts)
         return verdict
 
-    def show(self, findings: Findings, verdict: Verdict) -> None:
-        """Stage report: the page."""
+    def show(
+        self, findings: Findings, verdict: Verdict, frontier: FrontierFindings | None = None
+    ) -> None:
+        """Stage report: the page, with the last frontier of the data where there is one."""
         from understudy.pages.report import page
 
         self.pace.start()
-        of = digest_of(
-            "".join(
-                digest
-                for stage in ("findings", "verdict")
-                for digest in self.folder.files(stage).values()
-            ).encode("ascii")
-        )
+        parts = [
+            digest
+            for stage in ("findings", "verdict")
+            for digest in self.folder.files(stage).values()
+        ]
+        parts += [] if frontier is None else [frontier.model_dump_json()]
+        of = digest_of("".join(parts).encode("utf-8"))
         computed = not self.folder.finished("report", of)
         if computed:
-            content = page(findings, verdict).encode("utf-8")
+            content = page(findings, verdict, frontier).encode("utf-8")
             self.folder.save("report", [(REPORT, content)], of)
         self.pace.end(computed=computed)
 

@@ -21,7 +21,7 @@ from understudy.summaries import number, percent
 from understudy.verdict.grading import Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
-__all__ = ["OWN_RECORD", "effect_outcome", "judged_attack", "risk_reasons"]
+__all__ = ["OWN_RECORD", "attack_in_words", "effect_outcome", "judged_attack", "risk_reasons"]
 
 OWN_RECORD = "own-record effect"
 ERRORS = 3.0  # standard errors that chance is allowed: the worst of some fifteen attacks is judged
@@ -127,6 +127,11 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
         found=worst.position,
         limit=limits.own_record_pass,
     )
+
+
+def attack_in_words(attack: AttackFindings, n_records: int) -> str:
+    """Name an attack, and say in natural frequencies how often it is right."""
+    return f"{_who(attack)} {_frequencies(attack, n_records)}"
 
 
 def _who(attack: AttackFindings) -> str:

@@ -217,6 +217,7 @@ def _cleaned(tag: str, name: str, used: set[str]) -> str:
     tag = re.sub(r' id="([^"]*)"', own, tag)
     tag = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", tag)
     tag = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{name}-\1"', tag)
+    tag = tag.replace(' target="_blank"', "")
     tag = re.sub(r"-?\d+\.\d{3,}", lambda decimal: f"{float(decimal.group(0)):.2f}", tag)
     tag = re.sub(r' transform="rotate\(-?0 [^"]*"', "", tag)
     for variable, colour in LIGHT.items():

@@ -1,0 +1,188 @@
+"""From the dials of a plan to points: every one a synthesizer, a number of sets, and data.
+
+Points that differ only in what is done with the posterior draws (class draw, number of sets) have
+the same `fit_key` and share one fit. Coarser data are other data, and are fitted anew.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.settings import settings_from
+from understudy.study.frontier_plan import COARSEN, SETS, DialsPlan
+from understudy.study.plan import MODEL_PLANS, StudyPlan, SynthesizerPlan
+from understudy.study.planned_fit import PlannedFit
+
+__all__ = ["Curve", "Point", "curves", "default_dials", "grid"]
+
+CLASS_DRAW = "class_draw"
+LENGTHS: dict[str, dict[str, int]] = {  # of chains: shorter than those of a study
+    "dpmpm": {"warmup": 2000, "draws": 250, "thin": 30},
+    "backoff": {"draws": 250},
+    "formal": {"draws": 250},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One point, before it is measured.
+
+    Attributes
+    ----------
+    name : str
+        Small letters, digits, dots and dashes.
+    dials : dict
+        What distinguishes it.
+    planned : PlannedFit
+        The model and how long its chains run.
+    plan : dict
+        The synthesizer of a study at this point, whose chains run as long as a study's.
+    m : int
+        Sets.
+    coarsen : dict of str to int
+        Steps of hierarchies, by variable.
+    curve : str
+        Names points that differ in one number.
+    value : float or None
+        That number.
+    """
+
+    name: str
+    dials: dict[str, Any]
+    planned: PlannedFit
+    plan: dict[str, Any]
+    m: int
+    coarsen: dict[str, int]
+    curve: str
+    value: float | None
+
+    @property
+    def kind(self) -> str:
+        """The model."""
+        return self.planned.kind
+
+    @property
+    def class_draw(self) -> str | None:
+        """How classes are drawn, for a model that has them."""
+        return getattr(self.planned.model, CLASS_DRAW, None)
+
+    @property
+    def fit_key(self) -> str:
+        """What decides the chains, as text."""
+        settings = {**self.planned.described(), CLASS_DRAW: None}
+        return json.dumps([settings, self.coarsen], sort_keys=True, default=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Points of one model along one number.
+
+    Attributes
+    ----------
+    dials : DialsPlan
+        Where it was declared.
+    fixed : dict
+        Values of the other dials.
+    sets : int
+        Of the study.
+    """
+
+    dials: DialsPlan
+    fixed: dict[str, Any]
+    sets: int
+
+    @property
+    def ends(self) -> tuple[str, float, float] | None:
+        """The dial that is searched, with its ends; None for a single point."""
+        for dial, (low, high) in self.dials.between.items():
+            return dial, low, high
+        return None
+
+    @property
+    def name(self) -> str:
+        """The model and the values of the other dials."""
+        return _name(self.dials.model, self.fixed)
+
+    def point(self, value: float | None = None) -> Point:
+        """Make the point at one value of the number."""
+        model = self.dials.model
+        varied = dict(self.fixed)
+        if self.ends is not None and value is not None:
+            varied[self.ends[0]] = value
+        settings = {key: given for key, given in varied.items() if key not in {SETS, COARSEN}}
+        m = int(varied.get(SETS, self.sets))
+        content = {"model": model, **self.dials.fixed, **settings}
+        whole = {**LENGTHS.get(model, {}), **content}
+        plan: SynthesizerPlan = settings_from(whole, MODEL_PLANS[model], f"dial of {model}")
+        return Point(
+            name=_name(model, varied),
+            dials=varied,
+            planned=PlannedFit.of(model, plan, m),
+            plan=content,
+            m=m,
+            coarsen={key: step for key, step in varied.get(COARSEN, {}).items() if step},
+            curve=self.name,
+            value=value if value is not None else _only_number(settings),
+        )
+
+
+def _only_number(settings: Mapping[str, Any]) -> float | None:
+    """Give the one setting that varies, where it is a number."""
+    values = [value for value in settings.values() if isinstance(value, int | float)]
+    return float(values[0]) if len(values) == len(settings) == 1 else None
+
+
+def _name(model: str, varied: Mapping[str, Any]) -> str:
+    parts = [model]
+    for dial, value in varied.items():
+        if dial == COARSEN:
+            parts += [f"coarse-{key}-{step}" for key, step in value.items() if step]
+        elif dial == SETS:
+            parts.append(f"m-{value}")
+        else:
+            parts.append(f"{dial}-{_text(value)}")
+    return re.sub(r"[^a-z0-9.]+", "-", "-".join(parts).lower()).strip("-.")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, int | float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value, default=list)
+
+
+def default_dials(sets: int) -> tuple[DialsPlan, ...]:
+    """Give the dials of a plan that declares none."""
+    epsilons = tuple(float(sets * each) for each in (1, 3, 5, 8))
+    return (
+        DialsPlan(model="backoff", between={"scale": (0.03, 30.0)}),
+        DialsPlan(model="dpmpm", vary={"level_prior": (1.0, 0.1, "sampled")}),
+        DialsPlan(model="formal", vary={"epsilon": epsilons}),
+    )
+
+
+def curves(plan: StudyPlan) -> list[Curve]:
+    """List the curves of a plan: every combination of the values that its dials list."""
+    declared = plan.frontier.dials
+    return [
+        Curve(dials, dict(zip(dials.vary, values, strict=True)), plan.sets)
+        for dials in (default_dials(plan.sets) if declared is None else declared)
+        for values in itertools.product(*dials.vary.values())
+    ]
+
+
+def grid(plan: StudyPlan) -> Iterator[Point]:
+    """Give the points to begin with: single points, then ends and middle of every curve."""
+    listed = curves(plan)
+    for curve in listed:
+        if curve.ends is None:
+            yield curve.point()
+    for curve in listed:
+        if curve.ends is not None:
+            _, low, high = curve.ends
+            for value in (low, high, float(f"{(low * high) ** 0.5:.4g}")):
+                yield curve.point(value)

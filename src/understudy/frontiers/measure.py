@@ -1,0 +1,208 @@
+"""What is measured about a point: the same risk and the same tables as in a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from understudy.findings.frontier_schema import FrontierPoint, MeasuredPoint, OrderRatio
+from understudy.findings.own_record import own_record_findings
+from understudy.frontiers.dials import Point
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.synthesis.redrawn import redrawn
+from understudy.utility.tables import table_utility
+from understudy.verdict.risk_reasons import attack_in_words, effect_outcome, judged_attack
+from understudy.verdict.thresholds import Thresholds
+
+__all__ = ["graded_point", "measure_baseline", "measure_beside", "measure_point"]
+
+Intruders = Sequence[Sequence[str]]
+
+
+def measure_point(
+    data: Microdata,
+    fit: Any,
+    point: Point,
+    intruders: Intruders,
+    seeds: Mapping[str, int],
+    refit: Callable[[Microdata], Any] | None = None,
+    folds: int = 1,
+) -> MeasuredPoint:
+    """Measure a point from its fit.
+
+    Parameters
+    ----------
+    data : Microdata
+        What was fitted.
+    fit : SampledFit
+        Of the point, or of one that differs in the class draw.
+    point : Point
+        The point.
+    intruders : sequence of sequences of str
+        What those who match know.
+    seeds : mapping of str to int
+        Of ``sets``, ``tables`` and ``own record``; the last two are the same for all points, so
+        that they share baselines and random numbers.
+    refit, folds
+        As in `own_record_findings`.
+    """
+    if point.class_draw is not None and point.class_draw != fit.settings.class_draw:
+        fit = redrawn(fit, class_draw=point.class_draw)
+    sets = fit.synthesize(point.m, seed=seeds["sets"])
+    ratios, ratio, ratio_error = _ratios(data, sets, seeds["tables"])
+    own_record = own_record_findings(
+        data,
+        fit,
+        intruders,
+        sets=point.m,
+        refit=refit,
+        folds=folds,
+        seed=seeds["own record"],
+    )
+    judged = fit.diagnostics().filter("judged")["rhat"].drop_nulls()
+    formal = getattr(fit, "epsilon", None)
+    return MeasuredPoint(
+        name=point.name,
+        title=point.planned.title,
+        kind=point.kind,
+        group="point",
+        dials={name: _words(value) for name, value in point.dials.items()},
+        settings=point.planned.in_words(data, int(fit.chain_draws.label_probability.shape[1])),
+        m=point.m,
+        fingerprint=data.fingerprint(),
+        ratio=ratio,
+        ratio_error=ratio_error,
+        ratios=ratios,
+        own_record=own_record,
+        converged=fit.converged,
+        worst_rhat=_finite(judged.max()),
+        epsilon=None if formal is None else float(formal(point.m)),
+        confirmed=refit is not None,
+        plan=point.plan,
+        coarsen=point.coarsen,
+        curve=point.curve,
+        value=point.value,
+    )
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each}" for name, each in value.items()) or "none"
+    return str(value)
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def measure_baseline(
+    data: Microdata, name: str, fit: Any, m: int, intruders: Intruders, seeds: Mapping[str, int]
+) -> MeasuredPoint:
+    """Measure one of the four baselines, a landmark of the picture."""
+    sets = fit.synthesize(m, seed=seeds["sets"])
+    return _without_model(data, name, name.lower(), "baseline", sets, fit, m, intruders, seeds)
+
+
+def measure_beside(
+    data: Microdata,
+    name: str,
+    sets: SyntheticSets,
+    control: Any,
+    intruders: Intruders,
+    seeds: Mapping[str, int],
+) -> MeasuredPoint:
+    """Measure files that another tool made."""
+    return _without_model(
+        data, name, "other", "beside", sets, sets, len(sets), intruders, seeds, control
+    )
+
+
+def _without_model(
+    data: Microdata,
+    name: str,
+    kind: str,
+    group: Literal["baseline", "beside"],
+    sets: SyntheticSets,
+    source: Any,
+    m: int,
+    intruders: Intruders,
+    seeds: Mapping[str, int],
+    control: Any = None,
+) -> MeasuredPoint:
+    ratios, ratio, ratio_error = _ratios(data, sets, seeds["tables"])
+    own_record = own_record_findings(
+        data,
+        source,
+        intruders,
+        sets=m,
+        refit=None,
+        folds=1,
+        seed=seeds["own record"],
+        control=control,
+    )
+    return MeasuredPoint(
+        name=name,
+        title=name,
+        kind=kind,
+        group=group,
+        dials={},
+        settings={},
+        m=m,
+        fingerprint=data.fingerprint(),
+        ratio=ratio,
+        ratio_error=ratio_error,
+        ratios=ratios,
+        own_record=own_record,
+    )
+
+
+def _ratios(
+    data: Microdata, sets: SyntheticSets, seed: int
+) -> tuple[tuple[OrderRatio, ...], float | None, float | None]:
+    """Deviation over the truth-knowing floor by order, and its mean with its standard error."""
+    tables = table_utility(data, sets, seed=seed)
+    listed, per_set = [], []
+    for order, floor in tables.truth_floor.items():
+        if floor <= 0:
+            continue
+        own = tables.per_set.filter(order=order)["deviation"].to_numpy() / floor  # (set,)
+        per_set.append(own)
+        listed.append(OrderRatio(order=order, ratio=float(own.mean()), error=_error(own)))
+    if not listed:
+        return (), None, None
+    means = np.mean(per_set, axis=0)  # (set,)
+    return tuple(listed), float(means.mean()), _error(means)
+
+
+def _error(values: Any) -> float | None:
+    return float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else None
+
+
+def graded_point(measured: MeasuredPoint, limits: Thresholds) -> FrontierPoint:
+    """Grade a point by its worst own-record effect, as the verdict of a study does."""
+    own_record = measured.own_record
+    row = next((attack for attack in own_record.attacks if attack.attack == "row"), None)
+    if row is None:
+        return FrontierPoint(
+            measured=measured,
+            position=None,
+            position_error=None,
+            outcome="fail",
+            attack=f"not measured ({own_record.evidence})",
+            right_labels=None,
+            dominated=False,
+        )
+    worst = judged_attack(own_record, limits)
+    return FrontierPoint(
+        measured=measured,
+        position=worst.position,
+        position_error=worst.position_error,
+        outcome=effect_outcome(worst, limits),
+        attack=attack_in_words(worst, own_record.n_records),
+        right_labels=row.with_record,
+        dominated=False,
+    )

@@ -1,0 +1,344 @@
+"""A frontier in the making: points fitted, measured and saved, one group after another.
+
+While one point is measured the next is fitted. Every point is saved when it is finished, and which
+point comes next depends on saved ones alone: a frontier that was killed goes on to the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from understudy.errors import SettingError, quoted
+from understudy.findings.frontier_schema import (
+    Choice,
+    FrontierFindings,
+    FrontierPoint,
+    MeasuredPoint,
+)
+from understudy.frontiers.dials import Point, curves, grid
+from understudy.frontiers.measure import (
+    graded_point,
+    measure_baseline,
+    measure_beside,
+    measure_point,
+)
+from understudy.frontiers.search import dominated, next_points, recommend
+from understudy.interrupts import postponed_interrupts
+from understudy.microdata.coarsening import coarsened
+from understudy.microdata.synthetic_files import read_synthetic
+from understudy.microdata.table import Microdata
+from understudy.randomness import child_seed
+from understudy.storage import digest_of
+from understudy.study.folder import Notes, StudyFolder
+from understudy.study.frontier_plan import FrontierPlan
+from understudy.study.last_frontier import RECORD
+from understudy.study.plan import MODEL_PLANS, StudyPlan
+from understudy.study.plan_template import plan_as_toml
+from understudy.study.progress import StudyProgress, Tell
+from understudy.study.stages import Stages
+from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
+
+__all__ = ["CHOSEN", "PAGE", "FrontierRun", "first_points"]
+
+PAGE, CHOSEN = "frontier.html", "chosen.toml"
+BASELINES = (Uniform(), Marginal(), Others(), Perfect())
+LONGEST_NAME = 60
+NOTES = (
+    "The plan of a study at the point that was chosen on a frontier.",
+    "Put it beside the plan that the frontier was made from: paths are relative to that folder.",
+)
+
+
+def first_points(plan: StudyPlan) -> list[Point]:
+    """List the points that a plan declares, each once; check that its budget is enough."""
+    points = {point.name: point for point in grid(plan)}
+    if len(points) > plan.frontier.budget:
+        raise SettingError(
+            expected=f"a budget for the {len(points)} points that the plan declares",
+            came=f"{plan.frontier.budget}",
+            do="raise the budget, or declare fewer values",
+        )
+    return list(points.values())
+
+
+@dataclass
+class FrontierRun:
+    """A frontier in the making."""
+
+    stages: Stages
+    folder: StudyFolder
+    tell: Tell | None
+    begin: float = field(default_factory=time.monotonic)
+    listed: dict[str, Point] = field(default_factory=dict)  # by name, in the order of the search
+    _coarse: dict[str, Microdata] = field(default_factory=dict)
+
+    @property
+    def plan(self) -> StudyPlan:
+        """The plan."""
+        return self.stages.plan
+
+    def measure_landmarks(self) -> None:
+        """Measure the four baselines."""
+        data, sets = self.stages.data, self.plan.sets
+        for baseline in BASELINES:
+            name = type(baseline).__name__
+            stage = f"landmark-{name.lower()}"
+            if not self.folder.finished(stage, str(sets)):
+                self._report(f"measuring the baseline {name}")
+                fit, seeds = baseline.fit(data), self._seeds(name)
+                measured = measure_baseline(data, name, fit, sets, self.stages.intruders, seeds)
+                self.folder.save_findings(stage, str(sets), measured, Notes())
+
+    def measure_beside(self, beside: Mapping[str, Sequence[Any]], control: Any) -> None:
+        """Measure files of other tools; those of an earlier call stay."""
+        data = self.stages.data
+        for name, sources in beside.items():
+            if not name or "\n" in name or len(name) > LONGEST_NAME:
+                raise SettingError(
+                    expected=f"a name of 1 to {LONGEST_NAME} characters for the files of a tool",
+                    came="another one",
+                    do="give a short name",
+                )
+            sets = read_synthetic(data, sources)
+            of = digest_of(sets.codes.tobytes() + str(control is not None).encode())
+            stage = f"beside-{digest_of(name.encode())[:12]}"
+            if not self.folder.finished(stage, of):
+                self._report(f"measuring {name}")
+                seeds = self._seeds(name)
+                measured = measure_beside(data, name, sets, control, self.stages.intruders, seeds)
+                self.folder.save_findings(stage, of, measured, Notes())
+
+    def measure_points(self) -> None:
+        """Measure the declared points, then search until the budget is spent."""
+        budget, listed = self.plan.frontier.budget, curves(self.plan)
+        self._measure(first_points(self.plan))
+        while more := next_points(listed, self._graded(), budget - len(self.listed)):
+            self._measure(more)
+
+    def confirm_recommended(self) -> None:
+        """Measure the recommended point again, with fits where weights cannot be trusted."""
+        folds = self.plan.own_record.refits
+        while folds:
+            name, _ = recommend(list(self._graded().values()))
+            if name is None or self._measured(name).confirmed:
+                return
+            if not self._measured(name).own_record.unreliable:
+                return
+            self._confirm(self.listed[name], folds)
+
+    def _confirm(self, point: Point, folds: int) -> None:
+        self._report(f"confirming {point.name}")
+        seed = self._seed("refit", point.name)
+
+        def refit(data: Microdata) -> Any:
+            return point.planned.refit(data, seed)
+
+        fit, seeds = self._fit(point), self._seeds(point.name)
+        measured = measure_point(
+            self._data(point), fit, point, self.stages.intruders, seeds, refit, folds
+        )
+        self.folder.save_findings(f"confirmed-{point.name}", self._of(point), measured, Notes())
+        self.folder.drop_fit(self._fit_name(point))
+
+    def choose(self, name: str, because: str) -> None:
+        """Enter a point that a board picked."""
+        if name not in self.listed:
+            raise SettingError(
+                expected="the name of a point that was measured",
+                came=quoted(name),
+                do="use a name from the list of points on the page",
+            )
+        entries = [*self._choices(), Choice(point=name, because=because)]
+        content = json.dumps([entry.model_dump() for entry in entries], indent=1)
+        self.folder.save("choices", [("choices.json", content.encode("utf-8"))])
+
+    def finish(self) -> FrontierFindings:
+        """Grade all points, and write the record, the page and the plan of the chosen point."""
+        from understudy.pages.frontier_page import frontier_page
+
+        findings = self._findings()
+        self._keep(RECORD, findings.model_dump_json(indent=1))
+        self._keep(PAGE, frontier_page(findings))
+        chosen = findings.point(findings.chosen)
+        if chosen is not None:
+            self._keep(CHOSEN, self._plan_of(chosen.measured))
+        return findings
+
+    def _findings(self) -> FrontierFindings:
+        points = list(self._graded().values())
+        behind = dominated(points)
+        points = [point.model_copy(update={"dominated": point.name in behind}) for point in points]
+        recommended, why = recommend(points)
+        limits, data = self.plan.thresholds, self.stages.data
+
+        def others(kind: str) -> tuple[FrontierPoint, ...]:
+            stages = [stage for stage in self.folder.stages() if stage.startswith(f"{kind}-")]
+            loaded = [self.folder.load_findings(stage, MeasuredPoint)[0] for stage in stages]
+            return tuple(graded_point(measured, limits) for measured in loaded)
+
+        return FrontierFindings(
+            title=self.plan.title,
+            n_records=data.n_records,
+            n_labels=data.n_labels,
+            data_fingerprint=data.fingerprint(),
+            points=tuple(points),
+            landmarks=others("landmark"),
+            beside=others("beside"),
+            own_record_pass=limits.own_record_pass,
+            own_record_review=limits.own_record_review,
+            recommended=recommended,
+            why=why,
+            choices=tuple(self._choices()),
+            versions=self.stages.identity["versions"],
+        )
+
+    def _plan_of(self, measured: MeasuredPoint) -> str:
+        content = dict(measured.plan or {})
+        data = self.plan.data.model_copy(
+            update={"coarsen": {**self.plan.data.coarsen, **measured.coarsen}}
+        )
+        synthesizer = MODEL_PLANS[measured.kind].model_validate_json(json.dumps(content))
+        plan = self.plan.model_copy(
+            update={
+                "seed": None,
+                "sets": measured.m,
+                "data": data,
+                "synthesizers": (synthesizer,),
+                "frontier": FrontierPlan(),
+            }
+        )
+        return "".join(f"# {note}\n" for note in (*NOTES, f"Point: {measured.name}")) + (
+            plan_as_toml(plan)
+        )
+
+    def _measure(self, points: Iterable[Point]) -> None:
+        """Fit and measure points; those with the same chains share a fit."""
+        groups: dict[str, list[Point]] = {}
+        for point in points:
+            self.listed[point.name] = point
+            if not self.folder.finished(f"point-{point.name}", self._of(point)):
+                groups.setdefault(point.fit_key, []).append(point)
+        behind: Background | None = None
+        try:
+            for group in groups.values():
+                self._report(f"fitting {group[0].name}")
+                fit = self._fit(group[0])
+                if behind is not None:
+                    self._save(behind)
+                behind = Background(group, self._measuring(fit, group))
+        finally:
+            if behind is not None:
+                self._save(behind)
+
+    def _measuring(self, fit: Any, group: Sequence[Point]) -> Callable[[], list[MeasuredPoint]]:
+        data, intruders = self._data(group[0]), self.stages.intruders
+
+        def measure() -> list[MeasuredPoint]:
+            return [
+                measure_point(data, fit, point, intruders, self._seeds(point.name))
+                for point in group
+            ]
+
+        return measure
+
+    def _save(self, behind: Background) -> None:
+        for point, measured in zip(behind.group, behind.result(), strict=True):
+            self.folder.save_findings(f"point-{point.name}", self._of(point), measured, Notes())
+        self.folder.drop_fit(self._fit_name(behind.group[0]))
+
+    def _fit(self, point: Point) -> Any:
+        model = point.planned.model
+        if point.class_draw is not None:  # one for all: chains do not depend on it
+            model = replace(model, class_draw="kept")
+        return model.fit(
+            self._data(point),
+            seed=self._seed("fit", digest_of(point.fit_key.encode())),
+            checkpoint=self.folder.fit_folder(self._fit_name(point)),
+            **point.planned.options,
+        )
+
+    def _fit_name(self, point: Point) -> str:
+        return digest_of(point.fit_key.encode())[:16]
+
+    def _data(self, point: Point) -> Microdata:
+        key = json.dumps(point.coarsen, sort_keys=True)
+        if key not in self._coarse:
+            self._coarse[key] = coarsened(self.stages.data, self.stages.book, point.coarsen)
+        return self._coarse[key]
+
+    def _of(self, point: Point) -> str:
+        """Digest of what a point is made from."""
+        return digest_of(f"{point.fit_key} {point.class_draw} {point.m}".encode())
+
+    def _measured(self, name: str) -> MeasuredPoint:
+        """Read what was measured about a point, the confirmed numbers where there are some."""
+        of = self._of(self.listed[name])
+        stage = next(
+            stage
+            for stage in (f"confirmed-{name}", f"point-{name}")
+            if self.folder.finished(stage, of)
+        )
+        return self.folder.load_findings(stage, MeasuredPoint)[0]
+
+    def _graded(self) -> dict[str, FrontierPoint]:
+        limits = self.plan.thresholds
+        return {name: graded_point(self._measured(name), limits) for name in self.listed}
+
+    def _choices(self) -> list[Choice]:
+        if not self.folder.finished("choices"):
+            return []
+        entries = json.loads(self.folder.read("choices", "choices.json"))
+        return [Choice.model_validate(entry) for entry in entries]
+
+    def _keep(self, name: str, text: str) -> None:
+        content = text.encode("utf-8")
+        if not self.folder.finished(name, digest_of(content)):
+            self.folder.save(name, [(name, content)], digest_of(content))
+
+    def _seed(self, *path: str) -> int:
+        return child_seed(self.folder.seed, "frontier", *path)
+
+    def _seeds(self, name: str) -> dict[str, int]:
+        return {
+            "sets": self._seed("sets", name),
+            "tables": self._seed("tables"),
+            "own record": self._seed("own record"),
+        }
+
+    def _report(self, words: str) -> None:
+        if self.tell is None:
+            return
+        steps, step = self.plan.frontier.budget, len(self.listed)
+        spent = time.monotonic() - self.begin
+        left = spent / step * max(0, steps - step) if step else 0.0
+        self.tell(StudyProgress(words, step, steps, None, left / max(steps - step, 1), left))
+
+
+class Background:
+    """Points that are measured in a thread while the next are fitted."""
+
+    def __init__(self, group: Sequence[Point], compute: Callable[[], list[MeasuredPoint]]) -> None:
+        self.group = group
+        self._measured: list[MeasuredPoint] = []
+        self._problem: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, args=(compute,))
+        self._thread.start()
+
+    def _work(self, compute: Callable[[], list[MeasuredPoint]]) -> None:
+        try:
+            self._measured = compute()
+        except BaseException as problem:  # noqa: BLE001  (raised where the result is taken)
+            self._problem = problem
+
+    def result(self) -> list[MeasuredPoint]:
+        """Wait for the points."""
+        with postponed_interrupts():
+            self._thread.join()
+        if self._problem is not None:
+            raise self._problem
+        return self._measured

@@ -1,0 +1,125 @@
+"""Where to look next, which points are dominated, and which one to recommend.
+
+All of it depends on what was measured alone, so that a frontier that was killed goes on in the same
+way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from understudy.findings.frontier_schema import FrontierPoint
+from understudy.frontiers.dials import Curve, Point
+
+__all__ = ["dominated", "next_points", "recommend"]
+
+AT_A_TIME = 2  # points of a search that are chosen together: one is fitted while one is measured
+FINEST = 1.05  # least factor between neighbouring values
+LEAST = 0.02  # least distance on the picture that is worth a point
+CROSSING = 3.0  # how much more a gap counts that the pass limit lies in
+
+
+def next_points(
+    listed: Sequence[Curve], measured: Mapping[str, FrontierPoint], most: int
+) -> list[Point]:
+    """Choose the next points: in the middle of the widest gaps between neighbours of a curve.
+
+    Parameters
+    ----------
+    listed : sequence of Curve
+        The curves.
+    measured : mapping of str to FrontierPoint
+        By name.
+    most : int
+        Points that the budget leaves.
+
+    Returns
+    -------
+    list of Point
+        At most `AT_A_TIME`; none where every gap is small.
+    """
+    gaps: list[tuple[float, str, Point]] = []
+    for curve in listed:
+        if curve.ends is None:
+            continue
+        along = sorted(
+            (point for point in measured.values() if point.measured.curve == curve.name),
+            key=lambda point: point.measured.value or 0.0,
+        )
+        for first, second in pairwise(along):
+            low, high = first.measured.value, second.measured.value
+            size = _gap(first, second)
+            if low and high and high / low > FINEST and size > LEAST:
+                point = curve.point(float(f"{math.sqrt(low * high):.4g}"))
+                if point.name not in measured:
+                    gaps.append((-size, point.name, point))
+    gaps.sort(key=lambda gap: gap[:2])
+    return [point for _, _, point in gaps[: min(AT_A_TIME, most)]]
+
+
+def _gap(first: FrontierPoint, second: FrontierPoint) -> float:
+    """Distance on the picture; more where one point passes and the other does not."""
+    if (
+        first.position is None
+        or second.position is None
+        or first.measured.ratio is None
+        or second.measured.ratio is None
+    ):
+        return 0.0
+    distance = math.hypot(
+        first.position - second.position, first.measured.ratio - second.measured.ratio
+    )
+    crosses = (first.outcome == "pass") != (second.outcome == "pass")
+    return distance * (CROSSING if crosses else 1.0)
+
+
+def dominated(points: Iterable[FrontierPoint]) -> set[str]:
+    """Name the points than which another is as useful at no more risk, and better in one."""
+    placed = [
+        (point.position, point.measured.ratio, point.name)
+        for point in points
+        if point.position is not None and point.measured.ratio is not None
+    ]
+    return {
+        name
+        for position, ratio, name in placed
+        if any(
+            other[0] <= position and other[1] <= ratio and other[:2] != (position, ratio)
+            for other in placed
+        )
+    }
+
+
+def recommend(points: Sequence[FrontierPoint]) -> tuple[str | None, str]:
+    """Take the most useful point whose worst own-record effect passes.
+
+    Points whose chains have not converged are taken only where no other passes.
+
+    Returns
+    -------
+    name : str or None
+        Of the point.
+    why : str
+        In words.
+    """
+    passing = [
+        (point.measured.ratio, point.name, point)
+        for point in points
+        if point.outcome == "pass" and point.measured.ratio is not None
+    ]
+    if not passing:
+        return None, "No point passes: the own-record effect of every one is above the pass limit."
+    converged = [entry for entry in passing if entry[2].measured.converged is not False]
+    _, name, _ = min(converged or passing, key=lambda entry: entry[:2])
+    why = (
+        f"The most useful of the {len(passing)} points (of {len(points)}) whose worst own-record "
+        "effect passes"
+    )
+    left_out = len(passing) - len(converged)
+    if left_out and converged:
+        why += f"; {left_out} of them left out, whose chains have not converged"
+    if not converged:
+        why += "; none of these has converged chains, so another run may give other files"
+    return name, f"{why}."

@@ -1,0 +1,182 @@
+"""The page of a frontier: the picture first, then the numbers of every point. Confidential."""
+
+from __future__ import annotations
+
+from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint
+from understudy.pages.blocks import (
+    LAST,
+    Block,
+    Bullets,
+    Cell,
+    Figure,
+    Figures,
+    Heading,
+    Paragraph,
+    Table,
+    number_cell,
+    rhat_cell,
+    yes_cell,
+)
+from understudy.pages.html import TEMPLATES, render
+from understudy.pages.plots.frontier_plot import anchor, frontier_svg
+from understudy.pages.sections.shared import attack_words, position_text
+from understudy.summaries import number, shown, whole
+
+__all__ = ["frontier_page"]
+
+PICTURE = "frontier"
+READING = (
+    "Further left, people's own records matter less; further down, tables are nearer to the "
+    "original's. The star is a synthesizer that knows the population: as useful as a sample "
+    "allows, and nobody's own record in it. The line joins the points that no other beats in "
+    "both; faint points are beaten. Bars are two standard errors. Hollow points have chains that "
+    "have not converged. A click on a point leads to its numbers."
+)
+FORMAL = (
+    "The dashed line is what a formal guarantee costs on these data: labels of the points on it "
+    "are differentially private with the epsilon written beside them. All other points are "
+    "measured, not proven."
+)
+EVIDENCE = {
+    "others": "weaker evidence: the other records of the pattern stand in for a release without "
+    "the person",
+    "control group": "people who were not in the synthesis",
+    "draws": "the record left out of the fit's draws",
+    "closed form": "exact",
+}
+
+
+def frontier_page(findings: FrontierFindings) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    findings : FrontierFindings
+        What was measured.
+
+    Returns
+    -------
+    str
+        A whole HTML page that opens offline. Confidential.
+    """
+    return render(
+        "frontier.html",
+        title=f"Frontier: {shown(findings.title)}",
+        about=f"{whole(findings.n_records)} records, {whole(findings.n_labels)} labels; "
+        f"{len(findings.points)} points.",
+        blocks=[*_first_screen(findings), *_all_points(findings), *_each_point(findings)],
+        script=(TEMPLATES / "script.js").read_text(encoding="utf-8"),
+    )
+
+
+def _first_screen(findings: FrontierFindings) -> list[Block]:
+    svg = frontier_svg(findings, PICTURE)
+    blocks: list[Block] = [Paragraph(_decision(findings), "decision")]
+    blocks += [Figures([Figure(svg)])] if svg else []
+    blocks.append(Paragraph(READING, "reading"))
+    if any(point.measured.epsilon is not None for point in findings.points):
+        blocks.append(Paragraph(FORMAL, "remark"))
+    if findings.choices:
+        blocks += [
+            Heading("What was chosen"),
+            Bullets([f"{entry.point}: {shown(entry.because)}" for entry in findings.choices]),
+        ]
+    return blocks
+
+
+def _decision(findings: FrontierFindings) -> str:
+    point = findings.point(findings.recommended)
+    if point is None:
+        return f"Recommended: none. {findings.why}"
+    return (
+        f"Recommended: {point.name}. Its tables deviate {number(point.measured.ratio, 0.01)} times "
+        "as far as those of a synthesizer that knew the population; its worst own-record effect is "
+        f"{position_text(point.position or 0.0)} of the exact table's (up to "
+        f"{findings.own_record_pass:g} passes). {findings.why}"
+    )
+
+
+def _all_points(findings: FrontierFindings) -> list[Block]:
+    rows = [_row(point) for point in (*findings.points, *findings.landmarks, *findings.beside)]
+    orders = [f"{order}-way" for order in _orders(findings)]
+    header = ["Point", "Own-record effect", "±", "Grade", "Tables, mean", "±", *orders,
+              "Right labels", "Converged", "On the frontier"]  # fmt: skip
+    note = (
+        "Own-record effect: of the worst attack, as a share of the exact table's. Tables: "
+        "deviation over that of a synthesizer that knew the population. Right labels: expected "
+        "records whose synthetic label is true. ± is one standard error."
+    )
+    return [Heading("All points"), Table("All points", header, rows, (0, 3), note=note)]
+
+
+def _orders(findings: FrontierFindings) -> list[int]:
+    return sorted({each.order for point in findings.points for each in point.measured.ratios})
+
+
+def _row(point: FrontierPoint) -> list[Cell | str]:
+    measured = point.measured
+    plain = measured.group != "point"
+    return [
+        shown(measured.title) if plain else point.name,
+        number_cell(point.position, 0.01),
+        number_cell(point.position_error, digits=1),
+        Cell(point.outcome, tone=point.outcome),
+        number_cell(measured.ratio, 0.01),
+        number_cell(measured.ratio_error, digits=1),
+        *(number_cell(each.ratio, 0.01) for each in measured.ratios),
+        number_cell(point.right_labels, 0.1),
+        Cell("–", sort=LAST) if measured.converged is None else yes_cell(measured.converged),
+        Cell("–", sort=LAST) if plain else Cell("" if point.dominated else "yes"),
+    ]
+
+
+def _each_point(findings: FrontierFindings) -> list[Block]:
+    blocks: list[Block] = [Heading("The numbers of every point")]
+    for point in (*findings.points, *findings.beside):
+        measured = point.measured
+        title = point.name if measured.group == "point" else shown(measured.title)
+        blocks.append(Heading(title, 3, anchor=f"{PICTURE}-{anchor(point)}"))
+        blocks.append(Paragraph(f"The worst attack is {point.attack}. {_facts(point)}"))
+        blocks.append(_attacks(point))
+        if measured.settings:
+            rows = [[name, shown(value)] for name, value in measured.settings.items()]
+            blocks.append(Table("Settings", ["Setting", "Value"], rows, (0, 1), folded=True))
+    return blocks
+
+
+def _facts(point: FrontierPoint) -> str:
+    measured, own = point.measured, point.measured.own_record
+    evidence = EVIDENCE.get(own.evidence, own.evidence)
+    facts = [f"{measured.m} sets. Without the person: {evidence}."]
+    if own.unreliable:
+        again = f"; {own.refitted:,} of these by fits without them" if measured.confirmed else ""
+        facts.append(f"Weights cannot be trusted for {own.unreliable:,} records{again}.")
+    if measured.converged is False:
+        rhat = rhat_cell(measured.worst_rhat).text
+        facts.append(
+            f"The chains have not converged (largest R-hat {rhat}): another run may give other "
+            "files."
+        )
+    if measured.epsilon is not None:
+        facts.append(
+            f"Differentially private in the label, epsilon {measured.epsilon:g} for all sets "
+            "together, the kept variables being public."
+        )
+    return " ".join(facts)
+
+
+def _attacks(point: FrontierPoint) -> Table:
+    rows: list[list[Cell | str]] = [
+        [
+            attack_words(attack),
+            attack.setting,
+            number_cell(attack.with_record, 0.1),
+            number_cell(attack.without_record, 0.1),
+            number_cell(attack.effect, attack.standard_error or 0.1),
+            number_cell(attack.position, 0.01),
+            number_cell(attack.position_error, digits=1),
+        ]
+        for attack in point.measured.own_record.attacks
+    ]
+    header = ["Attack", "Setting", "With", "Without", "Effect", "Own-record effect", "±"]
+    return Table("Every attack", header, rows, (0, 1), folded=True)

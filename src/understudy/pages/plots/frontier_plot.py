@@ -1,0 +1,208 @@
+"""The picture of a frontier: utility against the worst own-record effect, every point a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint
+from understudy.pages.plots.canvas import LIGHT, drawing, name_series, svg_of
+from understudy.pages.plots.strips import ERRORS, draw_zones
+from understudy.summaries import short
+from understudy.synthesis.registry import MODELS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["StudyMark", "anchor", "frontier_svg"]
+
+SIZE = (6.4, 4.3)  # inches
+FAINT = 0.3
+BASELINE_COLOURS = {
+    "uniform": "min", "marginal": "marginal", "others": "others", "perfect": "max"
+}  # fmt: skip
+TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
+ROOM = 0.06  # of the axis, around what is drawn
+
+
+@dataclass(frozen=True)
+class StudyMark:
+    """A study's own synthesizer on the picture."""
+
+    title: str
+    position: float
+    ratio: float
+
+
+def anchor(point: FrontierPoint) -> str:
+    """Name the numbers of a point within the page."""
+    return "point-" + re.sub(r"[^a-z0-9]+", "-", point.name.lower())
+
+
+def frontier_svg(
+    findings: FrontierFindings, name: str, studies: Sequence[StudyMark] = (), linked: bool = True
+) -> str | None:
+    """Draw a frontier; None where no point has both coordinates.
+
+    Parameters
+    ----------
+    findings : FrontierFindings
+        What was measured.
+    name : str
+        Of the drawing; links lead to ``#NAME-ANCHOR``.
+    studies : sequence of StudyMark
+        Drawn on top.
+    linked : bool
+        Whether points are links.
+    """
+    points = [point for point in findings.points if point.drawable]
+    landmarks = [point for point in findings.landmarks if point.drawable]
+    beside = [point for point in findings.beside if point.drawable]
+    if not points:
+        return None
+    with drawing(*SIZE) as (canvas, (axes,)):
+        _set_axes(axes, [*points, *landmarks, *beside], studies)
+        draw_zones(axes, findings.own_record_pass, findings.own_record_review)
+        axes.axhline(1.0, color=LIGHT["rule"], linewidth=1.0, zorder=0)
+        _draw_frontier(axes, points)
+        _draw_formal(axes, points)
+        for point in points:
+            _draw_point(axes, point, linked)
+        for point in landmarks:
+            _landmark(axes, point)
+        axes.plot([0], [1], marker="*", markersize=11, color=LIGHT["original"], linestyle="")
+        _label(axes, 0.0, 1.0, "the truth, known", "original", (7, -11))
+        for point in beside:
+            _draw_beside(axes, point, linked)
+        for mark in studies:
+            axes.plot([mark.position], [mark.ratio], marker="P", markersize=10, color=LIGHT["ink"])
+            _label(axes, mark.position, mark.ratio, short(mark.title), "ink", (8, 6))
+        _mark_points(axes, findings)
+        kinds = dict.fromkeys(point.measured.kind for point in points)
+        name_series(axes, [(MODELS[kind].title, LIGHT[kind]) for kind in kinds if kind in MODELS])
+        axes.set_title("Utility against what people's own records give away")
+        return svg_of(canvas, name, "The frontier", _words(findings, studies))
+
+
+def _at(point: FrontierPoint) -> tuple[float, float]:
+    return point.position or 0.0, point.measured.ratio or 0.0
+
+
+def _set_axes(axes: Axes, points: Sequence[FrontierPoint], studies: Sequence[StudyMark]) -> None:
+    right = [_at(point)[0] + ERRORS * (point.position_error or 0.0) for point in points]
+    left = [_at(point)[0] - ERRORS * (point.position_error or 0.0) for point in points]
+    across = [*left, *right, 0.0, 1.0, *(mark.position for mark in studies)]
+    up = [*(_at(point)[1] for point in points), 0.95, *(mark.ratio for mark in studies)]
+    room = ROOM * (max(across) - min(across))
+    axes.set_xlim(min(across) - room, max(across) + 1.5 * room)
+    axes.set_yscale("log")
+    low, high = 0.93 * min(up), 1.25 * max(up)
+    axes.set_ylim(low, high)
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_yticks([], minor=True)
+    axes.set_xlabel("worst own-record effect (0: nobody's own record matters, 1: the exact table)")
+    axes.set_ylabel("deviation of tables (1: population known)")
+
+
+def _draw_frontier(axes: Axes, points: Sequence[FrontierPoint]) -> None:
+    """Join the points that no other dominates, by steps."""
+    best = sorted(_at(point) for point in points if not point.dominated)
+    axes.step([x for x, _ in best], [y for _, y in best], where="post", color=LIGHT["soft"],
+              linewidth=1.0, zorder=1)  # fmt: skip
+
+
+def _draw_formal(axes: Axes, points: Sequence[FrontierPoint]) -> None:
+    """Join the points with a formal guarantee by a dashed line, with their epsilon."""
+    formal = sorted(
+        (point.measured.m, point.measured.epsilon, *_at(point), point.measured.kind)
+        for point in points
+        if point.measured.epsilon is not None
+    )
+    for m in dict.fromkeys(entry[0] for entry in formal):
+        line = [entry for entry in formal if entry[0] == m]
+        axes.plot([entry[2] for entry in line], [entry[3] for entry in line],
+                  color=LIGHT[line[0][4]], linewidth=0.9, linestyle=(0, (3, 2)),
+                  zorder=1)  # fmt: skip
+        for _, epsilon, x, y, kind in line:
+            _label(axes, x, y, f"ε {epsilon:g}", kind, (5, 3))
+
+
+def _draw_point(axes: Axes, point: FrontierPoint, linked: bool) -> None:
+    colour = LIGHT[point.measured.kind if point.measured.kind in MODELS else "ink"]
+    x, y = _at(point)
+    faint = FAINT if point.dominated else 1.0
+    hollow = point.measured.converged is False
+    bars = axes.errorbar(
+        [x],
+        [y],
+        xerr=[ERRORS * (point.position_error or 0.0)],
+        yerr=[ERRORS * (point.measured.ratio_error or 0.0)],
+        color=colour, alpha=faint, marker="o", markersize=5.5, linewidth=0.8,
+        markerfacecolor=LIGHT["paper"] if hollow else colour,
+    )  # fmt: skip
+    if linked:
+        bars[0].set_url(f"#{anchor(point)}")
+    if not point.dominated and point.measured.epsilon is None:
+        words = ", ".join(f"{dial} {value}" for dial, value in point.measured.dials.items())
+        _label(axes, x, y, short(words.replace("_", " "), 24), point.measured.kind, (5, -10))
+
+
+def _landmark(axes: Axes, point: FrontierPoint) -> None:
+    x, y = _at(point)
+    colour = BASELINE_COLOURS[point.measured.kind]
+    axes.plot([x], [y], marker="x", markersize=7, markeredgewidth=1.8, color=LIGHT[colour])
+    low = point.measured.kind == "perfect"
+    _label(axes, x, y, point.measured.title, colour, (7, -10 if low else 4))
+
+
+def _draw_beside(axes: Axes, point: FrontierPoint, linked: bool) -> None:
+    x, y = _at(point)
+    (mark,) = axes.plot([x], [y], marker="D", markersize=6, color=LIGHT["ink"], linestyle="")
+    if linked:
+        mark.set_url(f"#{anchor(point)}")
+    _label(axes, x, y, short(point.measured.title), "ink", (7, -3))
+
+
+def _mark_points(axes: Axes, findings: FrontierFindings) -> None:
+    """Ring the recommended point, and frame the one that was picked in its place."""
+    recommended, chosen = findings.point(findings.recommended), findings.point(findings.chosen)
+    if recommended is not None and recommended.drawable:
+        _ring(axes, recommended, "o", "recommended", (0, 11))
+    if chosen is not None and chosen.drawable and chosen is not recommended:
+        _ring(axes, chosen, "s", "chosen", (0, -18))
+
+
+def _ring(
+    axes: Axes, point: FrontierPoint, marker: str, words: str, offset: tuple[int, int]
+) -> None:
+    x, y = _at(point)
+    axes.plot([x], [y], marker=marker, markersize=14, markerfacecolor="none",
+              markeredgecolor=LIGHT["pass"], markeredgewidth=1.8)  # fmt: skip
+    axes.annotate(f"{words}: {short(point.name, 40)}", (x, y), xytext=offset,
+                  textcoords="offset points", color=LIGHT["pass"], weight="bold",
+                  ha="left")  # fmt: skip
+
+
+def _label(
+    axes: Axes, x: float, y: float, words: str, colour: str, offset: tuple[int, int]
+) -> None:
+    axes.annotate(words, (x, y), xytext=offset, textcoords="offset points", color=LIGHT[colour],
+                  annotation_clip=True)  # fmt: skip
+
+
+def _words(findings: FrontierFindings, studies: Sequence[StudyMark]) -> str:
+    every = [*findings.points, *findings.landmarks, *findings.beside]
+    words = [
+        f"{point.measured.title if point.measured.group != 'point' else point.name}: own-record "
+        f"effect {_at(point)[0]:.2f}, tables {_at(point)[1]:.2f}"
+        for point in every
+        if point.drawable
+    ]
+    words += [
+        f"this study, {mark.title}: own-record effect {mark.position:.2f}, tables {mark.ratio:.2f}"
+        for mark in studies
+    ]
+    return f"Recommended: {findings.recommended or 'none'}. " + "; ".join(words) + "."

@@ -1,0 +1,273 @@
+"""A whole frontier on tiny data: points, picture, choice, resuming, and what stays internal."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import stat
+import warnings
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.studies import PLAN, files_of, run_quietly, write_study
+
+import understudy as us
+from understudy.cli import main
+from understudy.errors import InputError, OutputError, SettingError, UnderstudyError
+from understudy.frontiers import measuring
+from understudy.frontiers.measure import measure_point
+from understudy.frontiers.run import Frontier
+from understudy.pages.plots.frontier_plot import anchor
+from understudy.study.plan import read_plan
+
+DIALS = (
+    PLAN
+    + """
+[own_record]
+refits = 0
+[frontier]
+budget = 8
+[[frontier.dials]]
+model = "backoff"
+fixed = { chains = 2, warmup = 4, draws = 12, thin = 1 }
+between = { scale = [0.1, 10.0] }
+[[frontier.dials]]
+model = "dpmpm"
+fixed = { chains = 2, warmup = 4, draws = 12, thin = 1 }
+vary = { class_draw = ["kept", "full"], sets = [2] }
+[[frontier.dials]]
+model = "formal"
+fixed = { chains = 2, draws = 12 }
+vary = { epsilon = [2.0], coarsen = [{}, { county = 1 }] }
+"""
+)
+HIERARCHY = """\
+hierarchy = [{ coast = ["east", "north"] }]
+"""
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = write_study(tmp_path_factory.mktemp("frontier"), DIALS)
+    book = path.parent / "book.toml"
+    book.write_text(book.read_text("utf-8") + HIERARCHY, encoding="utf-8")
+    return path
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {name: digest for name, digest in files_of(folder).items() if "study.json" not in name}
+
+
+@pytest.fixture(scope="module")
+def measured(plan: Path) -> Frontier:
+    return us.frontier(plan, plan.parent / "out")
+
+
+def test_every_point_is_measured_and_graded(measured: Frontier) -> None:
+    names = measured.points["point"].to_list()
+    assert names[:4] == [
+        "dpmpm-class-draw-kept-m-2",
+        "dpmpm-class-draw-full-m-2",
+        "formal-epsilon-2",
+        "formal-epsilon-2-coarse-county-1",
+    ]
+    assert names[4:7] == ["backoff-scale-0.1", "backoff-scale-10", "backoff-scale-1"]
+    assert len(names) == 8  # the budget
+    for point in measured.findings.points:
+        assert point.drawable
+        assert point.measured.m == 2
+        assert point.measured.own_record.evidence == "draws"
+        assert [each.order for each in point.measured.ratios] == [1, 2, 3]
+    assert [point.name for point in measured.findings.landmarks] == [
+        "Uniform", "Marginal", "Others", "Perfect"
+    ]  # fmt: skip
+    formal = measured.findings.point("formal-epsilon-2")
+    assert formal is not None
+    assert formal.measured.epsilon == pytest.approx(2.0)
+    assert measured.recommended in {None, *names}
+    assert "backoff-scale-0.1" in repr(measured)
+
+
+def test_dominated_points_are_those_that_another_beats(measured: Frontier) -> None:
+    rows = measured.points.to_dicts()
+    for row in rows:
+        beaten = any(
+            other["position"] <= row["position"]
+            and other["ratio"] <= row["ratio"]
+            and other is not row
+            for other in rows
+        )
+        assert row["dominated"] == beaten
+
+
+def test_every_point_is_a_link_to_its_numbers(measured: Frontier) -> None:
+    text = measured.page().read_text("utf-8")
+    links = set(re.findall(r'href="#([^"]+)"', text))
+    targets = set(re.findall(r'id="([^"]+)"', text))
+    named = {f"frontier-{anchor(point)}" for point in measured.findings.points}
+    assert len(named) == measured.points.height
+    assert named <= links & targets
+    assert links <= targets
+    assert "CONFIDENTIAL" in text
+    assert "<script src" not in text
+    assert "_blank" not in text
+
+
+def test_a_killed_frontier_ends_with_the_same_bytes(
+    plan: Path, measured: Frontier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert measured
+    real, left = measure_point, [3]
+
+    def killed(*arguments: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(measuring, "measure_point", killed)
+    with pytest.raises(KeyboardInterrupt):
+        us.frontier(plan, tmp_path / "again")
+    assert not (tmp_path / "again" / "internal" / "frontier.json").exists()
+    monkeypatch.setattr(measuring, "measure_point", real)
+    us.frontier(plan, tmp_path / "again")
+    assert files(tmp_path / "again") == files(plan.parent / "out")
+
+
+def test_class_draws_share_a_fit(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits: list[str] = []
+    real = us.DPMPM.fit
+
+    @functools.wraps(real)
+    def counted(self: us.DPMPM, *arguments: Any, **options: Any) -> Any:
+        fits.append(self.class_draw)
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(us.DPMPM, "fit", counted)
+    text = re.sub(r"\[\[frontier.dials\]\]\nmodel = \"(backoff|formal)\"\n(.*\n){2}", "", DIALS)
+    (plan.parent / "shared.toml").write_text(text.replace("{file}", "data.csv"), encoding="utf-8")
+    alone = us.frontier(plan.parent / "shared.toml", tmp_path / "shared")
+    assert alone.points.height == 2
+    assert fits == ["kept"]
+
+
+def test_a_larger_budget_adds_points(plan: Path, measured: Frontier, tmp_path: Path) -> None:
+    assert measured
+    shutil.copytree(plan.parent / "out", tmp_path / "out")
+    more = us.frontier(plan, tmp_path / "out", budget=9)
+    assert more.points["point"].to_list()[:8] == measured.points["point"].to_list()
+    assert more.points.height == 9
+    with pytest.raises(SettingError, match="a budget for the 7 points"):
+        us.frontier(plan, tmp_path / "out", budget=3)
+
+
+def test_a_board_picks_a_point_and_the_choice_is_in_the_record(
+    plan: Path, measured: Frontier, tmp_path: Path
+) -> None:
+    assert measured
+    shutil.copytree(plan.parent / "out", tmp_path / "out")
+    because = "A. Board, 16 November, fewer labels"
+    name = "formal-epsilon-2-coarse-county-1"
+    chosen = us.frontier(plan, tmp_path / "out", choose=name, because=because)
+    assert chosen.chosen == name
+    assert because in chosen.page().read_text("utf-8")
+    again = us.frontier(plan, tmp_path / "out")
+    assert [entry.because for entry in again.findings.choices] == [because]
+    with pytest.raises(SettingError, match="the name of a point"):
+        us.frontier(plan, tmp_path / "out", choose="nothing", because=because)
+    with pytest.raises(SettingError, match="who picked it"):
+        us.frontier(plan, tmp_path / "out", choose=name)
+    planned = read_plan(chosen.plan())
+    assert planned.data.coarsen == {"county": 1}
+    assert planned.sets == 2
+    assert [each.model for each in planned.synthesizers or ()] == ["formal"]
+    shutil.copy(chosen.plan(), plan.parent / "chosen.toml")
+    study = run_quietly(plan.parent / "chosen.toml", tmp_path / "study", frontier=tmp_path / "out")
+    report = study.report().read_text("utf-8")
+    assert "Where this study lies on the frontier" in report
+    assert because in report
+    county = [each for each in study.findings.data.variables if each.name == "county"]
+    assert county[0].levels == ("coast", "south", "west")
+
+
+def test_files_of_other_tools_are_put_beside(
+    plan: Path, measured: Frontier, tmp_path: Path
+) -> None:
+    assert measured
+    shutil.copytree(plan.parent / "out", tmp_path / "out")
+    original = pl.read_csv(plan.parent / "data.csv")
+    other = original.with_columns(pl.col("county").shuffle(seed=1))
+    other.write_csv(tmp_path / "syn1.csv")
+    original.write_csv(tmp_path / "syn2.csv")
+    paths = [tmp_path / "syn1.csv", tmp_path / "syn2.csv"]
+    shown = us.frontier(plan, tmp_path / "out", beside={"CART": paths})
+    (point,) = shown.findings.beside
+    assert point.measured.title == "CART"
+    assert point.measured.m == 2
+    assert point.measured.own_record.evidence == "others"
+    assert shown.recommended == measured.recommended
+    assert "CART" in shown.page().read_text("utf-8")
+
+
+def test_nothing_leaves_the_private_folder(plan: Path, measured: Frontier, tmp_path: Path) -> None:
+    out = plan.parent / "out"
+    assert [path.name for path in out.iterdir()] == ["internal"]
+    assert stat.S_IMODE((out / "internal").stat().st_mode) == 0o700
+    assert stat.S_IMODE(measured.page().stat().st_mode) == 0o600
+    with pytest.raises(UnderstudyError):
+        us.release(out, tmp_path / "public", approve="A. Board, 2026-11-16, no reason")
+    assert not (tmp_path / "public").exists()
+    with pytest.raises(OutputError):
+        us.frontier(plan, out / "internal" / "inside")
+
+
+def test_a_frontier_of_other_data_is_refused(
+    plan: Path, measured: Frontier, tmp_path: Path
+) -> None:
+    assert measured
+    other = write_study(tmp_path, seed=4)
+    with pytest.raises(InputError, match="a frontier of the study's own data"):
+        run_quietly(other, tmp_path / "study", frontier=plan.parent / "out")
+    with pytest.raises(SettingError, match="a finished frontier"):
+        run_quietly(other, tmp_path / "study", frontier=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("dials", "words"),
+    [
+        ({"model": "backof"}, "should name a model"),
+        ({"model": "backoff", "vary": {"scal": [1]}}, "has no dial scal"),
+        ({"model": "backoff", "between": {"scale": [2.0, 1.0]}}, "not the smaller one"),
+        ({"model": "backoff", "vary": {"scale": [1]}, "between": {"scale": [1.0, 2.0]}}, "both"),
+        ({"model": "backoff", "vary": {"scale": [-1.0]}}, "greater than 0"),
+    ],
+)
+def test_dials_that_cannot_be_turned(dials: dict[str, Any], words: str, tmp_path: Path) -> None:
+    plan = {
+        "data": {"file": "bundled:ce-like", "synthesize": ["county"]},
+        "frontier": {"dials": [dials]},
+    }
+    with pytest.raises(SettingError, match=words):
+        us.frontier(plan, tmp_path / "out")
+
+
+def test_the_command(
+    plan: Path, measured: Frontier, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measured
+    shutil.copytree(plan.parent / "out", tmp_path / "out")
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+        main(["frontier", str(plan), "--out", str(tmp_path / "out")])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert "recommended: " in said
+    assert "frontier.html" in said
+    with pytest.raises(SystemExit) as ended:
+        main(["frontier", str(plan), "--out", str(tmp_path / "out"), "--choose", "x", "--because",
+              "me"])  # fmt: skip
+    assert ended.value.code == 2

@@ -1,0 +1,181 @@
+"""Where a search looks next, what is dominated, what is recommended; and coarser data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
+
+import understudy as us
+from understudy.errors import SettingError
+from understudy.findings.frontier_schema import FrontierPoint, MeasuredPoint
+from understudy.findings.schema import OwnRecordFindings
+from understudy.frontiers.dials import Curve, curves, grid
+from understudy.frontiers.search import dominated, next_points, recommend
+from understudy.microdata.coarsening import coarsened
+from understudy.microdata.codebook import codebook_from, codebook_text
+from understudy.study.frontier_plan import DialsPlan
+from understudy.study.plan import plan_from
+from understudy.synthesis.redrawn import redrawn
+
+PLAN = {"data": {"file": "bundled:ce-like", "synthesize": ["county"]}}
+pytestmark = pytest.mark.filterwarnings("ignore::understudy.errors.UnderstudyWarning")
+
+
+def point(name: str, position: float, ratio: float, **changed: Any) -> FrontierPoint:
+    measured = MeasuredPoint(
+        name=name,
+        title=name,
+        kind="backoff",
+        group="point",
+        dials={},
+        settings={},
+        m=2,
+        fingerprint="",
+        ratio=ratio,
+        ratio_error=None,
+        ratios=(),
+        own_record=OwnRecordFindings(evidence="draws", attacks=(), n_records=1),
+        **{"converged": True, **changed},
+    )
+    return FrontierPoint(
+        measured=measured,
+        position=position,
+        position_error=0.0,
+        outcome="pass" if position <= 0.25 else "review",
+        attack="",
+        right_labels=None,
+        dominated=False,
+    )
+
+
+def test_the_recommended_point_is_the_most_useful_that_passes() -> None:
+    points = [point("a", 0.1, 1.5), point("b", 0.2, 1.1), point("c", 0.3, 0.9)]
+    assert recommend(points)[0] == "b"
+    unconverged = point("d", 0.2, 1.0, converged=False)
+    name, why = recommend([*points, unconverged])
+    assert name == "b"
+    assert "not converged" in why
+    assert recommend([unconverged])[0] == "d"
+    assert recommend(points[2:])[0] is None
+
+
+def test_dominated_points() -> None:
+    points = [
+        point("a", 0.1, 1.5),
+        point("b", 0.2, 1.5),
+        point("c", 0.2, 1.0),
+        point("d", 0.1, 1.5),
+    ]
+    assert dominated(points) == {"b"}
+
+
+def test_a_search_halves_the_gap_that_the_limit_lies_in() -> None:
+    curve = Curve(DialsPlan(model="backoff", between={"scale": (0.01, 100.0)}), {}, 20)
+    names = {value: curve.point(value).name for value in (0.01, 1.0, 100.0)}
+    measured = {
+        names[0.01]: point(names[0.01], 0.9, 0.8, curve=curve.name, value=0.01),
+        names[1.0]: point(names[1.0], 0.4, 1.0, curve=curve.name, value=1.0),
+        names[100.0]: point(names[100.0], 0.1, 1.2, curve=curve.name, value=100.0),
+    }
+    first, second = next_points([curve], measured, 10)
+    assert (first.value, second.value) == (10.0, 0.1)
+    assert len(next_points([curve], measured, 1)) == 1
+    assert next_points([curve], measured, 0) == []
+    near = {
+        name: each.model_copy(update={"position": 0.1, "outcome": "pass"})
+        for name, each in measured.items()
+    }
+    alike = {
+        name: each.model_copy(update={"measured": each.measured.model_copy(update={"ratio": 1.0})})
+        for name, each in near.items()
+    }
+    assert next_points([curve], alike, 10) == []
+
+
+def test_default_dials() -> None:
+    plan = plan_from(PLAN)
+    listed = list(grid(plan))
+    assert {each.kind for each in listed} == {"backoff", "dpmpm", "formal"}
+    assert len({each.name for each in listed}) == len(listed)
+    assert sum(curve.ends is not None for curve in curves(plan)) == 1
+    formal = [each for each in listed if each.kind == "formal"]
+    assert [each.value for each in formal] == [20.0, 60.0, 100.0, 160.0]
+    shared = plan_from(
+        {**PLAN, "frontier": {"dials": [{"model": "dpmpm", "vary": {"class_draw": ["kept", "full"],
+                                                                   "sets": [5, 20]}}]}}
+    )  # fmt: skip
+    assert len({each.fit_key for each in grid(shared)}) == 1
+
+
+def test_another_class_draw_of_the_same_fit_is_that_of_a_fit_of_its_own() -> None:
+    data = small_data()
+    fit = quiet_fit(us.DPMPM(), data, seed=1)
+    direct = quiet_fit(us.DPMPM(class_draw="full"), data, seed=1)
+    again = redrawn(fit, class_draw="full")
+    first, second = (quiet_sets(each, m=3, seed=7) for each in (again, direct))
+    assert np.array_equal(first.codes, second.codes)
+    assert not np.array_equal(first.codes, quiet_sets(fit, m=3, seed=7).codes)
+    mine, theirs = again.chain_draws, direct.chain_draws
+    kept = [number for number, _ in theirs.snapshots[0]]
+    assert np.allclose(mine.label_probability, theirs.label_probability[:, kept])
+    for name, values in theirs.sums.items():
+        assert np.allclose(mine.sums[name], values[:, kept])
+    assert again.diagnostics().equals(again.diagnostics())
+    back = redrawn(again, class_draw="kept")
+    assert np.allclose(back.chain_draws.label_probability, fit.chain_draws.label_probability)
+
+
+BOOK = {
+    "variables": {
+        "town": {
+            "levels": ["a", "b", "c", "d"],
+            "hierarchy": [{"ab": ["a", "b"]}, {"ab": ["a", "b"], "cd": ["c", "d"]}],
+        },
+        "sex": {"levels": ["f", "m"]},
+    },
+    "impossible": [{"town": ["a", "b"], "sex": ["f"]}, {"town": ["c"], "sex": ["f"]}],
+}
+
+
+def test_levels_are_merged_by_a_step_of_the_hierarchy() -> None:
+    frame = pl.DataFrame({"sex": ["m", "m", "f", "m"], "town": ["a", "b", "d", "c"]})
+    data = us.read_microdata(frame, synthesize="town", codebook=BOOK)
+    book = codebook_from(BOOK)
+    assert coarsened(data, book, {"town": 0}) is data
+    coarse = coarsened(data, book, {"town": 1})
+    assert coarse.variable("town").levels == ("ab", "c", "d")
+    assert coarse.frame()["town"].to_list() == ["ab", "ab", "d", "c"]
+    assert coarse.impossible == ({"town": ("ab",), "sex": ("f",)}, {"town": ("c",), "sex": ("f",)})
+    assert int(coarse.counts.sum()) == 4
+    coarser = coarsened(data, book, {"town": 2})
+    assert coarser.variable("town").levels == ("ab", "cd")
+    assert coarser.impossible == ({"town": ("ab",), "sex": ("f",)},)
+    with pytest.raises(SettingError, match="from 1 to 2"):
+        coarsened(data, book, {"town": 3})
+    with pytest.raises(SettingError, match="a hierarchy of"):
+        coarsened(data, book, {"sex": 1})
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ({}, "merges nothing"),
+        ({"ab": ["a"], "ac": ["a"]}, "twice"),
+        ({"ax": ["x"]}, "not among the levels"),
+    ],
+)
+def test_hierarchies_that_cannot_be_used(step: dict[str, list[str]], words: str) -> None:
+    book = {"variables": {"town": {"levels": ["a", "b"], "hierarchy": [step]}}}
+    with pytest.raises(SettingError, match=words):
+        codebook_from(book)
+
+
+def test_a_hierarchy_comes_back_from_toml() -> None:
+    import tomllib
+
+    book = codebook_from(BOOK)
+    assert codebook_from(tomllib.loads(codebook_text(book))) == book
