@@ -279,3 +279,30 @@ def test_ties_are_spread_over_their_ranks() -> None:
     assert found.quantities == ()
     assert found.cell_rhats is None
     assert found.worst_rhat is None
+
+
+def test_what_columns_passed_through_add() -> None:
+    """By hand: two of three records of a pattern become unique, and one was unique before."""
+    table = pl.DataFrame(
+        {
+            "sex": ["f", "f", "f", "m", "x", "x"],
+            "town": ["a", "b", "a", "b", "a", "b"],
+            "wt": [1.0, 1.0, 2.0, 2.0, 3.0, 3.0],
+            "day": ["p", "q", "q", "q", None, None],
+        }
+    )
+    data = us.read_microdata(table, synthesize="town", pass_through=["wt", "day"])
+    findings = data_findings(data, codebook_declared=False, codebook_reviewed=False)
+    first, second = findings.passed
+    assert (first.values, first.alone, first.unique_with_kept, first.stored) == (3, 0, 1, "numbers")
+    assert (second.values, second.alone, second.unique_with_kept) == (3, 1, 1)
+    assert findings.passed_unique == 3
+    assert not first.decides
+
+
+def test_a_stratum_that_gives_the_label_away() -> None:
+    towns = [f"t{row % 4}" for row in range(200)]
+    table = pl.DataFrame({"sex": ["f", "m"] * 100, "town": towns, "stratum": towns})
+    data = us.read_microdata(table, synthesize="town", pass_through=["stratum"])
+    findings = data_findings(data, codebook_declared=False, codebook_reviewed=False)
+    assert findings.passed[0].decides

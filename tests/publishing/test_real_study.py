@@ -29,6 +29,7 @@ seed = 98765432109876543210987
 file = "survey {TOKEN}.csv"
 synthesize = ["county"]
 ignore = ["id", "secret {TOKEN}"]
+pass_through = ["wt"]
 codebook = "book {TOKEN}.toml"
 [[synthesizers]]
 model = "dpmpm"
@@ -53,6 +54,7 @@ table_deviation_review = 99
 overlap_review = 0
 within_pattern_review = 1
 small_pattern_share_review = 1
+passed_unique_review = 1
 """
 BOOK = """\
 reviewed = true
@@ -75,11 +77,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home.mkdir()
     draws = np.random.default_rng(8)
     rows = np.sort(draws.integers(4, size=N))
-    lines = [f"gender,id,age,county,secret {TOKEN}"]
+    lines = [f"gender,id,wt,age,county,secret {TOKEN}"]
     for number, row in enumerate(rows):
         county = ("north", "south", "east", "west")[int(draws.integers(3) + row % 2) % 4]
         lines.append(
-            f"{'fm'[row // 2]},{TOKEN}{number},{('old', 'young')[row % 2]},{county},{TOKEN}{row}"
+            f"{'fm'[row // 2]},{TOKEN}{number},{number}.50,{('old', 'young')[row % 2]},{county},"
+            f"{TOKEN}{row}"
         )
     (home / f"survey {TOKEN}.csv").write_text("\n".join(lines) + "\n")
     (home / f"book {TOKEN}.toml").write_text(BOOK)
@@ -100,8 +103,14 @@ def test_a_real_study_leaves_without_its_tokens(folder: Path, tmp_path: Path) ->
     assert places(public, TOKEN) == []
     assert len(places(folder, TOKEN)) > 10
     frame = pl.read_csv(public / "synthetic-01.csv", infer_schema=False)
-    assert frame.columns == ["gender", "age", "county"]
+    assert frame.columns == ["gender", "wt", "age", "county"]
     assert frame.height == N
+    source = pl.read_csv(next(folder.parent.glob("home*/survey*")), infer_schema=False)
+    unchanged = ["gender", "wt", "age"]
+    assert frame["wt"].to_list() != source["wt"].to_list()
+    assert sorted(frame.select(unchanged).rows()) == sorted(source.select(unchanged).rows())
+    for page_name in ("methods.html", "codebook.html", "README.txt"):
+        assert "wt" in (public / page_name).read_text()
     said = (public / "methods.html").read_text()
     assert "age ~ county + gender" in said
     assert "DPMPM" in said
@@ -112,6 +121,23 @@ def test_the_study_can_be_opened_again_after_its_release(folder: Path, tmp_path:
     us.release(folder, tmp_path / "public", APPROVAL, **OPTIONS)
     plan = next(folder.parent.glob("home*/plan*"))
     assert us.Study(plan).run(folder).verdict.outcome != "fail"
+
+
+def test_columns_passed_through_are_judged_and_cannot_be_exchanged(
+    folder: Path, tmp_path: Path
+) -> None:
+    verdict = us.Study(next(folder.parent.glob("home*/plan*"))).run(folder).verdict
+    (reason,) = (each for each in verdict.reasons if each.subject == "columns passed through")
+    assert reason.outcome == "review"
+    assert reason.found == 1.0
+    assert f"make {N} records (100 %) unique" in reason.words
+    assert 'a value of their own in "wt"' in reason.words
+    path = folder / "internal" / "passed.parquet"
+    content = path.read_bytes()
+    pl.read_parquet(path).reverse().write_parquet(path)
+    with pytest.raises(FileError, match="changed afterwards"):
+        us.release(folder, tmp_path / "public", APPROVAL, **OPTIONS)
+    path.write_bytes(content)
 
 
 def test_a_set_that_was_touched_stays_inside(folder: Path, tmp_path: Path) -> None:

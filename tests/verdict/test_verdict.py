@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from tests import findings_factory as making
 
 from understudy.errors import ExitCode, SettingError
-from understudy.findings.schema import AttackFindings, Findings, FullySyntheticFindings
+from understudy.findings.schema import (
+    AttackFindings,
+    Findings,
+    FullySyntheticFindings,
+    PassedFindings,
+)
 from understudy.randomness import stream
 from understudy.settings import settings_from
 from understudy.summaries import number
@@ -292,6 +297,27 @@ def test_group_facts() -> None:
     assert '"sex"' in of(judge(making.findings(deciding=("sex",))), "group facts").words
 
 
+@pytest.mark.parametrize(
+    ("unique", "decides", "outcome"),
+    [(0, False, "pass"), (1, False, "pass"), (2, False, "review"), (50, False, "review"),
+     (51, False, "fail"), (0, True, "review")],
+)  # fmt: skip
+def test_columns_passed_through(unique: int, decides: bool, outcome: str) -> None:
+    column = PassedFindings(
+        name="wt", stored="numbers", values=90, alone=80, unique_with_kept=unique, decides=decides
+    )
+    verdict = judge(making.findings(passed=(column,), passed_unique=unique))
+    reason = of(verdict, "columns passed through")
+    assert reason.outcome == verdict.outcome == outcome
+    assert f'"wt" (numbers) {unique}' in reason.words
+    assert ("reads the secret from it" in reason.words) == decides
+    assert "as in a name or an identifier" in reason.words
+
+
+def test_nothing_passed_through_is_no_reason() -> None:
+    assert "columns passed through" not in {one.subject for one in judge(making.findings()).reasons}
+
+
 LAXER = {"overlap_pass": 0.7, "overlap_review": 0.5, "smallest_pattern": 4}
 LAXER |= {
     name: field.default * 1.25
@@ -306,7 +332,9 @@ def test_every_laxer_limit_goes_to_review_and_is_named(name: str) -> None:
     together = {name: LAXER[name]}
     if name.endswith("_pass") and name != "overlap_pass":  # pass may not lie above review
         together[f"{name.removesuffix('_pass')}_review"] = 100 if "rate" not in name else 1.0
-        together |= {one: 1.0 for one in together if "within" in one and "review" in one}
+        together |= {
+            one: 1.0 for one in together if ("within" in one or "passed" in one) and "review" in one
+        }
     verdict = judge(making.findings(), settings_from(together, Thresholds, "plan"))
     assert verdict.outcome == "review"
     assert verdict.synthesizers["one"].outcome == "review"

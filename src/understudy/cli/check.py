@@ -33,6 +33,7 @@ def check(
     synthesize: Names = (),
     keep: Names | None = None,
     ignore: Names = (),
+    pass_through: Names = (),
     known: Names = (),
     codebook: Path | None = None,
     missing: Literal["error", "level", "drop", "model"] = "error",
@@ -59,6 +60,8 @@ def check(
         Columns to publish as they are; all others when left out.
     ignore
         Columns to leave out of everything.
+    pass_through
+        Columns that are in every file unchanged, and in no model: weights, strata, dates, numbers.
     known
         Kept columns that an intruder may know: also show how small the groups are that they form.
     codebook
@@ -86,6 +89,7 @@ def check(
         synthesize=synthesize,
         keep=keep,
         ignore=ignore,
+        pass_through=pass_through,
         codebook=codebook,
         missing=missing,
         unused_levels=unused_levels,
@@ -112,6 +116,8 @@ def _show(name: str, inspection: Inspection, known: Names, smallest: int | None)
     say()
     header = ("variable", "part", "stored as", "levels", "missing", "alike", "")
     say(table(header, [_row(finding) for finding in inspection.columns], left=3))
+    if inspection.passed:
+        say(paragraph(f"Passed through unchanged: {quoted_list(inspection.passed)}."))
     if inspection.ignored:
         say(paragraph(f"Ignored: {quoted_list(inspection.ignored)}."))
     if inspection.data is not None:
@@ -196,6 +202,7 @@ def _as_json(inspection: Inspection, known: Names, smallest: int | None) -> dict
             for finding in inspection.columns
         ],
         "ignored": list(inspection.ignored),
+        "passed_through": list(inspection.passed),
         "problems": list(inspection.problems),
         "advice": list(inspection.advice),
     }

@@ -6,14 +6,20 @@ and the numbers of all of them are kept beside, so that a page can say what it l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from understudy.findings.schema import DataFindings, Pattern, VariableFindings
+from understudy.findings.schema import DataFindings, PassedFindings, Pattern, VariableFindings
+from understudy.microdata.plausibility import all_but_decides
 from understudy.microdata.table import Microdata
 
 __all__ = ["data_findings", "listed_patterns", "pattern_levels"]
 
+PATTERN = "_row"  # a reserved name: no column has it
 MOST_PATTERNS = 1000  # patterns that are listed one by one
 MOST_LEVELS = 5000  # levels of a variable that are listed
 SMALL = 25  # sizes of patterns that are counted one by one
@@ -73,6 +79,51 @@ def data_findings(
         pattern_numbers=tuple(listed.tolist()),
         pattern_sizes={int(size): int(count) for size, count in zip(small, counts, strict=True)},
         largest_pattern=int(sizes.max()),
+        **_passed(data),
+    )
+
+
+def _passed(data: Microdata) -> dict[str, Any]:
+    """Measure what columns that pass through add to what somebody can recognize a record by."""
+    if data.passed is None:
+        return {}
+    pattern = data.patterns.of_combination[data.of_record]  # (record,)
+    shared = pl.Series(data.patterns.sizes[pattern] > 1)
+    records = data.passed.frame.with_columns(pl.Series(PATTERN, pattern))
+    findings = []
+    for name in data.passed.names:
+        sizes = records.select(pl.len().over(name))["len"]
+        findings.append(
+            PassedFindings(
+                name=name,
+                stored=data.passed.stored(name),
+                values=records[name].n_unique(),
+                alone=int((sizes == 1).sum()),
+                unique_with_kept=_made_unique(records, [name], shared),
+                decides=any(_decides(data, name, secret) for secret in data.synthesized),
+            )
+        )
+    unique = _made_unique(records, data.passed.names, shared)
+    return {"passed": tuple(findings), "passed_unique": unique}
+
+
+def _made_unique(records: pl.DataFrame, names: Sequence[str], shared: pl.Series) -> int:
+    """Count records of shared patterns that are alone with the values of these columns."""
+    sizes = records.select(pl.len().over(PATTERN, *names))["len"]
+    return int(((sizes == 1) & shared).sum())
+
+
+def _decides(data: Microdata, name: str, secret: str) -> bool:
+    """Tell whether a column that passes through all but fixes what is synthesized."""
+    if data.passed is None:
+        return False
+    causes = data.passed.frame[name].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    pairs = pl.DataFrame({"cause": causes, "effect": data.codes(secret)})
+    counted = pairs.group_by("cause", "effect").len()
+    return all_but_decides(
+        counted["cause"].to_numpy(),
+        counted["len"].to_numpy().astype(np.int64),
+        np.bincount(data.codes(secret)),
     )
 
 

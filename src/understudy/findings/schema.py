@@ -110,6 +110,17 @@ class Pattern(_Finding):
     records: int
 
 
+class PassedFindings(_Finding):
+    """A column that passes through: true values of real people, in every file."""
+
+    name: str
+    stored: str  # what it holds, in words
+    values: int  # different ones
+    alone: int  # records with a value that no other record has
+    unique_with_kept: int  # records that it makes unique among those with their kept variables
+    decides: bool = False  # whether its value all but fixes what is synthesized
+
+
 class DataFindings(_Finding):
     """What the data look like."""
 
@@ -133,6 +144,8 @@ class DataFindings(_Finding):
     pattern_numbers: tuple[int, ...] = ()  # their indices in `Microdata.patterns`
     pattern_sizes: dict[int, int] = {}  # how many patterns have so many records, up to a few
     largest_pattern: int = 0
+    passed: tuple[PassedFindings, ...] = ()
+    passed_unique: int = 0  # records that all of them together make unique, as above
 
 
 LARGEST_RHAT = 1000.0  # written for larger ones: chains that are constants, each its own

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.interrupts import postponed_interrupts
@@ -107,6 +108,7 @@ class OpenTable:
     ordered: frozenset[str] = frozenset()
     descriptions: Mapping[str, str] = field(default_factory=dict)
     doubtful_names: bool = False  # whether the names may be the values of a record
+    values: Callable[[Sequence[str]], pl.DataFrame] | None = None  # columns as they are
 
 
 class LevelStore:

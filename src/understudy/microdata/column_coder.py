@@ -20,6 +20,7 @@ from understudy.microdata.variable import Kind
 
 __all__ = [
     "ColumnCoder",
+    "check_type",
     "code_frame",
     "codes_of",
     "declared_levels",
@@ -116,3 +117,19 @@ def not_categories(column: str, came: str) -> ColumnError:
         came=came,
         do="turn the column into text or groups first, or ignore it",
     ).about(column)
+
+
+def check_type(name: str, dtype: Any) -> None:
+    """Refuse values that not every file format can hold."""
+    plain = (
+        dtype.is_numeric()
+        or dtype in {pl.Boolean, pl.Date, pl.String, pl.Null}
+        or isinstance(dtype, pl.Datetime | pl.Categorical | pl.Enum)
+    )
+    if not plain:
+        raise ColumnError(
+            expected=f"text, numbers, dates or true/false in column {quoted(name)}, which passes "
+            "through",
+            came=f"values of type {dtype!s}",
+            do="turn the column into one of these, or ignore it",
+        ).about(name)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from understudy.errors import FormatError, InputError, SettingError, quoted
 from understudy.microdata.coding import Backend, CodedColumn, CodedTable, OpenTable, count_codes
 from understudy.microdata.column_coder import (
+    check_type,
     code_frame,
     codes_of,
     declared_levels,
@@ -22,18 +23,23 @@ from understudy.microdata.column_coder import (
 from understudy.microdata.roles import check_names
 from understudy.microdata.variable import Variable
 
-__all__ = ["Columns", "data_frame", "enum_column", "frame_source"]
+__all__ = ["Columns", "data_frame", "enum_column", "frame_source", "polars_column"]
 
-Columns = Mapping[str, tuple[Variable, NDArray[Any]]]  # by name: variable and codes (record,)
+# By name: variable and codes (record,), or the values of a column that passes through.
+Columns = Mapping[str, tuple[Variable, NDArray[Any]] | pl.Series]
 
 
 def _open_frame(
     names: Sequence[str],
     select: Callable[[Sequence[str]], tuple[pl.LazyFrame, Mapping[str, tuple[str, ...]]]],
     backend: Backend,
+    values: Callable[[Sequence[str]], pl.DataFrame],
     ordered: frozenset[str] = frozenset(),
 ) -> OpenTable:
-    """Open a frame; `select` gives some of its columns, and the levels that they declare."""
+    """Open a frame; `select` gives some of its columns, and the levels that they declare.
+
+    `values` gives columns as they are, for those that pass through.
+    """
 
     def read(columns: Sequence[str]) -> CodedTable:
         frame, declared = select(columns)
@@ -54,7 +60,7 @@ def _open_frame(
                 do="copy or export the file again, or compute the frame before giving it",
             ) from None
 
-    return OpenTable(tuple(names), read, backend, ordered)
+    return OpenTable(tuple(names), read, backend, ordered, values=values)
 
 
 def frame_source(native: object) -> OpenTable:
@@ -87,7 +93,15 @@ def frame_source(native: object) -> OpenTable:
 def _from_polars(frame: pl.LazyFrame, backend: Backend) -> OpenTable:
     schema = frame.collect_schema()
     declared = declared_levels(schema)
-    return _open_frame(schema.names(), lambda columns: (frame.select(columns), declared), backend)
+
+    def values(columns: Sequence[str]) -> pl.DataFrame:
+        for name in columns:
+            check_type(name, schema[name])
+        return frame.select(columns).collect()
+
+    return _open_frame(
+        schema.names(), lambda columns: (frame.select(columns), declared), backend, values
+    )
 
 
 def _from_pandas(native: Any) -> OpenTable:
@@ -106,7 +120,17 @@ def _from_pandas(native: Any) -> OpenTable:
         frame = pl.DataFrame([_polars_column(name, columns[name]) for name in wanted])
         return frame.lazy(), levels
 
-    return _open_frame(tuple(columns), select, "pandas", ordered)
+    def values(wanted: Sequence[str]) -> pl.DataFrame:
+        return pl.DataFrame([_plain_column(name, columns[name]) for name in wanted])
+
+    return _open_frame(tuple(columns), select, "pandas", values, ordered)
+
+
+def _plain_column(name: str, column: Any) -> pl.Series:
+    """Take a pandas column as it is, dates included."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind == "M":
+        return pl.Series(name, column.to_numpy().astype("datetime64[us]"))
+    return _polars_column(name, column)
 
 
 def _polars_column(name: str, column: Any) -> pl.Series:
@@ -166,17 +190,27 @@ def data_frame(columns: Columns, backend: Backend) -> Any:
     if backend == "pandas":
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                name: pd.Categorical.from_codes(
-                    np.where(codes < len(variable.present_levels), codes, -1),
-                    categories=list(variable.present_levels),
-                )
-                for name, (variable, codes) in columns.items()
-            }
-        )
-    frame = pl.DataFrame({name: enum_column(*column) for name, column in columns.items()})
+        return pd.DataFrame({name: _pandas_column(column) for name, column in columns.items()})
+    frame = pl.DataFrame({name: polars_column(column) for name, column in columns.items()})
     return frame.to_arrow() if backend == "pyarrow" else frame
+
+
+def _pandas_column(column: tuple[Variable, NDArray[Any]] | pl.Series) -> Any:
+    import pandas as pd
+
+    if isinstance(column, pl.Series):
+        plain = column.dtype.is_numeric() or column.dtype.is_temporal()
+        return column.to_numpy() if plain else pd.array(column.to_list(), dtype=object)
+    variable, codes = column
+    return pd.Categorical.from_codes(
+        np.where(codes < len(variable.present_levels), codes, -1),
+        categories=list(variable.present_levels),
+    )
+
+
+def polars_column(column: tuple[Variable, NDArray[Any]] | pl.Series) -> pl.Series:
+    """Give a column of categories, or one that passes through, as a Polars column."""
+    return column if isinstance(column, pl.Series) else enum_column(*column)
 
 
 def enum_column(variable: Variable, codes: NDArray[Any]) -> pl.Series:

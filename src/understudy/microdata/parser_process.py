@@ -8,6 +8,7 @@ It sends codes batch by batch, so memory stays bounded, and they are counted her
 from __future__ import annotations
 
 import atexit
+import io
 import json
 import os
 import subprocess
@@ -18,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any, cast
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import ColumnError, FormatError, SettingError, quoted
@@ -70,8 +72,19 @@ def open_foreign(
         source.check_unchanged()
         return table
 
+    def values(columns: Sequence[str]) -> pl.DataFrame:
+        request = {"task": "values", **file, "columns": list(columns), "n_rows": CHUNK}
+        with _damaged_if_parser_fails(source):
+            frames = [
+                pl.read_ipc_stream(io.BytesIO(content))
+                for reply, content in _replies(request)
+                if not reply["last"]
+            ]
+        source.check_unchanged()
+        return pl.concat(frames)
+
     names = tuple(about["names"])
-    return OpenTable(names, read, descriptions=about.get("descriptions", {}))
+    return OpenTable(names, read, descriptions=about.get("descriptions", {}), values=values)
 
 
 def _declared(levels: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...] | None:

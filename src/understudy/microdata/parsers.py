@@ -9,12 +9,13 @@ passed on, because it may hold values.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -22,11 +23,12 @@ from typing import IO, Any
 import polars as pl
 
 from understudy.errors import ColumnError
-from understudy.microdata.column_coder import code_frame, codes_of, declared_levels
+from understudy.microdata.column_coder import check_type, code_frame, codes_of, declared_levels
 from understudy.microdata.statistical_formats import (
     catalog_labels,
     code_statistical,
     describe_statistical,
+    statistical_values,
 )
 from understudy.microdata.variable import LABELS_KEY
 
@@ -49,7 +51,7 @@ def serve() -> None:
 
 def _serve_request(request: dict[str, Any], replies: IO[bytes]) -> None:
     tasks: dict[str, Callable[..., Iterator[Reply]]]
-    tasks = {"describe": _describe, "catalog": _catalog, "read": _read}
+    tasks = {"describe": _describe, "catalog": _catalog, "read": _read, "values": _values}
     task = tasks[request.pop("task")]
     try:
         for reply, content in task(**request):
@@ -94,6 +96,25 @@ def _read(
     for batch in batches:
         yield {"last": False}, codes_of(batch).tobytes()
     yield {"last": True, "columns": [(coder.kind, coder.levels) for coder in coders]}, b""
+
+
+def _values(
+    path: str, kind: str, encoding: str | None, columns: Sequence[str], n_rows: int
+) -> Iterator[Reply]:
+    """Send columns as they are: those that pass through."""
+    frames: Iterable[pl.DataFrame]
+    if kind == "parquet":
+        frame = _scan(path).select(columns)
+        for name, dtype in frame.collect_schema().items():
+            check_type(name, dtype)
+        frames = frame.collect_batches(chunk_size=n_rows, maintain_order=True)
+    else:
+        frames = statistical_values(path, kind, encoding, columns, n_rows)
+    for batch in frames:
+        buffer = io.BytesIO()
+        batch.write_ipc_stream(buffer)
+        yield {"last": False}, buffer.getvalue()
+    yield {"last": True}, b""
 
 
 def _scan(path: str) -> pl.LazyFrame:

@@ -6,15 +6,17 @@ These are the things that a careful colleague would point out before any model i
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted, quoted_list
 from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.levels import near_duplicates
 from understudy.microdata.table import Microdata
 
-__all__ = ["check_plausibility", "decides", "id_like", "table_size"]
+__all__ = ["all_but_decides", "check_plausibility", "decides", "id_like", "table_size"]
 
 # With fewer records than this, a column in which all values differ says nothing.
 FEWEST_FOR_IDS = 10
@@ -140,12 +142,30 @@ def _warn_of_derived(data: Microdata) -> None:
 def decides(data: Microdata, cause: str, effect: str) -> bool:
     """Tell whether one column's level all but fixes the other's."""
     pairs = data.cells([cause, effect])
-    shared = np.bincount(pairs.codes[:, 0], weights=pairs.sizes)  # (level of the cause,) records
+    return all_but_decides(pairs.codes[:, 0], pairs.sizes, data.cells([effect]).sizes)
+
+
+def all_but_decides(
+    causes: NDArray[Any], sizes: NDArray[np.int64], effects: NDArray[np.int64]
+) -> bool:
+    """Tell whether the values of one column all but fix those of another.
+
+    Parameters
+    ----------
+    causes : integer (pair,)
+        Code of the first column, in each distinct pair of values.
+    sizes : int64 (pair,)
+        Records with each pair.
+    effects : int64 (level,)
+        Records with each level of the second column.
+    """
+    n_records = int(effects.sum())
+    shared = np.bincount(causes, weights=sizes)  # (level of the cause,) records
     largest = np.zeros_like(shared)
-    np.maximum.at(largest, pairs.codes[:, 0], pairs.sizes)
+    np.maximum.at(largest, causes, sizes)
     counted = shared >= FEWEST_TO_DECIDE
-    if data.n_records < FEWEST_RECORDS or 2 * shared[counted].sum() < data.n_records:
+    if n_records < FEWEST_RECORDS or 2 * shared[counted].sum() < n_records:
         return False
-    alone = float(data.cells([effect]).sizes.max()) / data.n_records
+    alone = float(effects.max()) / n_records
     right = float(largest[counted].sum() / shared[counted].sum())
     return right >= DECIDED and alone < MOST_BY_GUESSING

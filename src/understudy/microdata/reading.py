@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, FormatError, MissingValuesError, SettingError, quoted
@@ -32,6 +33,7 @@ from understudy.microdata.csv_reader import (
 from understudy.microdata.frames import frame_source
 from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, settle_levels
 from understudy.microdata.parser_process import open_foreign
+from understudy.microdata.passed_columns import PassedColumns, text_columns
 from understudy.microdata.plausibility import check_plausibility
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.source_file import open_source
@@ -47,6 +49,7 @@ __all__ = [
     "declared_empty",
     "open_table",
     "read_microdata",
+    "read_passed",
 ]
 
 Missing = Literal["error", "level", "drop", "model"]
@@ -69,6 +72,7 @@ def read_microdata(
     delimiter: str | None = None,
     catalog: str | os.PathLike[str] | None = None,
     header: HeaderChoice = "auto",
+    pass_through: Sequence[str] | str = (),
     progress: Progress | None = None,
 ) -> Microdata:
     """Read confidential records from a file or a data frame.
@@ -112,6 +116,9 @@ def read_microdata(
     header : {"auto", "yes"}
         Whether the first line of a text file holds the names of its columns: found out, or sure.
         A line that may be a record is refused unless it holds a column that another option names.
+    pass_through : sequence of str
+        Columns that are in every file unchanged, with their type, and in no model: weights, strata,
+        dates, numbers. Values of text files stay as they are written there.
     progress : callable, optional
         Called with bytes read and bytes in all, for text files.
 
@@ -138,11 +145,13 @@ def read_microdata(
             do="choose one of them",
         )
     groups, book = bins_from(bins), codebook_from(codebook)
+    if pass_through and isinstance(source, pl.LazyFrame):
+        source = source.collect()  # computed twice, its rows could come in two orders
     table = open_table(source, encoding, delimiter, catalog, header, from_the_user(progress))
-    check_header(table, synthesize, keep, ignore, groups, book.variables)
+    check_header(table, synthesize, keep, ignore, groups, book.variables, pass_through)
     check_names(table.names)
     check_columns(book, table.names)
-    roles = assign_roles(table.names, synthesize, keep, ignore)
+    roles = assign_roles(table.names, synthesize, keep, ignore, pass_through)
     warn_of_similar_names(table.names)
     _check_bins(groups, roles)
     coded = table.read(roles.used)
@@ -152,6 +161,7 @@ def read_microdata(
             came="a header and no records" if isinstance(source, str | os.PathLike) else "no rows",
             do="check how the data were exported",
         )
+    passed = read_passed(table, roles)
     data = build_microdata(
         declared_empty(coded, book),
         roles,
@@ -161,6 +171,7 @@ def read_microdata(
         na=na,
         unused=unused_levels,
         missing=missing,
+        passed=passed,
     )
     check_impossible(data)
     check_plausibility(data)
@@ -186,7 +197,21 @@ def open_table(
         first.names,
         lambda columns: read_delimited(file, first, columns, progress),
         doubtful_names=first.doubtful,
+        values=lambda columns: text_columns(read_delimited(file, first, columns, progress)),
     )
+
+
+def read_passed(table: OpenTable, roles: Roles) -> PassedColumns | None:
+    """Read the columns that pass through, in a pass of their own over the source.
+
+    Read together with the others, they would make nearly every record its own combination.
+    """
+    if not roles.passed or table.values is None:
+        return None
+    there = {*roles.used, *roles.passed}
+    order = tuple(name for name in table.names if name in there)
+    values = table.values(roles.passed)
+    return PassedColumns(values.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None)), order)
 
 
 def check_header(table: OpenTable, *given: Iterable[str] | str | None) -> None:
@@ -230,6 +255,7 @@ def build_microdata(
     na: Sequence[str],
     unused: UnusedLevels,
     missing: Missing,
+    passed: PassedColumns | None = None,
 ) -> Microdata:
     """Settle the levels of every used column and regroup the combinations.
 
@@ -241,6 +267,9 @@ def build_microdata(
         complete = np.logical_not(absent.any(axis=1))  # (combination,)
         _check_missing(coded, absent, missing)
         n_dropped = int(coded.counts[~complete].sum())
+        if passed is not None:
+            stay = pl.Series(complete[coded.of_record])  # (record,)
+            passed = replace(passed, frame=passed.frame.filter(stay))
         coded, absent = coded.only(complete), absent[complete]
     settled = [
         settle_levels(
@@ -271,7 +300,14 @@ def build_microdata(
         codes, coded.counts, coded.of_record, [variable.n_levels for variable in variables]
     )
     return Microdata(
-        tuple(variables), codes, counts, of_record, codebook.impossible, n_dropped, table.backend
+        tuple(variables),
+        codes,
+        counts,
+        of_record,
+        codebook.impossible,
+        n_dropped,
+        table.backend,
+        passed,
     )
 
 

@@ -1,4 +1,4 @@
-"""The role of every column: synthesized, kept, or ignored."""
+"""The role of every column: synthesized, kept, passed through, or ignored."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class Roles:
     kept: tuple[str, ...]
     ignored: tuple[str, ...]
     used: tuple[str, ...]  # synthesized and kept together
+    passed: tuple[str, ...] = ()  # in every file unchanged, and in no model
 
 
 def folded(text: str) -> str:
@@ -80,6 +81,7 @@ def assign_roles(
     synthesize: Sequence[str] | str,
     keep: Sequence[str] | str | None,
     ignore: Sequence[str] | str | None,
+    pass_through: Sequence[str] | str = (),
     *,
     may_be_none: bool = False,
 ) -> Roles:
@@ -90,18 +92,26 @@ def assign_roles(
     wanted = _listed(synthesize, "synthesize")
     kept = None if keep is None else _listed(keep, "keep")
     left_out = [] if ignore is None else _listed(ignore, "ignore")
+    through = _listed(pass_through, "pass_through")
     if not wanted and not may_be_none:
         raise SettingError(
             expected="at least one column to synthesize",
             came="none",
             do=f"name one of {listed_columns(names)}",
         )
-    _check_known(names, [*wanted, *(kept or []), *left_out])
-    _check_apart(wanted, kept or [], left_out)
-    synthesized, out = set(wanted), set(left_out)
+    _check_known(names, [*wanted, *(kept or []), *left_out, *through])
+    _check_apart(wanted, kept or [], left_out, through)
+    synthesized, out, passed = set(wanted), set(left_out), set(through)
     _check_reserved([name for name in names if name not in out])
-    stay = set(names) - synthesized - out if kept is None else set(kept)
+    stay = set(names) - synthesized - out - passed if kept is None else set(kept)
     used = synthesized | stay
+    if passed and wanted and not stay:
+        raise SettingError(
+            expected="at least one kept column where columns pass through",
+            came="none: the rows of fully synthetic files stand for nobody, and true values in "
+            "them would belong to nobody either",
+            do="keep a column, or pass none through",
+        )
     if len(used) > MOST_USED:
         raise ColumnError(
             expected=f"at most {MOST_USED:,} columns that are kept or synthesized",
@@ -111,8 +121,9 @@ def assign_roles(
     return Roles(
         synthesized=tuple(name for name in names if name in synthesized),
         kept=tuple(name for name in names if name in stay),
-        ignored=tuple(name for name in names if name not in used),
+        ignored=tuple(name for name in names if name not in used and name not in passed),
         used=tuple(name for name in names if name in used),
+        passed=tuple(name for name in names if name in passed),
     )
 
 
@@ -149,8 +160,18 @@ def _check_known(names: Sequence[str], given: Sequence[str]) -> None:
     )
 
 
-def _check_apart(synthesized: Sequence[str], kept: Sequence[str], ignored: Sequence[str]) -> None:
-    roles = {"synthesized": set(synthesized), "kept": set(kept), "ignored": set(ignored)}
+def _check_apart(
+    synthesized: Sequence[str],
+    kept: Sequence[str],
+    ignored: Sequence[str],
+    passed: Sequence[str],
+) -> None:
+    roles = {
+        "synthesized": set(synthesized),
+        "kept": set(kept),
+        "ignored": set(ignored),
+        "passed through": set(passed),
+    }
     for first, second in itertools.combinations(roles, 2):
         both = sorted(roles[first] & roles[second])
         if both:

@@ -95,6 +95,8 @@ class Inspection:
         empty if it would not.
     advice : tuple of str
         What else is worth doing, in plain words.
+    passed : tuple of str
+        Columns that pass through.
     """
 
     n_records: int
@@ -103,6 +105,7 @@ class Inspection:
     data: Microdata | None
     problems: tuple[str, ...]
     advice: tuple[str, ...]
+    passed: tuple[str, ...] = ()
 
 
 def inspect_source(
@@ -116,6 +119,7 @@ def inspect_source(
     missing: Missing = "error",
     na: Sequence[str] = (),
     unused_levels: UnusedLevels = "error",
+    pass_through: Sequence[str] | str = (),
     **opening: Any,
 ) -> Inspection:
     """Look at a file or a frame before anything is done with it.
@@ -125,10 +129,10 @@ def inspect_source(
     """
     groups, book = bins_from(bins), codebook_from(codebook)
     table = open_table(source, **opening)
-    check_header(table, synthesize, keep, ignore, groups, book.variables)
+    check_header(table, synthesize, keep, ignore, groups, book.variables, pass_through)
     check_names(table.names)
     check_columns(book, table.names)
-    roles = assign_roles(table.names, synthesize, keep, ignore, may_be_none=True)
+    roles = assign_roles(table.names, synthesize, keep, ignore, pass_through, may_be_none=True)
     coded, refused = _read_usable(table, roles)
     coded = declared_empty(coded, book)
     if not coded.columns:
@@ -159,7 +163,13 @@ def inspect_source(
     ]
     advice = _advice(findings, data, noted, codebook is not None)
     return Inspection(
-        coded.of_record.size, tuple(findings), roles.ignored, data, tuple(problems), tuple(advice)
+        coded.of_record.size,
+        tuple(findings),
+        roles.ignored,
+        data,
+        tuple(problems),
+        tuple(advice),
+        roles.passed,
     )
 
 

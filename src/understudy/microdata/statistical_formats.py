@@ -16,7 +16,7 @@ import polars as pl
 
 from understudy.microdata.column_coder import ColumnCoder
 
-__all__ = ["catalog_labels", "code_statistical", "describe_statistical"]
+__all__ = ["catalog_labels", "code_statistical", "describe_statistical", "statistical_values"]
 
 
 def describe_statistical(path: str, kind: str, encoding: str | None) -> dict[str, Any]:
@@ -48,6 +48,22 @@ def code_statistical(
     coders = [ColumnCoder.of(name, first.schema[name]) for name in columns]
     expressions = [coder.expression for coder in coders]
     return coders, (chunk.select(expressions) for chunk in itertools.chain([first], chunks))
+
+
+def statistical_values(
+    path: str, kind: str, encoding: str | None, columns: Sequence[str], n_rows: int
+) -> Iterator[pl.DataFrame]:
+    """Give columns as they are, for those that pass through; whole numbers as such."""
+    frames = list(_chunks(path, kind, encoding, columns, n_rows))
+    whole = [
+        name
+        for name, dtype in frames[0].schema.items()
+        if dtype == pl.Float64
+        and all(
+            (values == values.round()).all() for values in (f[name].drop_nulls() for f in frames)
+        )
+    ]
+    yield from (frame.with_columns(pl.col(whole).cast(pl.Int64)) for frame in frames)
 
 
 def _chunks(

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, SetIndexError, SettingError, nearest, quoted, quoted_list
 from understudy.microdata.coding import Backend, regroup
 from understudy.microdata.frames import Columns, data_frame
+from understudy.microdata.passed_columns import PassedColumns
 from understudy.microdata.variable import Variable
 from understudy.microdata.writing import write_table
 from understudy.public_errors import only_our_errors
@@ -80,6 +82,8 @@ class Microdata:
         Records left out because of missing values, where that was asked for.
     backend : {"polars", "pandas", "pyarrow"}
         Which kind of frame `frame` gives: the kind that the data came in, Polars for files.
+    passed : PassedColumns or None
+        Columns that are in every file unchanged, and in no model.
     """
 
     variables: tuple[Variable, ...]
@@ -89,6 +93,7 @@ class Microdata:
     impossible: tuple[dict[str, tuple[str, ...]], ...] = ()
     n_dropped: int = 0
     backend: Backend = "polars"
+    passed: PassedColumns | None = None
 
     @property
     def n_records(self) -> int:
@@ -267,6 +272,8 @@ class Microdata:
         for array in (self.combinations, self.counts, self.of_record):
             digest.update(repr(array.shape).encode("ascii"))
             digest.update(np.ascontiguousarray(array).tobytes())
+        if self.passed is not None:
+            digest.update(self.passed.digest())
         return digest.hexdigest()
 
     @cached_property
@@ -290,6 +297,7 @@ class Microdata:
             f"  {quoted(variable.name)}: {variable.role}, {variable.n_levels:,} levels"
             for variable in self.variables
         ]
+        lines += [f"  {quoted(name)}: passed through" for name in _passed_names(self)]
         lines.append(f"  {len(self.patterns):,} patterns, {self.n_combinations:,} combinations")
         return "\n".join(lines)
 
@@ -420,9 +428,19 @@ class SyntheticSets:
 
 
 def _columns(data: Microdata, drawn: Mapping[str, NDArray[Any]] | None = None) -> Columns:
-    """Pair every variable with its codes (record,): those drawn, or else the data's own."""
-    drawn = drawn or {}
-    return {
+    """Pair every variable with its codes (record,): those drawn, or else the data's own.
+
+    Columns that pass through are among them, in the order of the source.
+    """
+    drawn, passed = drawn or {}, data.passed
+    coded: dict[str, tuple[Variable, NDArray[Any]] | pl.Series] = {
         name: (variable, drawn[name] if name in drawn else data.codes(name))
         for name, variable in zip(data.names, data.variables, strict=True)
     }
+    if passed is None:
+        return coded
+    return {name: coded[name] if name in coded else passed.frame[name] for name in passed.order}
+
+
+def _passed_names(data: Microdata) -> tuple[str, ...]:
+    return () if data.passed is None else data.passed.names

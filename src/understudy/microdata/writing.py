@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, OutputError, quoted, quoted_list
 from understudy.microdata.csv_reader import check_delimiter, check_encoding
-from understudy.microdata.frames import Columns, enum_column
+from understudy.microdata.frames import Columns, enum_column, polars_column
 from understudy.microdata.variable import LABELS_KEY, Variable
 from understudy.storage import check_name, new_file
 
@@ -39,11 +39,11 @@ def write_table(
     delimiter: str = ",",
     overwrite: bool = False,
 ) -> Path:
-    """Write columns of categories to a file.
+    """Write columns of categories, and columns that pass through, to a file.
 
     Parameters
     ----------
-    columns : mapping of str to (Variable, codes (record,))
+    columns : mapping of str to (Variable, codes (record,)), or to a Polars column
         What to write, by name of the column.
     path : str or path
         The ending decides on the format: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, ``.dta``
@@ -117,7 +117,7 @@ def write_text(
 
     Parameters
     ----------
-    columns : mapping of str to (Variable, codes (record,))
+    columns : mapping of str to (Variable, codes (record,)), or to a Polars column
         What to write.
     path : pathlib.Path
         The file; packed where its name ends in ``.gz``.
@@ -147,16 +147,19 @@ def _write_records(
     alone, signs = len(columns) == 1, delimiter + others
     header = delimiter.join(_quoted_field(name, signs, alone=alone) for name in columns) + "\n"
     fields = {
-        name: _text_levels(variable, signs, alone=alone) for name, (variable, _) in columns.items()
+        name: _text_levels(variable, signs, alone=alone)
+        for name, (variable, _) in _coded(columns).items()
     }
-    n_records = len(next(iter(columns.values()))[1])
+    n_records = len(next(iter(_coded(columns).values()))[1])
     try:
         out.write(encoder.encode(header))
         for start in range(0, n_records, CHUNK):
             frame = pl.DataFrame(
                 {
-                    name: fields[name].gather(pl.Series(codes[start : start + CHUNK]))
-                    for name, (_, codes) in columns.items()
+                    name: _text_values(column.slice(start, CHUNK), signs)
+                    if isinstance(column, pl.Series)
+                    else fields[name].gather(pl.Series(column[1][start : start + CHUNK]))
+                    for name, column in columns.items()
                 }
             )
             text = frame.write_csv(include_header=False, separator=delimiter, quote_style="never")
@@ -169,8 +172,24 @@ def _write_records(
         ) from None
 
 
+def _coded(columns: Columns) -> dict[str, tuple[Variable, NDArray[Any]]]:
+    """Give the columns of categories alone."""
+    return {name: column for name, column in columns.items() if not isinstance(column, pl.Series)}
+
+
+def _text_values(column: pl.Series, signs: str) -> pl.Series:
+    """Write values that pass through as fields, with quotation marks where they are needed."""
+    if column.dtype.is_temporal() and column.dtype != pl.Date:
+        column = column.dt.strftime("%Y-%m-%dT%H:%M:%S%.f")
+    texts = column.cast(pl.String)
+    special = texts.str.contains_any([*signs, '"', "\r", "\n"]) | (texts == "")
+    special |= texts.str.starts_with("\ufeff")
+    inside = pl.Series(['"']) + texts.str.replace_all('"', '""', literal=True) + '"'
+    return inside.zip_with(special.fill_null(value=False), texts.fill_null(""))
+
+
 def _warn_of_lost_labels(columns: Columns) -> None:
-    labelled = [name for name, (variable, _) in columns.items() if variable.labels]
+    labelled = [name for name, (variable, _) in _coded(columns).items() if variable.labels]
     if labelled:
         warnings.warn(
             f"a text file holds no labels: those of {quoted_list(labelled)} are left out; keep the "
@@ -219,9 +238,11 @@ def _quoted_field(text: str, signs: str, *, alone: bool) -> str:
 
 
 def _write_parquet(columns: Columns, path: Path, _encoding: str | None, _delimiter: str) -> None:
-    frame = pl.DataFrame({name: enum_column(*column) for name, column in columns.items()})
+    frame = pl.DataFrame({name: polars_column(column) for name, column in columns.items()})
     labels = {
-        name: dict(variable.labels) for name, (variable, _) in columns.items() if variable.labels
+        name: dict(variable.labels)
+        for name, (variable, _) in _coded(columns).items()
+        if variable.labels
     }
     frame.write_parquet(path, metadata={LABELS_KEY: json.dumps(labels)} if labels else None)
 
@@ -231,7 +252,7 @@ def _write_stata(columns: Columns, path: Path, _encoding: str | None, _delimiter
 
     unlabelled = [
         name
-        for name, (variable, _) in columns.items()
+        for name, (variable, _) in _coded(columns).items()
         if variable.labels and not _numbers(variable)
     ]
     if unlabelled:
@@ -241,7 +262,7 @@ def _write_stata(columns: Columns, path: Path, _encoding: str | None, _delimiter
             DataWarning,
             stacklevel=6,
         )
-    for variable, _ in columns.values():
+    for variable, _ in _coded(columns).values():
         # In Stata, empty text is missing text.
         _check_storable(variable, "a Stata file", lambda level: bool(level) and "\0" not in level)
     _write_statistical(columns, path, pyreadstat.write_dta, for_stata=True)
@@ -251,7 +272,7 @@ def _write_spss(columns: Columns, path: Path, _encoding: str | None, _delimiter:
     import pyreadstat
 
     absent: dict[str, list[Any]] = {}
-    for name, (variable, _) in columns.items():
+    for name, (variable, _) in _coded(columns).items():
         _check_storable(
             variable, "an SPSS file", lambda level: level == level.rstrip(" ").replace("\0", "")
         )
@@ -269,8 +290,10 @@ def _write_statistical(
 
     frame = pl.DataFrame(
         {
-            name: _stored(variable, codes, "" if for_stata else variable.missing_code)
-            for name, (variable, codes) in columns.items()
+            name: _stored_values(column)
+            if isinstance(column, pl.Series)
+            else _stored(*column, "" if for_stata else column[0].missing_code)
+            for name, column in columns.items()
         }
     )
     labels = {
@@ -278,12 +301,12 @@ def _write_statistical(
             int(level) if _numbers(variable) else level: text
             for level, text in variable.labels.items()
         }
-        for name, (variable, _) in columns.items()
+        for name, (variable, _) in _coded(columns).items()
         if variable.labels and (_numbers(variable) or not for_stata)
     }
     descriptions = {
         name: variable.description
-        for name, (variable, _) in columns.items()
+        for name, (variable, _) in _coded(columns).items()
         if variable.description
     }
     try:
@@ -310,6 +333,15 @@ def _stored(variable: Variable, codes: NDArray[Any], missing_text: str) -> pl.Se
     numbers = np.array([float(level) for level in variable.present_levels] + [np.nan])
     values = numbers[np.minimum(codes, len(numbers) - 1)]
     return pl.Series(values, nan_to_null=True)
+
+
+def _stored_values(column: pl.Series) -> pl.Series:
+    """Give values that pass through in a type that statistical programs have."""
+    if column.dtype.is_temporal():
+        return column
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return column.cast(pl.Float64)
+    return column.cast(pl.String).fill_null("")
 
 
 WRITERS: dict[str, Callable[[Columns, Path, str | None, str], None]] = {

@@ -35,7 +35,11 @@ def rule_words(rule: str) -> tuple[str, str, str]:
 
 
 def examples(
-    rule: str, m: int, form: Format, variables: Sequence[Variable]
+    rule: str,
+    m: int,
+    form: Format,
+    variables: Sequence[Variable],
+    columns: Sequence[str] = (),
 ) -> Mapping[str, str | None]:
     """Write the example in three languages; None where a language cannot read the format.
 
@@ -49,17 +53,17 @@ def examples(
         Their format.
     variables : sequence of Variable
         As published, in the order of the columns.
+    columns : sequence of str
+        All columns of a file, where some are no variables because they pass through.
 
     Returns
     -------
     mapping of str to str or None
         By language.
     """
-    column, variable = next(
-        (column, variable)
-        for column, variable in enumerate(variables, 1)
-        if variable.role == "synthesized"
-    )
+    variable = next(variable for variable in variables if variable.role == "synthesized")
+    order = columns or [each.name for each in variables]
+    column = 1 + list(order).index(variable.name)
     level = next((level for level in variable.present_levels if PLAIN.fullmatch(level)), "LEVEL")
     in_numbers = variable.numeric and form in {"stata", "spss"}
     value = level if in_numbers else json.dumps(level, ensure_ascii=False)

@@ -12,6 +12,7 @@ kept elsewhere (`understudy.register`) has the digest of the verdict.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from understudy.errors import (
@@ -42,12 +44,14 @@ __all__ = [
     "Evidence",
     "StudyRecord",
     "gather",
+    "passed_frame",
     "set_bytes",
 ]
 
 FORMAT = 2
 MANY = 1000
 SETS = "sets/"
+PASSED = "passed.parquet"
 RERUN = "change nothing in the internal folder by hand; run the study again, then release it"
 
 
@@ -116,6 +120,13 @@ class StudyRecord(_Record):
         }
 
 
+class PassedRecord(_Record):
+    """A column that passes through: its name, and what it holds in words."""
+
+    name: str
+    stored: str
+
+
 class CodebookRecord(_Record):
     """``codebook.json``: the public side of the variables, and what was promised about them."""
 
@@ -124,6 +135,8 @@ class CodebookRecord(_Record):
     reviewed: bool
     missing: Any = None
     impossible: tuple[dict[str, tuple[str, ...]], ...] = ()
+    passed: tuple[PassedRecord, ...] = ()
+    columns: tuple[str, ...] = ()  # of a file, in order, where columns pass through
 
 
 class OneVerdict(_Record):
@@ -386,6 +399,9 @@ def _check_chain(
     same = len(codebook.variables) == len(findings.data.variables)
     if not same or not all(_alike(declared, judged) for declared, judged in pairs):
         raise _mismatch("a codebook of the variables that were judged", "another one")
+    passed = [(column.name, column.stored) for column in findings.data.passed]
+    if passed != [(column.name, column.stored) for column in codebook.passed]:
+        raise _mismatch("findings about the columns that pass through", "findings about others")
     judged = (findings.data.codebook_declared, findings.data.codebook_reviewed)
     if judged != (codebook.declared, codebook.reviewed):
         raise _mismatch("the codebook that the study was run with", "one marked differently")
@@ -401,6 +417,22 @@ def _alike(declared: VariableFindings, judged: VariableFindings) -> bool:
 
 def _mismatch(expected: str, came: str) -> FileError:
     return FileError(expected=expected, came=came, do=RERUN)
+
+
+def passed_frame(evidence: Evidence) -> pl.DataFrame | None:
+    """Read the columns that pass through, compared with the digest that the study wrote down."""
+    if not evidence.codebook.passed:
+        return None
+    try:
+        with PrivateFolder(evidence.internal) as folder:
+            content = folder.read(PASSED)
+    except OSError:
+        raise _incomplete(PASSED) from None
+    _check_recorded(evidence.study, PASSED, digest_of(content))
+    frame = pl.read_parquet(io.BytesIO(content))
+    if frame.columns != [column.name for column in evidence.codebook.passed]:
+        raise _mismatch("the columns that pass through", "others")
+    return frame
 
 
 def set_bytes(evidence: Evidence, synthesizer: SynthesizerFindings) -> Iterator[bytes]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,7 @@ from understudy.errors import (
     quoted_list,
 )
 from understudy.microdata.csv_reader import DELIMITERS
+from understudy.microdata.frames import Columns
 from understudy.microdata.variable import MISSING, Variable
 from understudy.microdata.writing import WRITERS, write_text
 from understudy.publishing.evidence import CodebookRecord
@@ -140,7 +141,13 @@ def _check_possible(codes: Codes, record: CodebookRecord, number: int) -> None:
             )
 
 
-def write_set(codes: Codes, variables: Sequence[Variable], path: Path) -> None:
+def write_set(
+    codes: Codes,
+    variables: Sequence[Variable],
+    path: Path,
+    passed: pl.DataFrame | None = None,
+    order: Sequence[str] = (),
+) -> None:
     """Write one set to a file, its rows in a fresh random order.
 
     Parameters
@@ -151,16 +158,23 @@ def write_set(codes: Codes, variables: Sequence[Variable], path: Path) -> None:
         As they are published, in the order of the columns.
     path : pathlib.Path
         The file; its ending decides on the format.
+    passed : polars.DataFrame, optional
+        Columns that pass through, a row per record.
+    order : sequence of str
+        All columns, where some pass through.
     """
     rows = unrepeatable_order(len(next(iter(codes.values()))))
     is_text = path.suffix == ".csv"
-    columns: Mapping[str, tuple[Variable, NDArray[Any]]] = {
+    columns: Columns = {
         variable.name: (
             replace(variable, labels={}) if is_text else variable,
             codes[variable.name][rows],
         )
         for variable in variables
     }
+    if passed is not None:
+        true = passed[rows]
+        columns = {name: columns[name] if name in columns else true[name] for name in order}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the codebook with all labels lies beside it
         if is_text:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from understudy import __version__
 from understudy.errors import NotConvergedError, ReleaseRefused, SettingError, quoted
 from understudy.findings.schema import SynthesizerFindings
+from understudy.microdata.variable import Variable
 from understudy.public_errors import only_our_errors
 from understudy.publishing.approval import (
     Approval,
@@ -29,7 +32,7 @@ from understudy.publishing.approval import (
     read_approval,
     record_approval,
 )
-from understudy.publishing.evidence import Evidence, gather, set_bytes
+from understudy.publishing.evidence import Evidence, gather, passed_frame, set_bytes
 from understudy.publishing.files import (
     Format,
     check_format,
@@ -47,6 +50,7 @@ from understudy.publishing.target import building, check_target, move_in
 from understudy.publishing.variables import (
     Formulas,
     check_formulas,
+    check_passed,
     check_text,
     public_book,
     public_variables,
@@ -143,6 +147,8 @@ def release(
         chosen = evidence.synthesizer(synthesizer)
         _check_chains(chosen)
         variables = public_variables(evidence.codebook, formula_choice)
+        passed = passed_frame(evidence)
+        check_passed(passed)
         outcome = _check_verdict(evidence, chosen, written_reason)
         _check_runs(evidence, written_reason)
         _check_seed(evidence, guessable_seed=guessable_seed)
@@ -157,7 +163,7 @@ def release(
             need_more_approvals(len(people), evidence.study.approvers)
         numbers = public_numbers(evidence.findings, chosen, evidence.study.seed)
         with building(target) as folder:
-            n_rows = _write_sets(evidence, chosen, variables, folder, form)
+            n_rows = _write_sets(evidence, chosen, variables, passed, folder, form)
             about = Release(
                 title=title.strip(),
                 m=chosen.m,
@@ -166,6 +172,8 @@ def release(
                 fully_synthetic=chosen.fully_synthetic,
                 converged=chosen.convergence.converged,
                 variables=variables,
+                passed={each.name: each.stored for each in evidence.codebook.passed},
+                columns=evidence.codebook.columns,
                 quoted=any(
                     public.levels != own.levels
                     for public, own in zip(variables, evidence.codebook.variables, strict=True)
@@ -311,14 +319,20 @@ def _check_seed(evidence: Evidence, *, guessable_seed: bool) -> None:
 
 
 def _write_sets(
-    evidence: Evidence, synthesizer: SynthesizerFindings, variables: Any, folder: Path, form: Format
+    evidence: Evidence,
+    synthesizer: SynthesizerFindings,
+    variables: Sequence[Variable],
+    passed: pl.DataFrame | None,
+    folder: Path,
+    form: Format,
 ) -> int:
     """Write all sets, each checked, and give their number of rows."""
     n_rows = None if synthesizer.fully_synthetic else evidence.findings.data.n_records
     for number, content in enumerate(set_bytes(evidence, synthesizer), start=1):
         codes = set_codes(content, number, evidence.codebook, n_rows)
         n_rows = len(next(iter(codes.values())))
-        write_set(codes, variables, folder / data_file(number, synthesizer.m, form))
+        path = folder / data_file(number, synthesizer.m, form)
+        write_set(codes, variables, path, passed, evidence.codebook.columns)
     return n_rows or 0
 
 

@@ -7,7 +7,7 @@ they can hold nothing that was not selected for the public.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from understudy.microdata.variable import Variable
 from understudy.pages.blocks import Block, Bullets, Code, Heading, Paragraph, Picture, Table
@@ -53,6 +53,10 @@ class Release:
         Whether the chains behind the files have.
     variables : tuple of Variable
         As published.
+    passed : mapping of str to str
+        Columns that pass through, and what each holds, in words.
+    columns : tuple of str
+        All columns in order, where some pass through.
     quoted : bool
         Whether levels got an apostrophe before them.
     summary : Summary
@@ -71,6 +75,8 @@ class Release:
     quoted: bool
     summary: Summary
     version: str
+    passed: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
@@ -123,6 +129,12 @@ def _contents(release: Release) -> list[Block]:
             f" The values of {_listed(kept)} are those of the confidential records, unchanged; the "
             "files are partially synthetic."
         )
+    if release.passed:
+        text += (
+            f" The values of {_listed(list(release.passed))} are the confidential records' own, "
+            "too: they pass through unchanged, and no model used them, so that the synthetic "
+            "values are independent of them given the kept variables."
+        )
     more = (
         "Analyse every file separately and combine the results as described below. Never stack the "
         f"files: that would count every record {release.m} times."
@@ -159,7 +171,7 @@ def _use(release: Release) -> list[Block]:
     ]
     if not release.converged:
         blocks.append(Paragraph(SHORT_INTERVALS))
-    programs = examples(release.rule, release.m, release.form, release.variables)
+    programs = examples(release.rule, release.m, release.form, release.variables, release.columns)
     for language, text in programs.items():
         words = f"{language} cannot read this format by itself; convert the files first."
         blocks += [Heading(language, 3), Paragraph(words) if text is None else Code(text)]
@@ -304,6 +316,11 @@ def _limits(release: Release) -> list[Block]:
             "A row with a rare combination of true values can be found in every file although the "
             f"rows are shuffled: its {release.m} synthetic values can be compared.",
         ]
+    if release.passed:
+        points.append(
+            f"The values of {_listed(list(release.passed))} are true as well. Where such a value "
+            "is rare, it leads to the same person's row in every file."
+        )
     points += [
         "Synthetic values follow the confidential file's distributions: what is true of a group as "
         "a whole (nearly all of its members have one value) can be read from the files.",
@@ -383,6 +400,9 @@ def codebook_page(release: Release) -> str:
             rows = [[level, variable.labels.get(level, "")] for level in levels]
         table = Table(f"Levels of {variable.name}, in order", header, rows, text_columns=(0, 1))
         blocks += [Heading(variable.name), Paragraph(words), table]
+    for name, stored in release.passed.items():
+        words = f"Passed through: {stored}, as in the confidential file; no levels are declared."
+        blocks += [Heading(name), Paragraph(words)]
     return html_page(title, blocks)
 
 
@@ -398,6 +418,11 @@ def readme(release: Release) -> str:
     )
     if release.m > 1 and not release.converged:
         combine += "\nIntervals may be too short: see methods.html."
+    passed = (
+        f"\nTrue values, passed through unchanged: {_listed(list(release.passed))}."
+        if release.passed
+        else ""
+    )
     return f"""{release.title}
 {"=" * len(release.title)}
 
@@ -408,7 +433,7 @@ methods.html    how the files were made, how to use them (R, Stata, Python), how
 codebook.html   columns, levels and labels (codebook.toml: the same for programs)
 manifest.json   SHA-256 of every file
 
-{combine}
+{combine}{passed}
 The rows of each file are in a random order of their own; do not merge files by row number.
 Text is UTF-8.
 """

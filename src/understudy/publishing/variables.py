@@ -12,12 +12,21 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
+import polars as pl
+
 from understudy.errors import ColumnError, LevelError, SettingError, quoted
 from understudy.microdata.codebook import Codebook, VariableBook
 from understudy.microdata.variable import MISSING, Variable
 from understudy.publishing.evidence import CodebookRecord
 
-__all__ = ["Formulas", "check_formulas", "check_text", "public_book", "public_variables"]
+__all__ = [
+    "Formulas",
+    "check_formulas",
+    "check_passed",
+    "check_text",
+    "public_book",
+    "public_variables",
+]
 
 Formulas = Literal["refuse", "quote"]
 
@@ -82,6 +91,44 @@ def public_variables(record: CodebookRecord, formulas: Formulas) -> tuple[Variab
     )
 
 
+def check_passed(frame: pl.DataFrame | None) -> None:
+    """Refuse columns that pass through whose names or text cannot be published as they are."""
+    for column in frame if frame is not None else ():
+        _check_column_name(column.name)
+        if column.dtype.is_numeric() or column.dtype.is_temporal() or column.dtype == pl.Boolean:
+            continue
+        texts = column.cast(pl.String).drop_nulls().unique().to_list()
+        wrong = sum(_unprintable(text) or (_formula(text) and not _is_number(text))
+                    for text in texts)  # fmt: skip
+        if wrong:
+            raise LevelError(
+                expected=f"values of {quoted(column.name)}, which passes through, that can be "
+                "published as they are",
+                came=f"{wrong:,} that hold control characters or that a spreadsheet takes for "
+                "formulas",
+                do="correct the source, or do not pass the column through, and run the study again",
+            )
+
+
+def _is_number(text: str) -> bool:
+    """Tell whether a text is a number in any of the ways in which programs write them."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def _check_column_name(name: str) -> None:
+    if not name.strip() or _unprintable(name) or "\n" in name or _formula(name):
+        raise ColumnError(
+            expected="column names that can be published as they are",
+            came=f"{quoted(name)}, which is empty, holds control characters or looks like a "
+            "formula",
+            do="rename the column in the source, and run the study again",
+        ).about(name)
+
+
 def _variable(
     name: str,
     role: str,
@@ -91,13 +138,7 @@ def _variable(
     record: CodebookRecord,
     formulas: Formulas,
 ) -> Variable:
-    if not name.strip() or _unprintable(name) or "\n" in name or _formula(name):
-        raise ColumnError(
-            expected="column names that can be published as they are",
-            came=f"{quoted(name)}, which is empty, holds control characters or looks like a "
-            "formula",
-            do="rename the column in the source, and run the study again",
-        ).about(name)
+    _check_column_name(name)
     texts = [*labels.values(), description]
     wrong = sum(_unprintable(text) for text in [*levels, *texts])
     if wrong:

@@ -63,6 +63,7 @@ class DataPlan(Settings):
     synthesize: tuple[str, ...] = Field(min_length=1)
     keep: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
+    pass_through: tuple[str, ...] = ()
     codebook: str | None = None
     missing: Literal["error", "level", "drop", "model"] = "error"
     na: tuple[str, ...] = ()

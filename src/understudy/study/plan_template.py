@@ -237,6 +237,10 @@ synthesize = {synthesize}{choose}
 # Columns to leave out of everything: identifiers, free text, dates, weights.
 {reasons}ignore = {ignore}
 
+# Columns that are in every file unchanged and in no model: weights, strata, dates, numbers. They
+# are true values of real people, so the verdict counts how many records they make unique.
+# pass_through = ["weight"]
+
 # Levels, their order, labels and missing codes, declared outside of the data. A release needs one.
 {codebook}
 

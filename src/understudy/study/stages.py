@@ -60,6 +60,7 @@ from understudy.verdict.verdict import Verdict, judge
 
 __all__ = ["MOST_KNOWN", "Stages", "prepare", "versions"]
 
+PASSED = "passed.parquet"
 LIBRARIES = ("numpy", "numba", "polars", "scipy")
 MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
 NOTES = (
@@ -209,9 +210,15 @@ class Stages:
             },
             "impossible": self.data.impossible,
         }
+        more = []
+        if self.data.passed is not None:
+            book["passed"] = [column.model_dump(include={"name", "stored"})
+                              for column in findings.passed]  # fmt: skip
+            book["columns"] = self.data.passed.order
+            more = [(PASSED, _parquet(self.data.passed.frame))]
         content = json.dumps(book, indent=1).encode("utf-8")
         of = digest_of(content + findings.model_dump_json().encode("utf-8"))
-        self._stage("data", of, lambda: findings, [("codebook.json", content)])
+        self._stage("data", of, lambda: findings, [("codebook.json", content), *more])
 
     def measure_baselines(self, number: int, known: Sequence[str]) -> None:
         """Stage baselines: what the data themselves give away to an intruder."""
@@ -436,12 +443,20 @@ class Stages:
 
 
 def _set_files(name: str, drawn: SyntheticSets) -> Iterator[tuple[str, bytes]]:
-    """Write every set as a Parquet file, rows beside the records."""
+    """Write every set as a Parquet file, rows beside the records.
+
+    Columns that pass through lie beside them once, and are joined to the sets at release.
+    """
     width = max(2, len(str(len(drawn))))
     for index in range(len(drawn)):
-        buffer = io.BytesIO()
-        drawn.frame(index, "polars").write_parquet(buffer)
-        yield f"sets/{name}/{index + 1:0{width}d}.parquet", buffer.getvalue()
+        frame = drawn.frame(index, "polars").select(drawn.data.names)
+        yield f"sets/{name}/{index + 1:0{width}d}.parquet", _parquet(frame)
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def versions() -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from understudy.errors import quoted, quoted_list
 from understudy.findings.schema import DataFindings
 from understudy.summaries import percent
-from understudy.verdict.grading import Outcome, Reason
+from understudy.verdict.grading import Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
 __all__ = ["reasons_about_data", "small_pattern_share", "smallest_pattern"]
@@ -18,7 +18,46 @@ def reasons_about_data(data: DataFindings, limits: Thresholds) -> list[Reason]:
         reasons.append(_codebook(data))
     if data.kept:
         reasons += [_smallest_pattern(data, limits), _group_facts(data)]
+    if data.passed:
+        reasons.append(_passed(data, limits))
     return reasons
+
+
+def _passed(data: DataFindings, limits: Thresholds) -> Reason:
+    """Judge what columns that pass through add to what somebody can recognize a record by."""
+    share = data.passed_unique / data.n_records if data.n_records else 0.0
+    outcome = graded(share, limits, "passed_unique")
+    listed = ", ".join(
+        f"{quoted(column.name)} ({column.stored}) {column.unique_with_kept:,}"
+        for column in data.passed
+    )
+    words = (
+        f"True values pass through unchanged in {len(data.passed):,} "
+        f"column{'s' * (len(data.passed) > 1)}. Together they make {data.passed_unique:,} records "
+        f"({percent(share)}) unique among those with the same kept variables; each alone: "
+        f"{listed}. Whoever knows such a value finds the person's row, and the row can be followed "
+        "through all files although their rows are shuffled."
+    )
+    own = [quoted(column.name) for column in data.passed if 2 * column.alone > data.n_records]
+    if own:
+        words += (
+            f" Most records have a value of their own in {', '.join(own)}, as in a name or an "
+            "identifier."
+        )
+    deciding = [quoted(column.name) for column in data.passed if column.decides]
+    if deciding:
+        outcome = "review" if outcome == "pass" else outcome
+        words += (
+            f" {', '.join(deciding)} all but decides what is synthesized: whoever knows how they "
+            "belong together reads the secret from it."
+        )
+    return Reason(
+        subject="columns passed through",
+        outcome=outcome,
+        words=words,
+        found=share,
+        limit=limits.passed_unique_pass,
+    )
 
 
 def _codebook(data: DataFindings) -> Reason:

@@ -18,7 +18,14 @@ from understudy.settings import Settings
 
 __all__ = ["Thresholds"]
 
-RISING = ("own_record", "repeated_records", "true_match_rate", "table_deviation", "within_pattern")
+RISING = (
+    "own_record",
+    "repeated_records",
+    "true_match_rate",
+    "table_deviation",
+    "within_pattern",
+    "passed_unique",
+)
 
 
 class Thresholds(Settings):
@@ -54,6 +61,9 @@ class Thresholds(Settings):
     small_pattern_share_review : float
         Share of all records that may lie in smaller patterns for the study to go to review rather
         than fail.
+    passed_unique_pass, passed_unique_review : float
+        Columns that pass through are released as they are, too: share of all records that they make
+        unique among the records with the same kept variables.
     codebook_required : bool
         Whether levels must come from a declared codebook: levels found in the data say who is in
         them.
@@ -74,6 +84,8 @@ class Thresholds(Settings):
     within_pattern_review: float = Field(default=0.2, ge=0, le=1)
     smallest_pattern: int = Field(default=5, ge=0)
     small_pattern_share_review: float = Field(default=0.05, ge=0, le=1)
+    passed_unique_pass: float = Field(default=0.01, ge=0, le=1)
+    passed_unique_review: float = Field(default=0.5, ge=0, le=1)
     codebook_required: bool = True
 
     @model_validator(mode="after")
