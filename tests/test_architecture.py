@@ -298,6 +298,7 @@ PUBLIC = [
     "label_diversity",
     "load_ce_like",
     "own_record_effect",
+    "population_risk",
     "posterior_risk",
     "prediction_risk",
     "propensity_utility",
@@ -308,6 +309,7 @@ PUBLIC = [
     "risk_lattice",
     "synthesize",
     "table_utility",
+    "weighted_utility",
     "within_pattern_utility",
 ]
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from understudy.risk.identification import identification_risk
     from understudy.risk.informed_intruder import informed_intruder_risk
     from understudy.risk.own_record import own_record_effect
+    from understudy.risk.population import population_risk
     from understudy.risk.prediction import prediction_risk
     from understudy.study.run import Study
     from understudy.synthesis.areal import DPAreal
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from understudy.utility.propensity import propensity_utility
     from understudy.utility.regression.regression_utility import regression_utility
     from understudy.utility.tables import table_utility
+    from understudy.utility.weighted import weighted_utility
     from understudy.utility.within_pattern import within_pattern_utility
 
 __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names has it)
@@ -90,6 +92,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "label_diversity",
     "load_ce_like",
     "own_record_effect",
+    "population_risk",
     "posterior_risk",
     "prediction_risk",
     "propensity_utility",
@@ -100,6 +103,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "risk_lattice",
     "synthesize",
     "table_utility",
+    "weighted_utility",
     "within_pattern_utility",
 ]
 
@@ -134,6 +138,7 @@ _HOME = {
     "label_diversity": "understudy.risk.diversity",
     "load_ce_like": "understudy.microdata.bundled",
     "own_record_effect": "understudy.risk.own_record",
+    "population_risk": "understudy.risk.population",
     "posterior_risk": "understudy.risk.expected",
     "prediction_risk": "understudy.risk.prediction",
     "propensity_utility": "understudy.utility.propensity",
@@ -144,6 +149,7 @@ _HOME = {
     "risk_lattice": "understudy.risk.by_knowledge",
     "synthesize": "understudy.synthesis.in_one_call",
     "table_utility": "understudy.utility.tables",
+    "weighted_utility": "understudy.utility.weighted",
     "within_pattern_utility": "understudy.utility.within_pattern",
 }
 

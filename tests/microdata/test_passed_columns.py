@@ -11,7 +11,7 @@ import pyreadstat
 import pytest
 
 import understudy as us
-from understudy.errors import ColumnError, SettingError
+from understudy.errors import ColumnError, DataWarning, SettingError
 from understudy.randomness import stream
 
 N = 30
@@ -104,11 +104,12 @@ def test_every_format_has_them(ending: str, tmp_path: Path) -> None:
 
 def test_records_that_are_dropped_are_dropped_from_them_too() -> None:
     table = frame().with_columns(pl.when(pl.col("n") % 4 > 0).then("sex").alias("sex"))
-    with pytest.warns(us.DataWarning):
+    with pytest.warns(DataWarning):
         sets = first_set(table, pass_through=["n"], missing="drop", ignore=["wt", "day", "ok"])
     assert sets.frame(0, "polars")["n"].to_list() == [row for row in range(N) if row % 4]
 
 
+@pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning")
 def test_models_do_not_see_them() -> None:
     table = frame(200)
     without: dict[str, Any] = {}

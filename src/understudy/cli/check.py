@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from understudy.cli.baseline_rows import level_rows, risk_levels, void_scales
-from understudy.cli.options import Names, source_options
+from understudy.cli.options import BinOptions, Names, read_bins, source_options
 from understudy.cli.output import in_bytes, paragraph, reading_progress, say, say_json, table
 from understudy.errors import ExitCode, quoted, quoted_list
 from understudy.microdata.screening import (
@@ -34,10 +35,12 @@ def check(
     keep: Names | None = None,
     ignore: Names = (),
     pass_through: Names = (),
+    weight: str | None = None,
     known: Names = (),
     codebook: Path | None = None,
     missing: Literal["error", "level", "drop", "model"] = "error",
     unused_levels: Literal["error", "keep", "drop"] = "error",
+    bins: BinOptions = (),
     na: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -62,6 +65,8 @@ def check(
         Columns to leave out of everything.
     pass_through
         Columns that are in every file unchanged, and in no model: weights, strata, dates, numbers.
+    weight
+        The survey weight, by which utility and population risk are weighted.
     known
         Kept columns that an intruder may know: also show how small the groups are that they form.
     codebook
@@ -73,6 +78,9 @@ def check(
         What to do with declared levels that no record has: refuse, keep or drop.
     na
         A text that means missing, in any column; may be given several times.
+    bins
+        Groups of a column of numbers, by cut points (age=20,40,60,80) or quantiles
+        (income=quartiles); may be given several times.
     encoding
         Encoding of a text file, such as latin-1.
     delimiter
@@ -90,9 +98,11 @@ def check(
         keep=keep,
         ignore=ignore,
         pass_through=pass_through,
+        weight=weight,
         codebook=codebook,
         missing=missing,
         unused_levels=unused_levels,
+        bins=read_bins(bins),
         na=na,
         encoding=encoding,
         delimiter=delimiter,
@@ -153,8 +163,12 @@ def _row(finding: ColumnFinding) -> tuple[str, ...]:
         f"{finding.n_levels:,}",
         f"{finding.n_missing:,}" if finding.n_missing else "-",
         f"{finding.n_near_duplicates:,}" if finding.n_near_duplicates else "-",
-        "set aside, see below" if finding.problem else "",
+        "set aside, see below" if finding.problem else _seems(finding),
     )
+
+
+def _seems(finding: ColumnFinding) -> str:
+    return f"{finding.suggestion.holds}?" if finding.suggestion is not None else ""
 
 
 def _show_patterns(data: Microdata, limits: str) -> None:
@@ -198,6 +212,7 @@ def _as_json(inspection: Inspection, known: Names, smallest: int | None) -> dict
                 "near_duplicates": finding.n_near_duplicates,
                 "problem": finding.problem or None,
                 "remarks": list(finding.remarks),
+                "suggestion": None if finding.suggestion is None else asdict(finding.suggestion),
             }
             for finding in inspection.columns
         ],

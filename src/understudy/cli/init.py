@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from understudy.cli.options import Names
+from understudy.cli.options import BinOptions, Names, read_bins
 from understudy.cli.output import paragraph, reading_progress, say
 from understudy.errors import ExitCode, quoted
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
+from understudy.microdata.codebook_drafts import about_columns, draft_codebook, with_observed
+from understudy.microdata.reading import open_table
 from understudy.microdata.screening import Inspection, inspect_source
+from understudy.microdata.variable import Variable
 from understudy.microdata.writing import check_target
 from understudy.storage import new_file
 from understudy.study.plan_template import plan_text
 
 __all__ = ["init"]
 
+# What a first plan leaves out of everything unless it is named in --keep.
+LEFT_OUT = (
+    "dates",
+    "free text",
+    "identifier",
+    "many levels",
+    "repeating identifier",
+    "survey weights",
+)
+LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 NOTES = (
     "A codebook for understudy, drafted from the data. CONFIDENTIAL until it is reviewed:",
     "a level listed here tells that somebody in the data has it.",
@@ -39,7 +53,15 @@ def init(
     /,
     *,
     synthesize: Names = (),
+    keep: Names | None = None,
     ignore: Names = (),
+    pass_through: Names = (),
+    weight: str | None = None,
+    bins: BinOptions = (),
+    na: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    empty: Literal["missing", "level"] = "missing",
+    missing: Literal["error", "level", "drop"] | None = None,
+    codebook_from: Path | None = None,
     out: Path = Path(),
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -55,8 +77,28 @@ def init(
         A CSV, Parquet, SAS, Stata or SPSS file.
     synthesize
         Columns that may not be published as they are, separated by commas.
+    keep
+        Columns to publish as they are; left out: every other column of categories.
     ignore
         Columns to leave out of everything.
+    pass_through
+        Columns that are in every file unchanged, and in no model: weights, strata, dates, numbers.
+    weight
+        The survey weight, by which utility and population risk are weighted.
+    bins
+        Groups of a column of numbers, by cut points (age=20,40,60,80) or quantiles
+        (income=quartiles); may be given several times.
+    na
+        A text that means missing, in any column; may be given several times.
+    empty
+        Whether empty cells are missing values or a level of their own.
+    missing
+        What to do with missing values: refuse, make missing a level of its own, or drop records.
+        Left out: a level, where there are any.
+    codebook_from
+        Draft the codebook's levels from a file with value labels (SPSS, Stata, SAS), a DDI codebook
+        (.xml), or a table of variable, level and label (.csv). Left out: from the value labels of
+        the data, if there are any.
     out
         Folder to write to, this one when left out.
     encoding
@@ -72,75 +114,179 @@ def init(
     """
     plan, codebook = (check_target(out / name, overwrite=overwrite)
                       for name in ("plan.toml", "codebook.toml"))  # fmt: skip
+    names = open_table(file, encoding, delimiter, catalog, header).names
+    declared = _declared(file, codebook_from, synthesize, names, encoding, catalog)
+    codes = na if empty == "level" else ("", *(code for code in na if code))
+    reading = {"encoding": encoding, "delimiter": delimiter, "catalog": catalog, "header": header}
+    options: dict[str, Any] = {
+        "synthesize": synthesize,
+        "ignore": ignore,
+        "pass_through": pass_through,
+        "weight": weight,
+        "bins": read_bins(bins),
+        "na": codes,
+        "codebook": Codebook(
+            variables={
+                name: VariableBook(missing=book.missing)
+                for name, book in declared.variables.items()
+                if book.missing
+            }
+        ),
+        **reading,
+    }
     with reading_progress() as progress:
-        inspection = inspect_source(
-            file,
-            synthesize=synthesize,
-            ignore=ignore,
-            encoding=encoding,
-            delimiter=delimiter,
-            header=header,
-            catalog=catalog,
-            progress=progress,
-        )
-    _write(codebook, codebook_text(_draft(inspection), NOTES))
-    reading = {"encoding": encoding, "delimiter": delimiter, "catalog": catalog}
-    reading |= {} if header == "auto" else {"header": header}
-    _write(plan, _plan(file, out, inspection, synthesize, reading))
+        inspection = inspect_source(file, keep=keep, progress=progress, **options)
+        left_out = _left_out(inspection, synthesize, keep)
+        if left_out:  # a second time, without what is left out: its data are what will be read
+            again = {**options, "ignore": (*inspection.ignored, *left_out)}
+            remaining = inspect_source(file, progress=progress, **again)
+        else:
+            remaining = inspection
+    level = empty == "level"
+    drafted, beyond = _draft(remaining, declared, set(read_bins(bins)), empty_is_a_level=level)
+    _write(codebook, codebook_text(drafted, NOTES))
+    absent = any(column.n_missing > level * column.n_null for column in remaining.columns)
+    asked = dict.fromkeys(
+        inspection.ignored, "not among the columns to keep" if keep else "ignored as asked"
+    )
+    text = plan_text(
+        _relative(Path(file), out),
+        [column.name for column in inspection.columns],
+        synthesize,
+        asked | left_out,
+        "codebook.toml",
+        {
+            name: _relative(value, out) if isinstance(value, Path) else value
+            for name, value in reading.items()
+            if value not in {None, "auto"}
+        },
+        bins=read_bins(bins),
+        offered=_offered(inspection, left_out),
+        pass_through=pass_through,
+        weight=weight,
+        na=codes,
+        missing=missing or ("level" if absent else "error"),
+    )
+    _write(plan, text)
+    _report(inspection, remaining, left_out, synthesize, plan, codebook, empty, missing)
+    for name, number in beyond.items():
+        words = f"{number:,} level{'s' * (number > 1)} of {quoted(name)} in the data"
+        say(paragraph(f"{words} were not declared, and are added at the end: review them."))
+    return ExitCode.DONE
+
+
+def _left_out(inspection: Inspection, synthesize: Names, keep: Names | None) -> dict[str, str]:
+    """Name the columns that a first plan ignores, with the reason: no categories are in them.
+
+    A column that was named in `keep` is ignored only if it cannot be used.
+    """
+    out = {}
+    for column in inspection.columns:
+        suggested = column.suggestion is not None and column.suggestion.holds in LEFT_OUT
+        if column.name in synthesize or not (column.problem or (suggested and keep is None)):
+            continue
+        out[column.name] = column.suggestion.advice if column.suggestion else column.problem
+    return out
+
+
+def _offered(inspection: Inspection, left_out: Mapping[str, str]) -> dict[str, bool]:
+    """Name the columns that bins would help, and whether they are ignored without."""
+    return {
+        column.name: column.name in left_out
+        for column in inspection.columns
+        if column.suggestion is not None and column.suggestion.part == "bins"
+    }
+
+
+def _report(
+    inspection: Inspection,
+    remaining: Inspection,
+    left_out: Mapping[str, str],
+    synthesize: Names,
+    plan: Path,
+    codebook: Path,
+    empty: str,
+    missing: str | None,
+) -> None:
+    """Say what was written, what is ignored and why, how empty cells are read, and what is next."""
     say(f"Wrote {quoted(plan.name)} and {quoted(codebook.name)}, which only you can read.")
+    for name, reason in left_out.items():
+        say(paragraph(f"Ignored: {quoted(name)}: {reason}.", "- ", "  "))
+    n_empty = sum(column.n_empty for column in remaining.columns)
+    if n_empty and empty == "missing":
+        words = "cell is read as missing" if n_empty == 1 else "cells are read as missing"
+        say(paragraph(f'{n_empty:,} empty {words} (na = [""]); "--empty level" makes them a level '
+                      "of their own."))  # fmt: skip
+    if missing is None and any(column.n_missing for column in remaining.columns):
+        say(paragraph('Missing values become a level of their own (missing = "level"); "--missing '
+                      'drop" leaves such records out.'))  # fmt: skip
     say(
         paragraph(
             "The codebook's levels come from the data: it must be reviewed before anything is "
             "released, and is confidential until then."
         )
     )
-    if not synthesize:
-        say("Next: name the columns to synthesize in the plan.")
     unusable = [
         column for column in inspection.columns if column.problem and column.name in synthesize
     ]
     for column in unusable:
-        say(
-            paragraph(
-                f"{quoted(column.name)} is to be synthesized and cannot be: {column.problem}."
-            )
-        )
-    return ExitCode.DONE
+        words = f"{quoted(column.name)} is to be synthesized and cannot be: {column.problem}."
+        say(paragraph(words))
+    for problem in () if unusable or not synthesize else _other_problems(remaining, missing):
+        say(paragraph(f"To decide before the run: {problem}."))
+    if not synthesize:
+        say("Next: name the columns to synthesize in the plan.")
+    else:
+        say(f"Next: review {codebook.name}, set reviewed = true in it, then")
+        say(f"  understudy run {shlex.quote(os.fspath(plan))} --out study")
 
 
-def _draft(inspection: Inspection) -> Codebook:
-    variables = inspection.data.variables if inspection.data is not None else ()
-    return Codebook(
-        variables={
-            variable.name: VariableBook(
-                description=variable.description,
-                levels=variable.present_levels or None,
-                labels=dict(variable.labels),
-            )
-            for variable in variables
-        }
-    )
+def _other_problems(inspection: Inspection, missing: str | None) -> list[str]:
+    """List what reading would still refuse, missing values aside."""
+    return [
+        problem
+        for problem in inspection.problems
+        if not problem.startswith("missing values in") or missing == "error"
+    ]
 
 
-def _plan(
+def _declared(
     file: str,
-    out: Path,
-    inspection: Inspection,
+    given: Path | None,
     synthesize: Names,
-    reading: Mapping[str, str | Path | None],
-) -> str:
-    problems = {column.name: column.problem for column in inspection.columns if column.problem}
-    problems = {name: why for name, why in problems.items() if name not in synthesize}
-    columns = [column.name for column in inspection.columns]
-    given = {
-        name: _relative(value, out) if isinstance(value, Path) else value
-        for name, value in reading.items()
-        if value is not None
-    }
-    ignore = {**dict.fromkeys(inspection.ignored, "ignored as asked"), **problems}
-    return plan_text(
-        _relative(Path(file), out), columns, synthesize, ignore, "codebook.toml", given
-    )
+    columns: Sequence[str],
+    encoding: str | None,
+    catalog: Path | None,
+) -> Codebook:
+    """Draft levels from what was given, or from the value labels of the data themselves."""
+    if given is None and Path(file).suffix.lower() not in LABELLED:
+        return Codebook()
+    source = file if given is None else given
+    only = synthesize[0] if len(synthesize) == 1 else None
+    drafted = draft_codebook(source, variable=only, encoding=encoding, catalog=catalog)
+    return about_columns(drafted, columns, os.fspath(source))
+
+
+def _draft(
+    inspection: Inspection, declared: Codebook, binned: set[str], *, empty_is_a_level: bool
+) -> tuple[Codebook, dict[str, int]]:
+    """Draft the codebook; also how many levels of the data were not declared, by variable."""
+    variables = inspection.data.variables if inspection.data is not None else ()
+    empty = {column.name for column in inspection.columns if empty_is_a_level and column.n_empty}
+    books, beyond = {}, {}
+    for variable in variables:
+        name = variable.name
+        own = VariableBook() if name in binned else declared.of(name)
+        observed = _levels(variable, with_empty=name in empty)
+        books[name], number = with_observed(own, observed, variable.labels, variable.description)
+        if number:
+            beyond[name] = number
+    return Codebook(variables=books), beyond
+
+
+def _levels(variable: Variable, *, with_empty: bool) -> tuple[str, ...]:
+    levels = variable.present_levels
+    return ("", *levels) if with_empty and "" not in levels else levels
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
 
-from understudy.errors import SettingError
+from understudy.errors import SettingError, quoted
+from understudy.microdata.bins import Bins, bins_from
 
-__all__ = ["Names", "source_options"]
+__all__ = ["BinOptions", "Names", "read_bins", "source_options"]
 
 
 def _split(_type: Any, tokens: tuple[Token, ...]) -> tuple[str, ...]:
@@ -20,6 +22,34 @@ def _split(_type: Any, tokens: tuple[Token, ...]) -> tuple[str, ...]:
 
 
 Names = Annotated[tuple[str, ...], Parameter(converter=_split, n_tokens=1, negative="")]
+
+
+BinOptions = Annotated[tuple[str, ...], Parameter(negative="")]
+
+
+def read_bins(given: Sequence[str]) -> dict[str, Bins]:
+    """Read options such as ``age=20,40,60,80`` (cut points) and ``income=quartiles``."""
+    bins: dict[str, Any] = {}
+    for text in given:
+        name, equals, groups = text.rpartition("=")
+        if not equals or not name or not groups.strip():
+            raise SettingError(
+                expected="bins such as age=20,40,60,80 or income=quartiles",
+                came=quoted(text),
+                do="name a column, then its cut points or a word such as quartiles",
+            )
+        if name in bins:
+            raise SettingError(
+                expected="the bins of every column once",
+                came=f"those of {quoted(name)} twice",
+                do="give all cut points of a column in one option",
+            )
+        pieces = [piece.strip() for piece in groups.split(",")]
+        try:
+            bins[name] = [float(piece) for piece in pieces]
+        except ValueError:
+            bins[name] = groups.strip()
+    return bins_from(bins)
 
 
 def source_options(file: str, **given: Any) -> dict[str, Any]:
@@ -39,7 +69,7 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
     """
     if not file.lower().endswith(".toml"):
         return {"source": file, **given}
-    if any(value for value in given.values() if value not in {"error", "auto"}):
+    if any(value and value not in ("error", "auto") for value in given.values()):
         raise SettingError(
             expected="a plan without further options",
             came="both",

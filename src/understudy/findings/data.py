@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.findings.schema import DataFindings, PassedFindings, Pattern, VariableFindings
+from understudy.findings.schema import DataFindings, Pattern, VariableFindings
+from understudy.findings.survey_schema import PassedFindings, PopulationFindings
 from understudy.microdata.plausibility import all_but_decides
 from understudy.microdata.table import Microdata
 
@@ -79,6 +80,7 @@ def data_findings(
         pattern_numbers=tuple(listed.tolist()),
         pattern_sizes={int(size): int(count) for size, count in zip(small, counts, strict=True)},
         largest_pattern=int(sizes.max()),
+        population=_population(data),
         **_passed(data),
     )
 
@@ -87,6 +89,7 @@ def _passed(data: Microdata) -> dict[str, Any]:
     """Measure what columns that pass through add to what somebody can recognize a record by."""
     if data.passed is None:
         return {}
+    weights = set() if data.survey is None else set(data.survey.columns)
     pattern = data.patterns.of_combination[data.of_record]  # (record,)
     shared = pl.Series(data.patterns.sizes[pattern] > 1)
     records = data.passed.frame.with_columns(pl.Series(PATTERN, pattern))
@@ -101,10 +104,30 @@ def _passed(data: Microdata) -> dict[str, Any]:
                 alone=int((sizes == 1).sum()),
                 unique_with_kept=_made_unique(records, [name], shared),
                 decides=any(_decides(data, name, secret) for secret in data.synthesized),
+                weight=name in weights,
             )
         )
-    unique = _made_unique(records, data.passed.names, shared)
-    return {"passed": tuple(findings), "passed_unique": unique}
+    others = [name for name in data.passed.names if name not in weights]
+    return {
+        "passed": tuple(findings),
+        "passed_unique": _made_unique(records, data.passed.names, shared),
+        "passed_unique_unweighted": _made_unique(records, others, shared) if others else 0,
+    }
+
+
+def _population(data: Microdata) -> PopulationFindings | None:
+    """Estimate uniqueness in the population, where the data have survey weights."""
+    from understudy.risk.population import population_risk
+
+    if data.survey is None or not data.kept:
+        return None
+    risk = population_risk(data)
+    return PopulationFindings(
+        people=risk.population,
+        sample_uniques=risk.sample_uniques,
+        population_uniques=risk.population_uniques,
+        expected_matches=risk.expected_matches,
+    )
 
 
 def _made_unique(records: pl.DataFrame, names: Sequence[str], shared: pl.Series) -> int:

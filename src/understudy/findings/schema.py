@@ -14,6 +14,11 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
+from understudy.findings.survey_schema import (
+    PassedFindings,
+    PopulationFindings,
+    WeightedFindings,
+)
 from understudy.summaries import Spread as SpreadOverSets
 from understudy.summaries import spread_of
 
@@ -110,17 +115,6 @@ class Pattern(_Finding):
     records: int
 
 
-class PassedFindings(_Finding):
-    """A column that passes through: true values of real people, in every file."""
-
-    name: str
-    stored: str  # what it holds, in words
-    values: int  # different ones
-    alone: int  # records with a value that no other record has
-    unique_with_kept: int  # records that it makes unique among those with their kept variables
-    decides: bool = False  # whether its value all but fixes what is synthesized
-
-
 class DataFindings(_Finding):
     """What the data look like."""
 
@@ -146,6 +140,8 @@ class DataFindings(_Finding):
     largest_pattern: int = 0
     passed: tuple[PassedFindings, ...] = ()
     passed_unique: int = 0  # records that all of them together make unique, as above
+    passed_unique_unweighted: int = 0  # the same without the survey weight
+    population: PopulationFindings | None = None  # with a survey weight
 
 
 LARGEST_RHAT = 1000.0  # written for larger ones: chains that are constants, each its own
@@ -387,6 +383,7 @@ class UtilityFindings(_Finding):
     tables: Tables
     regressions: tuple[Regression, ...]  # one per analysis of the plan
     within: WithinPattern
+    weighted: WeightedFindings | None = None
 
 
 class AttackFindings(_Finding):

@@ -28,6 +28,7 @@ from understudy.findings.schema import (
     UtilityFindings,
     WithinPattern,
 )
+from understudy.findings.survey_schema import WeightedFindings
 from understudy.microdata.label_table import combined_labels
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
@@ -88,6 +89,25 @@ def utility_findings(
             _regression(data, sets, analysis, rule, seed, repeats) for analysis in analyses
         ),
         within=_within(data, sets, listed_patterns(data), seed),
+        weighted=_weighted(data, sets, rule, seed),
+    )
+
+
+def _weighted(
+    data: Microdata, sets: SyntheticSets, rule: str, seed: int
+) -> WeightedFindings | None:
+    """Compare weighted tables and shares, where the data have survey weights."""
+    from understudy.utility.weighted import weighted_utility
+
+    if data.survey is None:
+        return None
+    utility = weighted_utility(data, sets, rule=rule, seed=seed)
+    return WeightedFindings(
+        orders=tuple(utility.deviation),
+        deviation=tuple(utility.deviation.values()),
+        truth_floor=tuple(utility.truth_floor.values()),
+        shares=utility.shares.height,
+        mean_overlap=utility.mean_overlap,
     )
 
 

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 BATCH = 1 << 18
+DATES = "dates or times"
 NO_VALUE = 2**32 - 1
 
 
@@ -105,7 +106,7 @@ def refuse_dates(column: str) -> ColumnError:
     """Make the error about a column of dates."""
     return ColumnError(
         expected=f"categories in column {quoted(column)}",
-        came="dates or times",
+        came=DATES,
         do="turn it into groups first (a year, a quarter, an age group), or ignore it",
     ).about(column)
 

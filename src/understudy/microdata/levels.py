@@ -83,7 +83,9 @@ def settle_levels(
         return Settled(column.name, names, groups, {}, missing_code, numeric=False)
     observed = [level for level in present if level is not None]
     check_values(column, observed, counts, book)
+    absent_codes = missing_codes(book, na)
     levels = _ordered_levels(column, observed, book, unused)
+    levels = tuple(level for level in levels if level not in absent_codes)
     if ordered:
         _note(f"the order of the levels of {quoted(column.name)} is kept for display; the models "
               "treat its levels as unordered")  # fmt: skip
@@ -102,7 +104,10 @@ def _before_bins(present: Iterable[str | None], book: VariableBook) -> bool:
 
 
 def missing_codes(book: VariableBook, na: Sequence[str]) -> dict[str, None]:
-    """List the texts that mean missing in a column, the codebook's before the general ones."""
+    """List the texts that mean missing in a column, the codebook's before the general ones.
+
+    Empty text is none of them where the codebook declares it as a level.
+    """
     listed = (na,) if isinstance(na, str) else na
     texts = isinstance(listed, Iterable) and all(isinstance(code, str) for code in listed)
     if not texts:
@@ -111,6 +116,8 @@ def missing_codes(book: VariableBook, na: Sequence[str]) -> dict[str, None]:
             came="something that is not text",
             do='write for instance na=["", "NA", "-9"]',
         )
+    if "" in (book.levels or ()):  # the codebook declares empty cells of this column as a level
+        listed = [code for code in listed if code]
     return dict.fromkeys((*book.missing, *listed))
 
 

@@ -26,7 +26,7 @@ from understudy.errors import ColumnError, FormatError, SettingError, quoted
 from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable, count_codes
 from understudy.microdata.source_file import SourceFile, open_source
 
-__all__ = ["open_foreign"]
+__all__ = ["describe_foreign", "open_foreign"]
 
 CHUNK = 1 << 19  # records of a SAS, Stata or SPSS file that are read at a time
 
@@ -85,6 +85,20 @@ def open_foreign(
 
     names = tuple(about["names"])
     return OpenTable(names, read, descriptions=about.get("descriptions", {}), values=values)
+
+
+def describe_foreign(
+    source: SourceFile, encoding: str | None, catalog: str | os.PathLike[str] | None
+) -> tuple[dict[str, Mapping[str, str]], dict[str, list[str]], dict[str, str]]:
+    """Give value labels, codes that the file calls missing, and descriptions, by column."""
+    _check_complete(source)
+    file = {"path": str(source.path.absolute()), "kind": source.kind, "encoding": encoding}
+    with _damaged_if_parser_fails(source):
+        about = _ask({"task": "describe", **file})
+    labels = dict(about["labels"])
+    if catalog is not None:
+        labels |= _catalog_labels(source, about["label_sets"], catalog, encoding)
+    return labels, dict(about.get("missing", {})), dict(about.get("descriptions", {}))
 
 
 def _declared(levels: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...] | None:

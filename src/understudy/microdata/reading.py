@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_whole
 from understudy.errors import DataWarning, FormatError, MissingValuesError, SettingError, quoted
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
@@ -38,6 +39,12 @@ from understudy.microdata.plausibility import check_plausibility
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.source_file import open_source
 from understudy.microdata.structural_zeros import check_impossible
+from understudy.microdata.survey_design import (
+    DesignColumns,
+    SurveyDesign,
+    design_from,
+    read_design,
+)
 from understudy.microdata.table import Microdata
 from understudy.microdata.variable import MISSING, Variable
 from understudy.public_errors import from_the_user, only_our_errors
@@ -45,6 +52,8 @@ from understudy.public_errors import from_the_user, only_our_errors
 __all__ = [
     "Missing",
     "build_microdata",
+    "check_bins",
+    "check_design",
     "check_header",
     "declared_empty",
     "open_table",
@@ -53,6 +62,7 @@ __all__ = [
 ]
 
 Missing = Literal["error", "level", "drop", "model"]
+WEIGHT_GROUP = "weight group"
 MISSING_CHOICES = ("error", "level", "drop", "model")
 
 
@@ -73,6 +83,9 @@ def read_microdata(
     catalog: str | os.PathLike[str] | None = None,
     header: HeaderChoice = "auto",
     pass_through: Sequence[str] | str = (),
+    weight: str | None = None,
+    design: DesignColumns | Mapping[str, Any] | None = None,
+    weight_groups: int | None = None,
     progress: Progress | None = None,
 ) -> Microdata:
     """Read confidential records from a file or a data frame.
@@ -119,6 +132,16 @@ def read_microdata(
     pass_through : sequence of str
         Columns that are in every file unchanged, with their type, and in no model: weights, strata,
         dates, numbers. Values of text files stay as they are written there.
+    weight : str, optional
+        The column of survey weights: utility and population risk are weighted by it. It is not
+        released unless it passes through, and the models do not use it.
+    design : mapping, optional
+        Columns of strata and primary sampling units, or of replicate weights, by which variances
+        are estimated: ``{"strata": "stratum", "psu": "cluster"}``; see
+        `understudy.microdata.survey_design.DesignColumns`.
+    weight_groups : int, optional
+        So many quantile groups of the weight become a kept variable that models use and that no
+        file shows.
     progress : callable, optional
         Called with bytes read and bytes in all, for text files.
 
@@ -148,12 +171,14 @@ def read_microdata(
     if pass_through and isinstance(source, pl.LazyFrame):
         source = source.collect()  # computed twice, its rows could come in two orders
     table = open_table(source, encoding, delimiter, catalog, header, from_the_user(progress))
-    check_header(table, synthesize, keep, ignore, groups, book.variables, pass_through)
+    check_header(table, synthesize, keep, ignore, groups, book.variables, pass_through, weight)
     check_names(table.names)
     check_columns(book, table.names)
-    roles = assign_roles(table.names, synthesize, keep, ignore, pass_through)
+    designed = check_design(weight, design, weight_groups, roles_of=synthesize)
+    of_design = () if weight is None else (weight, *designed.names)
+    roles = assign_roles(table.names, synthesize, keep, ignore, pass_through, of_design)
     warn_of_similar_names(table.names)
-    _check_bins(groups, roles)
+    check_bins(groups, roles)
     coded = table.read(roles.used)
     if coded.of_record.size == 0:
         raise FormatError(
@@ -162,6 +187,9 @@ def read_microdata(
             do="check how the data were exported",
         )
     passed = read_passed(table, roles)
+    survey = None
+    if weight is not None and table.values is not None:
+        survey = read_design(weight, designed, table.values(list(dict.fromkeys(of_design))))
     data = build_microdata(
         declared_empty(coded, book),
         roles,
@@ -172,10 +200,67 @@ def read_microdata(
         unused=unused_levels,
         missing=missing,
         passed=passed,
+        survey=survey,
     )
+    if weight_groups is not None:
+        data = with_weight_groups(data, weight_groups)
     check_impossible(data)
     check_plausibility(data)
     return data
+
+
+def check_design(
+    weight: str | None,
+    design: DesignColumns | Mapping[str, Any] | None,
+    weight_groups: int | None,
+    roles_of: Sequence[str] | str,
+) -> DesignColumns:
+    """Check the options about the survey design against each other."""
+    columns = design_from(design)
+    if weight is None and (columns.names or weight_groups is not None):
+        raise SettingError(
+            expected="a survey weight (weight) beside its design or its groups",
+            came="none",
+            do="name the column of weights, or leave the others out",
+        )
+    synthesized = [roles_of] if isinstance(roles_of, str) else list(roles_of)
+    if weight in synthesized:
+        raise SettingError(
+            expected="a survey weight that is not synthesized",
+            came=quoted(weight),
+            do="name the column in one of the two only",
+        )
+    if weight_groups is not None:
+        check_whole("weight_groups", weight_groups, 2, 100)
+    return columns
+
+
+def with_weight_groups(data: Microdata, groups: int) -> Microdata:
+    """Add the quantile group of the weight as a kept variable that no file shows."""
+    if data.survey is None:
+        return data
+    if WEIGHT_GROUP in data.names:
+        raise SettingError(
+            expected="no column of the name that the weight's groups get",
+            came=quoted(WEIGHT_GROUP),
+            do="rename the column, or ignore it",
+        )
+    numbers, codes, counts = np.unique(data.survey.weights, return_inverse=True, return_counts=True)
+    bins = Bins(quantiles=groups)
+    group = bins.groups(numbers, counts.astype(np.int64))[codes.reshape(-1)]  # (record,)
+    variable = Variable(WEIGHT_GROUP, "kept", bins.group_names, released=False, declared=True)
+    rows = np.column_stack([data.combinations[data.of_record], group]).astype(np.int32)
+    variables = (*data.variables, variable)
+    combined = regroup(
+        rows,
+        np.ones(len(rows), dtype=np.int64),
+        np.arange(len(rows), dtype=np.int32),
+        [each.n_levels for each in variables],
+    )
+    return replace(
+        data, variables=variables, combinations=combined[0], counts=combined[1],
+        of_record=combined[2],
+    )  # fmt: skip
 
 
 def open_table(
@@ -235,9 +320,17 @@ def check_header(table: OpenTable, *given: Iterable[str] | str | None) -> None:
     )
 
 
-def _check_bins(bins: Mapping[str, Bins], roles: Roles) -> None:
+def check_bins(bins: Mapping[str, Bins], roles: Roles) -> None:
+    """Refuse bins of columns that are not used; those of ignored columns give a warning."""
     for name in bins:
-        if name not in roles.used:
+        if name in roles.ignored:
+            warnings.warn(
+                f"the bins of {quoted(name)} have no effect, because it is ignored: take it out of "
+                "ignore (or name it in keep) to use it",
+                DataWarning,
+                stacklevel=4,
+            )
+        elif name not in roles.used:
             raise SettingError(
                 expected="bins for columns that are kept or synthesized",
                 came=f"bins for {quoted(name)}",
@@ -256,6 +349,7 @@ def build_microdata(
     unused: UnusedLevels,
     missing: Missing,
     passed: PassedColumns | None = None,
+    survey: SurveyDesign | None = None,
 ) -> Microdata:
     """Settle the levels of every used column and regroup the combinations.
 
@@ -267,9 +361,10 @@ def build_microdata(
         complete = np.logical_not(absent.any(axis=1))  # (combination,)
         _check_missing(coded, absent, missing)
         n_dropped = int(coded.counts[~complete].sum())
+        stay = complete[coded.of_record]  # (record,)
         if passed is not None:
-            stay = pl.Series(complete[coded.of_record])  # (record,)
-            passed = replace(passed, frame=passed.frame.filter(stay))
+            passed = replace(passed, frame=passed.frame.filter(pl.Series(stay)))
+        survey = survey.only(stay) if survey is not None else None
         coded, absent = coded.only(complete), absent[complete]
     settled = [
         settle_levels(
@@ -308,6 +403,7 @@ def build_microdata(
         n_dropped,
         table.backend,
         passed,
+        survey,
     )
 
 

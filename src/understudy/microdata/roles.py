@@ -82,12 +82,14 @@ def assign_roles(
     keep: Sequence[str] | str | None,
     ignore: Sequence[str] | str | None,
     pass_through: Sequence[str] | str = (),
+    design: Sequence[str] = (),
     *,
     may_be_none: bool = False,
 ) -> Roles:
     """Assign a role to every column of a source, as the options of `read_microdata` say.
 
-    With `may_be_none` there may be nothing to synthesize, for a look at the columns.
+    Columns of the survey design are kept only if `keep` names them. With `may_be_none` there may be
+    nothing to synthesize, for a look at the columns.
     """
     wanted = _listed(synthesize, "synthesize")
     kept = None if keep is None else _listed(keep, "keep")
@@ -99,11 +101,12 @@ def assign_roles(
             came="none",
             do=f"name one of {listed_columns(names)}",
         )
-    _check_known(names, [*wanted, *(kept or []), *left_out, *through])
+    _check_known(names, [*wanted, *(kept or []), *left_out, *through, *design])
     _check_apart(wanted, kept or [], left_out, through)
     synthesized, out, passed = set(wanted), set(left_out), set(through)
     _check_reserved([name for name in names if name not in out])
-    stay = set(names) - synthesized - out - passed if kept is None else set(kept)
+    others = set(names) - synthesized - out - passed - set(design)
+    stay = others if kept is None else set(kept)
     used = synthesized | stay
     if passed and wanted and not stay:
         raise SettingError(

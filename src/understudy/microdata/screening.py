@@ -7,7 +7,6 @@ an inspection sets such columns aside, says why, and continues with the others.
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from understudy.errors import ColumnError, DataWarning, InputError, LevelError, 
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
 from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable
+from understudy.microdata.column_coder import DATES
 from understudy.microdata.levels import (
     UnusedLevels,
     check_codebook,
@@ -31,21 +31,21 @@ from understudy.microdata.plausibility import FEWEST_FOR_IDS, check_plausibility
 from understudy.microdata.reading import (
     Missing,
     build_microdata,
+    check_bins,
+    check_design,
     check_header,
     declared_empty,
     open_table,
 )
+from understudy.microdata.recognition import Suggestion, missing_words, recognize, suggest
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.structural_zeros import check_impossible
+from understudy.microdata.survey_design import DesignColumns, read_design
 from understudy.microdata.table import Cells, Microdata
 
 __all__ = ["ColumnFinding", "Inspection", "inspect_source"]
 
 SMALL_PATTERN = 5
-MANY_LEVELS = 1000
-_WEIGHT_NAME = re.compile(
-    r"(^|_)(final|finl|person|house)?_?(weight|wgt|wt|wgts|wts)\d*(_|$)", re.I
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,6 +63,10 @@ class ColumnFinding:
         Why it cannot be used as it is, empty if it can.
     remarks : tuple of str
         What else is worth knowing.
+    suggestion : Suggestion or None
+        What it seems to hold and the part to give it, where it is no column of categories.
+    n_empty, n_null : int
+        Records with an empty cell or empty text, and those with an empty cell alone.
     """
 
     name: str
@@ -73,6 +77,9 @@ class ColumnFinding:
     n_near_duplicates: int
     problem: str
     remarks: tuple[str, ...]
+    suggestion: Suggestion | None = None
+    n_empty: int = 0
+    n_null: int = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,6 +127,9 @@ def inspect_source(
     na: Sequence[str] = (),
     unused_levels: UnusedLevels = "error",
     pass_through: Sequence[str] | str = (),
+    weight: str | None = None,
+    design: DesignColumns | Mapping[str, Any] | None = None,
+    weight_groups: int | None = None,
     **opening: Any,
 ) -> Inspection:
     """Look at a file or a frame before anything is done with it.
@@ -129,10 +139,16 @@ def inspect_source(
     """
     groups, book = bins_from(bins), codebook_from(codebook)
     table = open_table(source, **opening)
-    check_header(table, synthesize, keep, ignore, groups, book.variables, pass_through)
+    check_header(table, synthesize, keep, ignore, groups, book.variables, pass_through, weight)
     check_names(table.names)
     check_columns(book, table.names)
-    roles = assign_roles(table.names, synthesize, keep, ignore, pass_through, may_be_none=True)
+    designed = check_design(weight, design, weight_groups, roles_of=synthesize)
+    of_design = () if weight is None else (weight, *designed.names)
+    roles = assign_roles(
+        table.names, synthesize, keep, ignore, pass_through, of_design, may_be_none=True
+    )
+    if weight is not None and table.values is not None:  # refuses what is not a weight
+        read_design(weight, designed, table.values(list(dict.fromkeys(of_design))))
     coded, refused = _read_usable(table, roles)
     coded = declared_empty(coded, book)
     if not coded.columns:
@@ -190,7 +206,8 @@ def _part(name: str, roles: Roles) -> str:
 
 
 def _refused(name: str, reason: str, roles: Roles) -> ColumnFinding:
-    return ColumnFinding(name, _part(name, roles), "other", 0, 0, 0, reason, ())
+    dates = suggest("dates", name) if DATES in reason else None
+    return ColumnFinding(name, _part(name, roles), "other", 0, 0, 0, reason, (), dates)
 
 
 def _finding(
@@ -210,7 +227,17 @@ def _finding(
     ]
     part = _part(column.name, roles)
     problem = "" if bins else _problem(column, observed, counts, book, part, n_records)
-    remarks = _remarks(column, observed, part, problem, binned=bins is not None)
+    suggestion = None
+    if part == "kept" and bins is None:
+        present = np.array([number for level, out, number in zip(column.levels, absent, counts,
+                                                                 strict=True)
+                            if level is not None and number and not out])  # fmt: skip
+        suggestion = recognize(column, observed, present)
+        if suggestion is not None and problem:
+            bare = suggestion.part == "bins"  # the problem has its own advice
+            problem = f"{problem} ({suggestion.option})" if bare else suggestion.advice
+    remarks = _remarks(column, observed)
+    empty = [level in {None, ""} for level in column.levels]
     return ColumnFinding(
         column.name,
         part,
@@ -220,6 +247,9 @@ def _finding(
         0 if bins else near_duplicates(observed),
         problem,
         tuple(remarks),
+        suggestion,
+        int(counts[empty].sum()),
+        int(counts[[level is None for level in column.levels]].sum()),
     )
 
 
@@ -236,7 +266,7 @@ def _problem(
     except (ColumnError, LevelError) as problem:
         return problem.advice
     if part == "kept" and len(observed) == n_records >= FEWEST_FOR_IDS:
-        return "every record has its own value, as in an identifier: ignore it, or bin its numbers"
+        return "every record has its own value, as in an identifier"
     try:
         check_codebook(column.name, observed, book.of(column.name))
     except LevelError as problem:
@@ -244,19 +274,14 @@ def _problem(
     return ""
 
 
-def _remarks(
-    column: CodedColumn, observed: Sequence[str], part: str, problem: str, *, binned: bool
-) -> list[str]:
+def _remarks(column: CodedColumn, observed: Sequence[str]) -> list[str]:
     remarks = []
-    if _WEIGHT_NAME.search(column.name):
-        remarks.append("looks like survey weights, which the models do not use: ignore it")
     if column.kind == "text" and "" in observed:
         remarks.append('empty text is a level here: if it means missing, say so (na, --na "")')
-    numbers = column.kind == "integer" or all(level.isdecimal() for level in observed)
-    if part == "kept" and numbers and len(observed) > 20 and not binned and not problem:
-        remarks.append("many whole numbers: if it is a quantity, such as an age, bin it")
-    elif part == "kept" and len(observed) > MANY_LEVELS and not binned and not problem:
-        remarks.append("very many levels for a kept variable: group them, or ignore it")
+    words = missing_words(observed) if column.kind == "text" else ()
+    if words:
+        options = " ".join(f"--na {word}" for word in words)
+        remarks.append(f"holds a text that usually means missing: if it does, say so ({options})")
     if column.labels:
         remarks.append(f"{len(column.labels)} value labels come with the file")
     return remarks
@@ -303,6 +328,7 @@ def _build(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         warn_of_similar_names(table.names)
+        check_bins(bins, roles)
         refusals = []
         try:
             as_level: Missing = "drop" if missing == "drop" else "level"
@@ -326,6 +352,8 @@ def _advice(
 ) -> list[str]:
     advice = []
     for finding in findings:
+        if finding.suggestion is not None and not finding.problem:
+            advice.append(f"{quoted(finding.name)}: {finding.suggestion.advice}.")
         advice += [f"{quoted(finding.name)}: {remark}." for remark in finding.remarks]
     advice += [f"{text[0].upper()}{text[1:]}." for text in noted]
     if data is not None and data.synthesized:

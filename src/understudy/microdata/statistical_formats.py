@@ -21,14 +21,39 @@ __all__ = ["catalog_labels", "code_statistical", "describe_statistical", "statis
 
 def describe_statistical(path: str, kind: str, encoding: str | None) -> dict[str, Any]:
     """Read the names of the columns, their descriptions, and the labels of their values."""
-    _, about = _read(path, kind, encoding, metadataonly=True)
+    options = {} if kind == "xport" else {"user_missing": True}  # which of the values are missing
+    _, about = _read(path, kind, encoding, metadataonly=True, **options)
     descriptions = about.column_names_to_labels.items()
     return {
         "names": list(about.column_names),
         "labels": {name: _texts(labels) for name, labels in about.variable_value_labels.items()},
         "label_sets": dict(about.variable_to_label),
         "descriptions": {name: text for name, text in descriptions if text is not None},
+        "missing": _missing_codes(about),
     }
+
+
+def _missing_codes(about: Any) -> dict[str, list[str]]:
+    """List the labelled values that the file calls missing, by column."""
+    missing: dict[str, list[str]] = {}
+    for name, labels in about.variable_value_labels.items():
+        ranges = about.missing_ranges.get(name, ())  # of SPSS
+        letters = about.missing_user_values.get(name, ())  # of Stata and SAS
+        codes = [
+            value
+            for value in labels
+            if value in letters or any(_within(value, limits) for limits in ranges)
+        ]
+        if codes:
+            missing[name] = list(_texts(dict.fromkeys(codes, "")))
+    return missing
+
+
+def _within(value: Any, limits: Any) -> bool:
+    low, high = limits["lo"], limits["hi"]
+    if isinstance(value, str) or isinstance(low, str):
+        return bool(value == low)
+    return bool(low <= value <= high)
 
 
 def catalog_labels(path: str, encoding: str | None) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ import hashlib
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from understudy.errors import InputError, SetIndexError, SettingError, nearest, 
 from understudy.microdata.coding import Backend, regroup
 from understudy.microdata.frames import Columns, data_frame
 from understudy.microdata.passed_columns import PassedColumns
+from understudy.microdata.survey_design import SurveyDesign
 from understudy.microdata.variable import Variable
 from understudy.microdata.writing import write_table
 from understudy.public_errors import only_our_errors
@@ -84,6 +85,8 @@ class Microdata:
         Which kind of frame `frame` gives: the kind that the data came in, Polars for files.
     passed : PassedColumns or None
         Columns that are in every file unchanged, and in no model.
+    survey : SurveyDesign or None
+        Survey weights and the design that they belong to.
     """
 
     variables: tuple[Variable, ...]
@@ -94,6 +97,7 @@ class Microdata:
     n_dropped: int = 0
     backend: Backend = "polars"
     passed: PassedColumns | None = None
+    survey: SurveyDesign | None = None
 
     @property
     def n_records(self) -> int:
@@ -139,6 +143,27 @@ class Microdata:
     def n_labels(self) -> int:
         """Number of combined labels: the product of the synthesized variables' levels, exactly."""
         return math.prod(self.variable(name).n_levels for name in self.synthesized)
+
+    @cached_property
+    def released(self) -> Microdata:
+        """The data without variables that models alone use: what files show, and risk is about."""
+        shown = [index for index, each in enumerate(self.variables) if each.released]
+        if len(shown) == len(self.variables):
+            return self
+        variables = tuple(self.variables[index] for index in shown)
+        combinations, counts, of_record = regroup(
+            self.combinations[:, shown],
+            self.counts,
+            self.of_record,
+            [variable.n_levels for variable in variables],
+        )
+        return replace(
+            self,
+            variables=variables,
+            combinations=combinations,
+            counts=counts,
+            of_record=of_record,
+        )
 
     @cached_property
     def patterns(self) -> Cells:
@@ -274,6 +299,10 @@ class Microdata:
             digest.update(np.ascontiguousarray(array).tobytes())
         if self.passed is not None:
             digest.update(self.passed.digest())
+        if self.survey is not None:
+            digest.update(repr(self.survey.columns).encode("utf-8", "surrogatepass"))
+            for numbers in (self.survey.weights, self.survey.unit, self.survey.stratum):
+                digest.update(numbers.tobytes())
         return digest.hexdigest()
 
     @cached_property
@@ -436,6 +465,7 @@ def _columns(data: Microdata, drawn: Mapping[str, NDArray[Any]] | None = None) -
     coded: dict[str, tuple[Variable, NDArray[Any]] | pl.Series] = {
         name: (variable, drawn[name] if name in drawn else data.codes(name))
         for name, variable in zip(data.names, data.variables, strict=True)
+        if variable.released
     }
     if passed is None:
         return coded

@@ -49,6 +49,8 @@ class Variable:
     missing_modelled : bool
         Whether missing values are holes that a model fills: the level for missing values is then
         none of the model's.
+    released : bool
+        Whether synthetic files show it; the weight's quantile group is used by models alone.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Variable:
     missing_code: str = ""
     numeric: bool = False
     missing_modelled: bool = False
+    released: bool = True
 
     @property
     def n_levels(self) -> int:

@@ -80,6 +80,7 @@ OURS = {LOCK, STUDY, FITS, "plan.toml", "codebook.json", "sets", "stages", "find
     "chosen.toml",
     "frontier.html",
     "frontier.json",
+    "passed.parquet",
 }
 
 Record = TypeVar("Record", bound=BaseModel)

@@ -24,6 +24,7 @@ from pydantic import AliasChoices, Field, create_model, field_validator, model_v
 from understudy.errors import SettingError, nearest, quoted
 from understudy.microdata.bins import Bins
 from understudy.microdata.codebook import Codebook, codebook_from
+from understudy.microdata.survey_design import DesignColumns
 from understudy.randomness import check_seed
 from understudy.settings import Settings, one_mistake, read_settings, settings_from
 from understudy.storage import WINDOWS_NAMES
@@ -64,6 +65,9 @@ class DataPlan(Settings):
     keep: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     pass_through: tuple[str, ...] = ()
+    weight: str | None = None
+    weight_groups: int | None = Field(default=None, ge=2, le=100)
+    design: DesignColumns = DesignColumns()
     codebook: str | None = None
     missing: Literal["error", "level", "drop", "model"] = "error"
     na: tuple[str, ...] = ()

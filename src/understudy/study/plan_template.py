@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from understudy.errors import quoted, quoted_list, visible
+from understudy.microdata.bins import Bins
 from understudy.settings import toml_key, toml_text
 from understudy.study.plan import StudyPlan, UntilPlan
 from understudy.synthesis.registry import MODELS, load_model
@@ -37,6 +38,13 @@ def plan_text(
     ignore: Mapping[str, str],
     codebook: str | None,
     reading: Mapping[str, str] | None = None,
+    *,
+    bins: Mapping[str, Bins] | None = None,
+    offered: Mapping[str, bool] | None = None,
+    pass_through: Sequence[str] = (),
+    weight: str | None = None,
+    na: Sequence[str] = ("",),
+    missing: str = "error",
 ) -> str:
     """Write a first plan, with every key explained.
 
@@ -55,6 +63,18 @@ def plan_text(
     reading : mapping of str to str, optional
         How the file was read: ``encoding``, ``delimiter``, ``header``, ``catalog``, where
         given.
+    bins : mapping of str to Bins, optional
+        Groups of columns of numbers.
+    offered : mapping of str to bool, optional
+        Columns that bins would help, and whether they are ignored without.
+    pass_through : sequence of str
+        Columns that are in every file unchanged.
+    weight : str, optional
+        The survey weight.
+    na : sequence of str
+        Texts that mean missing.
+    missing : str
+        What to do with missing values.
 
     Returns
     -------
@@ -63,6 +83,10 @@ def plan_text(
     """
     comments = [_comment(name, reason) for name, reason in ignore.items()]
     kept = [name for name in columns if name not in synthesize and name not in ignore]
+    offers = dict(offered or {})
+    if not offers and not bins:
+        offers = {next(iter(kept or columns), "income"): False}
+    through = _list(pass_through)
     return _PLAN.format(
         columns=_one_line(f"columns of the file: {quoted_list(columns)}"),
         file=toml_text(file),
@@ -77,7 +101,12 @@ def plan_text(
         delimiter=_setting("delimiter", ";", reading),
         header=_setting("header", "yes", reading),
         catalog=_setting("catalog", "formats.sas7bcat", reading),
+        pass_through=f"pass_through = {through}" if pass_through else '# pass_through = ["weight"]',
+        weight=f"weight = {toml_text(weight)}" if weight else '# weight = "weight"',
+        na=_list(na),
+        missing=toml_text(missing),
         example=_one_line(toml_key(next(iter(kept or columns), "income"))),
+        bins="\n".join([*_bins(bins or {}), *_offers(offers)]),
         keep=_one_line(_list(kept[:4] or ["gender", "age"])),
         known=_one_line(_list(kept[:2] or ["gender", "age"])),
         formula=_one_line(toml_text(_formula(kept, synthesize))),
@@ -85,6 +114,27 @@ def plan_text(
         synthesizers="\n".join(_synthesizers()),
         thresholds=_thresholds(),
     )
+
+
+def _bins(bins: Mapping[str, Bins]) -> Iterator[str]:
+    for name, groups in bins.items():
+        yield f"[data.bins.{toml_key(name)}]"
+        content = groups.model_dump(exclude_none=True)
+        yield from (f"{key} = {_value(value)}" for key, value in content.items())
+
+
+def _offers(offered: Mapping[str, bool]) -> Iterator[str]:
+    """Write bins for columns that need them, as comments; for the first one also cut points."""
+    for number, (name, ignored) in enumerate(offered.items()):
+        key = _one_line(toml_key(name))
+        if ignored:
+            yield _one_line(f"# {toml_text(name)}: take it out of ignore and remove these #.")
+        yield f"# [data.bins.{key}]"
+        yield "# quantiles = 4"
+        if number == 0:
+            yield f"# [data.bins.{key}]"
+            yield "# cuts = [20, 40, 60, 80]"
+            yield '# names = ["<20", "20-40", "40-60", "60-80", ">80"]'
 
 
 def _formula(kept: Sequence[str], synthesize: Sequence[str]) -> str:
@@ -239,17 +289,24 @@ synthesize = {synthesize}{choose}
 
 # Columns that are in every file unchanged and in no model: weights, strata, dates, numbers. They
 # are true values of real people, so the verdict counts how many records they make unique.
-# pass_through = ["weight"]
+{pass_through}
+
+# The survey weight: utility and population risk are weighted by it. It is released only if it
+# passes through, and models do not use it; its quantile groups may be a predictor that no file has.
+{weight}
+# weight_groups = 5
 
 # Levels, their order, labels and missing codes, declared outside of the data. A release needs one.
 {codebook}
 
 # What to do with missing values: "error" refuses the data, "level" makes missing a level of its
 # own, "drop" leaves such records out, "model" keeps them as holes that the DPMPM fills.
-missing = "error"
+missing = {missing}
 
-# Texts that mean missing, in any column. Without this, "NA" and "" are categories like any other.
-na = []
+# Texts that mean missing, in any column. "" is empty text; a field in which nothing is written is
+# missing anyway, unless the codebook declares "" as a level of its column, which goes before this.
+# Without it, "NA" is a category like any other.
+na = {na}
 
 # Levels that a categorical column declares and no record has: "error" asks, "keep" or "drop".
 unused_levels = "error"
@@ -267,12 +324,17 @@ unused_levels = "error"
 # Levels merged by a step of a variable's hierarchy in the codebook, 0 for none.
 # coarsen = {{ {example} = 0 }}
 
+# How the sample was drawn, for standard errors of weighted analyses: strata and primary sampling
+# units, or replicate weights ("brr", with fay's coefficient, "bootstrap", "jk1", "jk2").
+# [data.design]
+# strata = "stratum"
+# psu = "cluster"
+# replicates = []
+# method = "brr"
+# fay = 0.0
+
 # Numbers become groups: quantiles, or cut points (a number at one belongs to the group above it).
-# [data.bins.{example}]
-# quantiles = 4
-# [data.bins.{example}]
-# cuts = [20, 40, 60, 80]
-# names = ["<20", "20-40", "40-60", "60-80", ">80"]
+{bins}
 
 # Synthesizers, as many as you like. {left_out}
 # "dpmpm" and "areal" are the paper's: they take longer, and their chains may not converge.

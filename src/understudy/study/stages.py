@@ -71,7 +71,8 @@ NOTES = (
 
 def prepare(plan: StudyPlan, home: Path, progress: Tell | None) -> Stages:
     """Read the data and check everything that can be checked before the first computation."""
-    data, book = _read_data(plan, home, while_reading(progress))
+    whole, book = _read_data(plan, home, while_reading(progress))
+    data = whole.released
     mistakes = Mistakes()
     for number, intruder in enumerate(plan.intruders or (), 1):
         for name in intruder.known:
@@ -96,7 +97,7 @@ def prepare(plan: StudyPlan, home: Path, progress: Tell | None) -> Stages:
         intruders = tuple(data.known(intruder.known) for intruder in plan.intruders)
     else:
         intruders = (data.kept,) if data.kept else ()
-    return Stages(plan, data, book, intruders, synthesizers)
+    return Stages(plan, data, whole, book, intruders, synthesizers)
 
 
 def _read_data(
@@ -124,7 +125,8 @@ class Stages:
     """The stages, each with what it needs: the data, what the plan asks for, where to save."""
 
     plan: StudyPlan
-    data: Microdata
+    data: Microdata  # what files show
+    fit_data: Microdata  # with what models alone use
     book: Codebook
     intruders: tuple[tuple[str, ...], ...]
     synthesizers: dict[str, PlannedFit]
@@ -150,7 +152,7 @@ class Stages:
         book = self.book.model_dump_json(exclude={"reviewed"})
         return {
             "plan": plan,
-            "data": self.data.fingerprint(),
+            "data": self.fit_data.fingerprint(),
             "codebook": digest_of(book.encode("utf-8", "surrogatepass")),
             "versions": versions(),
         }
@@ -245,7 +247,7 @@ class Stages:
             planned, notes = self.synthesizers[name], Notes(name)
             with notes.caught():
                 fit = planned.model.fit(
-                    self.data,
+                    self.fit_data,
                     seed=self._seed("fit", name),
                     checkpoint=self.folder.fit_folder(name),
                     progress=self._tell_fit,
@@ -274,7 +276,7 @@ class Stages:
             return planned.refit(data, seed)
 
         findings = own_record_findings(
-            self.data,
+            self.fit_data,
             fit,
             self.intruders,
             sets=self.plan.sets,
@@ -284,7 +286,7 @@ class Stages:
         )
         if not self.plan.own_record.informed:
             return findings
-        informed = informed_findings(self.data, fit, drawn, refit)
+        informed = informed_findings(self.fit_data, fit, drawn, refit)
         return findings.model_copy(update={"informed": informed})
 
     def measure_utility(self, name: str) -> None:
@@ -449,7 +451,7 @@ def _set_files(name: str, drawn: SyntheticSets) -> Iterator[tuple[str, bytes]]:
     """
     width = max(2, len(str(len(drawn))))
     for index in range(len(drawn)):
-        frame = drawn.frame(index, "polars").select(drawn.data.names)
+        frame = drawn.frame(index, "polars").select(drawn.data.released.names)
         yield f"sets/{name}/{index + 1:0{width}d}.parquet", _parquet(frame)
 
 

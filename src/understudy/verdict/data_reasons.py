@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from understudy.errors import quoted, quoted_list
 from understudy.findings.schema import DataFindings
-from understudy.summaries import percent
+from understudy.summaries import number, percent
 from understudy.verdict.grading import Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
@@ -26,7 +26,11 @@ def reasons_about_data(data: DataFindings, limits: Thresholds) -> list[Reason]:
 def _passed(data: DataFindings, limits: Thresholds) -> Reason:
     """Judge what columns that pass through add to what somebody can recognize a record by."""
     share = data.passed_unique / data.n_records if data.n_records else 0.0
-    outcome = graded(share, limits, "passed_unique")
+    beside = data.passed_unique_unweighted / data.n_records if data.n_records else 0.0
+    weighted = any(column.weight for column in data.passed)
+    outcome = graded(beside if weighted else share, limits, "passed_unique")
+    if outcome == "pass" and share > limits.passed_unique_pass:
+        outcome = "review"  # a weight is not known from elsewhere, but it can be found in all files
     listed = ", ".join(
         f"{quoted(column.name)} ({column.stored}) {column.unique_with_kept:,}"
         for column in data.passed
@@ -36,7 +40,8 @@ def _passed(data: DataFindings, limits: Thresholds) -> Reason:
         f"column{'s' * (len(data.passed) > 1)}. Together they make {data.passed_unique:,} records "
         f"({percent(share)}) unique among those with the same kept variables; each alone: "
         f"{listed}. Whoever knows such a value finds the person's row, and the row can be followed "
-        "through all files although their rows are shuffled."
+        "through all files although their rows are shuffled. (The own-record effect in the worst "
+        "case, which is judged, assumes as much.)"
     )
     own = [quoted(column.name) for column in data.passed if 2 * column.alone > data.n_records]
     if own:
@@ -119,6 +124,14 @@ def _smallest_pattern(data: DataFindings, limits: Thresholds) -> Reason:
             f", fewer than the {limits.smallest_pattern:,} required; {percent(share)} of all "
             "records lie in such small combinations. Their kept variables are released "
             "unchanged: merge levels, or give a reason why that is acceptable."
+        )
+    if data.population is not None and data.population.sample_uniques:
+        known = data.population
+        words += (
+            f" Of the {known.sample_uniques:,} records that are alone, about "
+            f"{number(known.population_uniques)} are alone in the population of "
+            f"{known.people:,.0f}, too (estimated from the survey weights, people of a pattern "
+            "given its records taken as negative binomial)."
         )
     return Reason(
         subject="smallest pattern",

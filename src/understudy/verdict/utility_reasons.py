@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from understudy.errors import quoted_list
 from understudy.findings.schema import Regression, SynthesizerFindings, WithinPattern
+from understudy.findings.survey_schema import WeightedFindings
 from understudy.summaries import number, percent
 from understudy.verdict.grading import Outcome, Reason, graded, table_ratios
 from understudy.verdict.thresholds import Thresholds
@@ -19,6 +20,8 @@ TOO_FEW = (
 def utility_reasons(synthesizer: SynthesizerFindings, limits: Thresholds) -> list[Reason]:
     """Judge what an analyst keeps."""
     reasons = [_tables(synthesizer, limits), _within(synthesizer.utility.within, limits)]
+    if synthesizer.utility.weighted is not None:
+        reasons.append(_weighted(synthesizer.utility.weighted, limits))
     reasons += [_overlap(analysis, limits) for analysis in synthesizer.utility.regressions]
     return [reason.model_copy(update={"synthesizer": synthesizer.name}) for reason in reasons]
 
@@ -43,6 +46,32 @@ def _tables(synthesizer: SynthesizerFindings, limits: Thresholds) -> Reason:
         )
     return Reason(
         subject="table deviation", outcome=outcome, words=words, found=worst, limit=passing
+    )
+
+
+def _weighted(weighted: WeightedFindings, limits: Thresholds) -> Reason:
+    """Weighted tables, over what a synthesizer that knew the population would score."""
+    ratios = [
+        deviation / floor
+        for deviation, floor in zip(weighted.deviation, weighted.truth_floor, strict=True)
+        if floor > 0
+    ]
+    worst = max(ratios, default=None)
+    words = (
+        f"Weighted tables deviate at most {number(worst)} times as far as those of a synthesizer "
+        f"that knew the population; the pass limit is {number(limits.table_deviation_pass)}."
+    )
+    if weighted.mean_overlap is not None:
+        words += (
+            f" Design-based intervals of the {weighted.shares:,} weighted shares overlap the "
+            f"original's by {percent(weighted.mean_overlap)} on average."
+        )
+    return Reason(
+        subject="weighted tables",
+        outcome=graded(worst, limits, "table_deviation"),
+        words=words,
+        found=worst,
+        limit=limits.table_deviation_pass,
     )
 
 

@@ -25,7 +25,7 @@ from understudy.pages.plots.coefficients import (
 )
 from understudy.pages.plots.deviations import deviation_svg, moments, signed_svg
 from understudy.pages.sections.shared import styled
-from understudy.summaries import number, shown
+from understudy.summaries import number, percent, shown
 from understudy.verdict.grading import table_ratios
 
 __all__ = ["regression_section", "tables_section"]
@@ -64,7 +64,7 @@ def tables_section(findings: Findings) -> Section:
                 "that ends near the line is as good as possible. The table also gives the "
                 "resampled floor, that of sets drawn from the sample itself.",
                 figures=[deviation_svg(findings, styles, "deviation")],
-                remarks=_propensity(findings),
+                remarks=[*_propensity(findings), *_weighted(findings)],
                 tables=[_deviations(findings), _by_table(findings)],
             ),
             *topic(
@@ -95,6 +95,27 @@ def _propensity(findings: Findings) -> list[str]:
         "regression tells synthetic "
         f"records from original ones no better than chance): {', '.join(known)}."
     ]
+
+
+def _weighted(findings: Findings) -> list[str]:
+    """Say how far weighted tables deviate, where the data have survey weights."""
+    remarks = []
+    for synthesizer in findings.synthesizers:
+        weighted = synthesizer.utility.weighted
+        if weighted is None:
+            continue
+        values = zip(weighted.orders, weighted.deviation, weighted.truth_floor, strict=True)
+        listed = ", ".join(
+            f"{number(deviation)} for {order}-way tables (a synthesizer that knew the population: "
+            f"{number(floor)})"
+            for order, deviation, floor in values
+        )
+        remarks.append(
+            f"Weighted by the survey weights, tables of {shown(synthesizer.title)} deviate by "
+            f"{listed}. Design-based intervals of the {weighted.shares:,} weighted shares overlap "
+            f"the original's by {percent(weighted.mean_overlap)} on average."
+        )
+    return remarks
 
 
 def _deviations(findings: Findings) -> Table:

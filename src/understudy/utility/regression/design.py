@@ -64,6 +64,14 @@ class Indicators:
             total += own[self.index[:, term]]
         return total
 
+    def dense(self, columns: NDArray[np.bool_]) -> Numbers:
+        """Write some columns out: (row, chosen column)."""
+        whole = np.zeros((len(self.index), self.n_columns))
+        for term, width in enumerate(self.widths):
+            row = np.flatnonzero(self.index[:, term] < width)
+            whole[row, self.starts[term] + self.index[row, term]] = 1.0
+        return whole[:, columns]
+
     def sums(self, weights: Numbers) -> Numbers:
         """Add weights (row,) up over the rows of each column: (column,)."""
         parts = [

@@ -20,7 +20,7 @@ from understudy.utility.regression.fit import SEPARATED, Fit, estimated
 from understudy.utility.regression.newton import newton
 from understudy.utility.regression.separation import separated_columns
 
-__all__ = ["category_probabilities", "fit_ordered_logit"]
+__all__ = ["category_probabilities", "fit_ordered_logit", "information_and_scores"]
 
 Numbers = NDArray[np.float64]
 SUSPICIOUS = 1e-3  # a next step of this length, at the top of the likelihood, has no bottom
@@ -96,6 +96,46 @@ def category_probabilities(fit: Fit, predictor: Numbers) -> Numbers:
     cumulative = _logistic(fit.intercepts[None, :] - predictor[:, None])
     padded = np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1)))
     return np.diff(padded, axis=1)
+
+
+def information_and_scores(
+    rows: Indicators,
+    category: NDArray[np.int64],
+    weights: Numbers,
+    cuts: Numbers,
+    coefficients: Numbers,
+) -> tuple[Numbers, Numbers]:
+    """Work out what a sandwich is made of, at the maximum.
+
+    Parameters
+    ----------
+    rows, category, weights
+        The design, the category of each row from 0, and its weight: (row,).
+    cuts, coefficients : float64 (cut,), float64 (column,)
+        Of the fit; nan where a column has no coefficient.
+
+    Returns
+    -------
+    information : float64 (parameter, parameter)
+        Weighted; cutpoints first, then the columns that have a coefficient.
+    scores : float64 (row, parameter)
+        Derivatives of each row's log-likelihood, without its weight.
+    """
+    usable = ~np.isnan(coefficients)
+    model = _Likelihood(rows, category, weights, cuts.size, usable)
+    _, _, information = model.evaluate(np.concatenate([cuts, coefficients[usable]]))
+    predictor = rows.linear(np.where(usable, coefficients, 0.0))
+    padded = np.concatenate([[-np.inf], cuts, [np.inf]])
+    shrunk = np.exp(padded[category] - padded[category + 1])
+    crowd = shrunk / (1 - shrunk)
+    rise_above = _logistic(predictor - padded[category + 1]) + crowd
+    rise_below = -_logistic(padded[category] - predictor) - crowd
+    at_cut = np.zeros((category.size, cuts.size + 2))  # with one outer cutpoint at either end
+    row = np.arange(category.size)
+    at_cut[row, category + 1] = rise_above
+    at_cut[row, category] = rise_below
+    slopes = -(rise_above + rise_below)[:, None] * rows.dense(usable)
+    return information, np.column_stack([at_cut[:, 1:-1], slopes])
 
 
 class _Likelihood:

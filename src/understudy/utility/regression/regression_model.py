@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from understudy.checks import check_one_of
 from understudy.errors import InputError, SettingError, quoted
 from understudy.microdata.coding import regroup
+from understudy.microdata.survey_design import SurveyDesign
 from understudy.microdata.table import Microdata
 from understudy.utility.estimates import Estimates
-from understudy.utility.regression.design import Design, make_design
+from understudy.utility.regression.design import Design, Indicators, make_design
+from understudy.utility.regression.design_based import with_design_errors
 from understudy.utility.regression.fit import ABSENT, UNFITTED, Fit
 from understudy.utility.regression.formula import read_formula
 from understudy.utility.regression.linear import fit_linear
@@ -74,7 +76,7 @@ class RegressionModel:
         """
         codes = self._codes(drawn)
         try:
-            fit = self.fit(codes[train])
+            fit = self.fit(codes[train], train)
         except InputError:
             if drawn is None:
                 raise
@@ -97,19 +99,43 @@ class RegressionModel:
         ]
         return np.column_stack(columns).astype(np.int32)
 
-    def fit(self, codes: NDArray[np.int32]) -> Fit:
-        """Fit to codes (record, variable), grouped into distinct rows first."""
+    def fit(self, codes: NDArray[np.int32], records: NDArray[np.int64]) -> Fit:
+        """Fit to codes (record, variable) of some records, grouped into distinct rows first.
+
+        Where the data have survey weights the fit is weighted, and its errors are design-based.
+        """
+        if self.data.survey is not None:
+            return self._weighted_fit(codes, records, self.data.survey)
         levels = [self.data.variable(name).n_levels for name in self.names]
         ones = np.ones(len(codes), dtype=np.int64)
-        records = np.arange(len(codes), dtype=np.int32)
-        distinct, counts, _ = regroup(codes, ones, records, levels)
+        distinct, counts, _ = regroup(codes, ones, np.arange(len(codes), dtype=np.int32), levels)
         rows = self.design.indicators(distinct[:, :-1])
-        response, weights = distinct[:, -1], counts.astype(np.float64)
+        return self._maximum(rows, self._response(distinct[:, -1]), counts.astype(np.float64))
+
+    def _response(self, codes: NDArray[np.int32]) -> Numbers:
+        """The response as the family needs it: scores, events, or codes."""
+        return codes.astype(np.float64) if self.family == "ordered-logit" else self.scores[codes]
+
+    def _maximum(self, rows: Indicators, response: Numbers, weights: Numbers) -> Fit:
+        """Fit the family."""
         if self.family == "linear":
-            return fit_linear(rows, self.scores[response], weights)
-        if self.family == "logistic":
-            return fit_logistic(rows, self.scores[response].astype(np.int64), weights)
-        return fit_ordered_logit(rows, response, weights)
+            return fit_linear(rows, response, weights)
+        whole = response.astype(np.int64)
+        fit = fit_logistic if self.family == "logistic" else fit_ordered_logit
+        return fit(rows, whole, weights)
+
+    def _weighted_fit(
+        self, codes: NDArray[np.int32], records: NDArray[np.int64], survey: SurveyDesign
+    ) -> Fit:
+        """Maximize the weighted likelihood of the records that have a weight above zero."""
+        weighted = survey.weights[records] > 0
+        codes, records = codes[weighted], records[weighted]
+        weights = survey.weights[records]
+        weights = weights * (weights.size / weights.sum())
+        rows = self.design.indicators(codes[:, :-1])
+        response = self._response(codes[:, -1])
+        fit = self._maximum(rows, response, weights)
+        return with_design_errors(fit, rows, response, weights, survey, records, self.family)
 
     def predict(self, fit: Fit, codes: NDArray[np.int32]) -> Numbers:
         """Predict rows; nan where a row has a column that could not be fitted."""

@@ -1,0 +1,293 @@
+"""From a file to a first plan that works: what `init` leaves out, and advice that breaks nothing.
+
+Twelve invented files have what survey files have: identifiers, weights, holes, dates, text. For
+each, every advice of `check` is followed, in the options of `init` and in the plan it wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from tests.conftest import Command, MakeFile
+from tests.studies import plain_page, run_quietly
+from understudy.errors import DataWarning
+from understudy.microdata.coding import CodedColumn
+from understudy.microdata.recognition import recognize
+from understudy.pages import report as page
+from understudy.randomness import stream
+from understudy.study.plan import plan_from, read_plan
+from understudy.study.plan_template import plan_as_toml
+
+N = 120
+TOWNS = ("north", "south", "east")
+
+
+def columns(*names: str) -> dict[str, list[str]]:
+    """Make some of the columns that survey files have; town and sex are always there."""
+    generator = stream(7, "twelve files")
+    makers: dict[str, Callable[[int], str]] = {
+        "sex": lambda _: "fm"[generator.integers(2)],
+        "town": lambda _: TOWNS[generator.integers(3)],
+        "age": lambda _: str(generator.integers(18, 80)),
+        "income": lambda _: f"{generator.normal(3e4, 9e3):.2f}",
+        "person_id": lambda row: f"P{row:05d}",
+        "household": lambda row: str(900 + row // 2),
+        "interview": lambda row: f"2020-{1 + row % 12:02d}-{1 + row % 28:02d}",
+        "remark": lambda row: f"the respondent said something long and row {row}",
+        "weight": lambda _: f"{generator.gamma(3, 100):.1f}",
+        "job": lambda _: ("clerk", "nurse", "", "judge")[generator.integers(4)],
+        "region": lambda _: ("NA", "A", "B")[generator.integers(3)],
+        "code": lambda _: f"c{generator.integers(110)}",
+        "quoted": lambda _: ('""', "yes")[generator.integers(2)],
+        "one": lambda _: "same",
+    }
+    return {name: [makers[name](row) for row in range(N)] for name in ("sex", *names, "town")}
+
+
+FILES = {
+    "plain": (),
+    "numbers": ("age",),
+    "decimals": ("income", "age"),
+    "identifier": ("person_id",),
+    "households": ("household", "age"),
+    "dates": ("interview",),
+    "text": ("remark", "job"),
+    "weights": ("weight",),
+    "holes": ("job",),
+    "words for missing": ("region", "job"),
+    "many levels": ("code", "one"),
+    "everything": (
+        "person_id", "household", "age", "income", "interview", "weight", "job", "region",
+        "remark", "quoted",
+    ),
+}  # fmt: skip
+
+
+def text_of(table: dict[str, list[str]]) -> str:
+    """Write a file as text."""
+    rows = zip(*table.values(), strict=True)
+    return "\n".join([",".join(table), *(",".join(row) for row in rows)]) + "\n"
+
+
+def advised(command: Command, path: Path) -> list[tuple[str, str]]:
+    """Give every option that the advice of `check` holds, as (option, value)."""
+    answer = json.loads(command("check", path, "--synthesize", "town", "--json").out)
+    options = []
+    for variable in answer["variables"]:
+        if variable["suggestion"] is not None:
+            option, value = variable["suggestion"]["option"].split(" ", 1)
+            options.append((option, value))
+        for remark in variable["remarks"]:
+            words = remark.replace("(", " ").replace(")", " ").split()
+            options += [
+                ("--na", words[index + 1].strip('"'))
+                for index, word in enumerate(words)
+                if word == "--na"
+            ]
+    return options
+
+
+def follow(plan: dict[str, Any], option: str, value: str) -> dict[str, Any]:
+    """Write an advice into a plan, as a user would."""
+    data = dict(plan["data"])
+    if option == "--ignore":
+        data["ignore"] = sorted({*data.get("ignore", []), value})
+    elif option == "--na":
+        data["na"] = [*data.get("na", []), value]
+    elif option == "--bins":
+        name, _, _ = value.partition("=")
+        data["bins"] = {**data.get("bins", {}), name: {"quantiles": 4}}
+    else:
+        data[option.removeprefix("--")] = value
+    return {**plan, "data": data}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_advice_never_breaks_what_init_wrote(
+    name: str, command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    """Check, init, every advice, check: whatever is followed, the plan can be used."""
+    path = make_file(text_of(columns(*FILES[name])))
+    first = command("init", path, "--synthesize", "town", "--out", tmp_path)
+    assert first.code == 0, first.err
+    assert "understudy run" in first.out
+    assert "To decide" not in first.out
+    plan = tmp_path / "plan.toml"
+    assert command("check", plan).code == 0, name
+    drafted = tomllib.loads(plan.read_text())
+    advice = advised(command, path)
+    together = drafted
+    for option, value in advice:
+        together = follow(together, option, value)
+        plan.write_text(plan_as_toml(plan_from(follow(drafted, option, value))))
+        assert command("check", plan).code == 0, (option, value)
+    plan.write_text(plan_as_toml(plan_from(together)))
+    assert command("check", plan).code == 0, advice
+    options = [part for pair in advice for part in pair]
+    told = command("init", path, "--synthesize", "town", "--out", tmp_path, "--overwrite", *options)
+    assert told.code == 0, told.err
+    assert command("check", plan).code == 0, advice
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["everything"])
+def test_a_first_plan_runs(
+    name: str,
+    command: Command,
+    make_file: MakeFile,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The advice is followed, the codebook reviewed, and the study runs to its verdict."""
+    monkeypatch.setattr(page, "page", plain_page)
+    path = make_file(text_of(columns(*FILES[name])))
+    options = [part for pair in advised(command, path) for part in pair]
+    command("init", path, "--synthesize", "town", "--out", tmp_path, *options)
+    book = tmp_path / "codebook.toml"
+    book.write_text(book.read_text().replace("reviewed = false", "reviewed = true"))
+    content = tomllib.loads((tmp_path / "plan.toml").read_text())
+    content |= {"sets": 2, "seed": 1, "baselines": {"repeats": 2}}
+    content["synthesizers"] = [{"model": "backoff", "chains": 2, "warmup": 5, "draws": 20}]
+    (tmp_path / "short.toml").write_text(plan_as_toml(plan_from(content)))
+    study = run_quietly(tmp_path / "short.toml", tmp_path / "study")
+    assert study.verdict.outcome in {"pass", "review", "fail"}
+    assert "codebook" in {reason.subject for reason in study.verdict.reasons}
+
+
+def recognized(values: Sequence[str], name: str = "a") -> str | None:
+    """Say what a column of these values seems to hold."""
+    levels, counts = np.unique(np.array(values), return_counts=True)
+    first = sorted(range(len(levels)), key=lambda index: list(values).index(str(levels[index])))
+    ordered = [str(levels[index]) for index in first]
+    column = CodedColumn(name, tuple(ordered))
+    suggestion = recognize(column, ordered, counts[first].astype(np.int64))
+    return None if suggestion is None else suggestion.holds
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "holds"),
+    [
+        ("person_id", "person_id", "identifier"),
+        ("household", "household", "repeating identifier"),
+        ("interview", "interview", "dates"),
+        ("income", "income", "decimal numbers"),
+        ("age", "age", "whole numbers"),
+        ("remark", "remark", "free text"),
+        ("weight", "final_weight", "survey weights"),
+        ("code", "code", None),
+        ("sex", "sex", None),
+        ("town", "weight_class", None),
+    ],
+)
+def test_columns_are_recognized(name: str, column: str, holds: str | None) -> None:
+    assert recognized(columns(name)[name], column) == holds
+
+
+def test_columns_that_are_recognized_by_their_form() -> None:
+    compact = [f"20{year:02d}{month:02d}15" for year in range(12) for month in range(1, 13)]
+    assert recognized(compact) == "dates"
+    assert recognized([f"{day}/3/2020" for day in range(1, 32)] * 2) == "dates"
+    assert recognized(["2020-01-01", "2020-07-01"] * 30) is None  # two waves are categories
+    assert recognized([f"H{row // 3:04d}" for row in range(300)]) == "repeating identifier"
+    assert recognized([str(row // 4) for row in range(400)]) == "repeating identifier"
+    ages = stream(1, "ages").integers(18, 90, 400)
+    assert recognized([str(age) for age in ages]) == "whole numbers"
+    assert recognized([f"level {row % 1500}" for row in range(9000)]) == "many levels"
+
+
+def test_dates_of_a_parquet_file_are_recognized(command: Command, tmp_path: Path) -> None:
+    days = pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 1, 30), eager=True)
+    table = pl.DataFrame({"day": days, "town": ["a", "b"] * 15, "sex": ["f", "m", "f"] * 10})
+    table.write_parquet(tmp_path / "a.parquet")
+    answer = command("check", tmp_path / "a.parquet", "--synthesize", "town", "--json")
+    day = json.loads(answer.out)["variables"][0]
+    assert day["suggestion"]["option"] == "--ignore day"
+    assert (
+        command("init", tmp_path / "a.parquet", "--synthesize", "town", "--out", tmp_path).code == 0
+    )
+    assert read_plan(tmp_path / "plan.toml").data.ignore == ("day",)
+
+
+def test_bins_on_the_command_line(command: Command, make_file: MakeFile, tmp_path: Path) -> None:
+    path = make_file(text_of(columns("age", "income")))
+    bins = ("--bins", "age=30,50", "--bins", "income=quartiles")
+    answer = command("check", path, "--synthesize", "town", *bins, "--json")
+    assert [each["levels"] for each in json.loads(answer.out)["variables"]] == [2, 3, 4, 3]
+    assert command("init", path, "--synthesize", "town", "--out", tmp_path, *bins).code == 0
+    book = us.read_microdata(
+        path, "town", keep=["age"], bins={"age": [30, 50]}, codebook=tmp_path / "codebook.toml"
+    )
+    assert book.variable("age").levels == ("<30", "30-50", ">=50")
+    assert book.variable("age").declared
+    plan = read_plan(tmp_path / "plan.toml").data
+    assert plan.bins["age"].cuts == (30.0, 50.0)
+    assert plan.bins["income"].quantiles == 4
+    for wrong in ("age", "=4", "age=", "age=quartile", "age=5,3", "nothing=quartiles"):
+        told = command(
+            "init", path, "--synthesize", "town", "--out", tmp_path / "no", "--bins", wrong
+        )
+        assert told.code == 2, wrong
+    twice = command("check", path, "--bins", "age=3,4", "--bins", "age=5,6")
+    assert "twice" in twice.err
+
+
+def test_bins_are_offered_in_the_plan(
+    command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    path = make_file(text_of(columns("age", "income")))
+    command("init", path, "--synthesize", "town", "--out", tmp_path)
+    text = (tmp_path / "plan.toml").read_text()
+    assert '# "income": take it out of ignore' in text
+    for lines in (
+        "# [data.bins.income]\n# quantiles = 4\n",
+        "# [data.bins.age]\n# quantiles = 4\n",
+    ):
+        assert lines in text
+        (tmp_path / "plan.toml").write_text(text.replace(lines, lines.replace("# ", "")))
+        assert command("check", tmp_path / "plan.toml").code == 0
+
+
+def test_empty_cells(command: Command, make_file: MakeFile, tmp_path: Path) -> None:
+    """Missing by default, quoted or not, and a level on request; both in plan and codebook."""
+    rows = 'clerk,f,a\n,m,b\n"",f,a\nclerk,m,b\nnurse,f,b\n,f,b\n"",m,a\nnurse,f,a\nclerk,m,a\n'
+    path = make_file("job,sex,town\n" + rows + "clerk,f,b\n")
+    answer = command("init", path, "--synthesize", "town", "--out", tmp_path)
+    assert '4 empty cells are read as missing (na = [""])' in answer.out
+    plan = read_plan(tmp_path / "plan.toml").data
+    assert (plan.na, plan.missing) == (("",), "level")
+    data = us.read_microdata(**plan.reading_options(tmp_path))
+    assert data.variable("job").levels == ("clerk", "nurse", "(missing)")
+    assert (data.codes("job") == 2).sum() == 4
+    kept = command("init", path, "--synthesize", "town", "--out", tmp_path, "--overwrite",
+                   "--empty", "level")  # fmt: skip
+    assert kept.code == 0
+    plan = read_plan(tmp_path / "plan.toml").data
+    assert (plan.na, plan.missing) == ((), "error")
+    for na in ((), ("",)):  # a level that the codebook declares goes before na
+        options = plan.reading_options(tmp_path) | {"na": na}
+        data = us.read_microdata(**options)
+        assert data.variable("job").levels == ("", "clerk", "nurse")
+        assert (data.codes("job") == 0).sum() == 4
+
+
+def test_a_level_that_turns_out_to_mean_missing_leaves_the_codebook(make_file: MakeFile) -> None:
+    """`na` added after the draft: the level is not drawn any more."""
+    path = make_file(text_of(columns("region")))
+    book = {"variables": {"region": {"levels": ["A", "B", "NA"]}}}
+    data = us.read_microdata(path, "town", codebook=book, na=["NA"], missing="level")
+    assert data.variable("region").levels == ("A", "B", "(missing)")
+
+
+def test_bins_of_an_ignored_column_warn(make_file: MakeFile) -> None:
+    path = make_file(text_of(columns("age")))
+    with pytest.warns(DataWarning, match="take it out of ignore"):
+        us.read_microdata(path, "town", ignore=["age"], bins={"age": "quartiles"})

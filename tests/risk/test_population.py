@@ -1,0 +1,68 @@
+"""Population risk against sums over the negative binomial distribution, and against a population.
+
+The second test draws samples of a known population; its false-alarm rate is below 1 in 1,000.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import understudy as us
+from understudy.errors import DataWarning
+from understudy.randomness import stream
+from understudy.risk.population import individual_risk
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.95, 1.0])
+def test_individual_risk_is_the_mean_of_one_over_the_people(records: int, share: float) -> None:
+    own = individual_risk(np.array([records]), np.array([records / share]))[0]
+    if share == 1.0:
+        assert own == pytest.approx(1 / records)
+        return
+    others = np.arange(200_000)
+    chances = stats.nbinom.pmf(others, records, share)
+    assert own == pytest.approx(float(np.sum(chances / (records + others))), rel=1e-6)
+    if records == 1:
+        assert own == pytest.approx(-share * np.log(share) / (1 - share))
+
+
+def test_weights_below_one_mean_that_everybody_is_in_the_sample() -> None:
+    assert individual_risk(np.array([2]), np.array([1.0]))[0] == pytest.approx(0.5)
+
+
+def test_sums_by_hand() -> None:
+    table = pl.DataFrame(
+        {"sex": ["f", "m", "x", "x"], "town": ["a", "b", "a", "b"], "w": [4.0, 2.0, 5.0, 5.0]}
+    )
+    with pytest.warns(DataWarning):
+        data = us.read_microdata(table, "town", weight="w")
+    risk = us.population_risk(data)
+    assert (risk.sample_uniques, risk.population) == (2, 16.0)
+    assert risk.population_uniques == pytest.approx(1 / 4 + 1 / 2)
+    alone = [-p * np.log(p) / (1 - p) for p in (1 / 4, 1 / 2)]
+    pair = 2 * individual_risk(np.array([2]), np.array([10.0]))[0]
+    assert risk.expected_matches == pytest.approx(sum(alone) + pair)
+    assert "alone in the population" in repr(risk)
+    assert us.population_risk(data, known="sex").known == ("sex",)
+
+
+def test_uniques_of_a_known_population() -> None:
+    """The model's own population: sizes of patterns are geometric. 20 samples of one in eight."""
+    generator = stream(11, "a population")
+    sizes = generator.geometric(0.2, 3000)  # (pattern,) people
+    share, expected, true = 1 / 8, 0.0, 0
+    for _ in range(20):
+        sampled = generator.binomial(sizes, share)
+        alone = sampled == 1
+        expected += alone.sum() * share
+        true += int((sizes[alone] == 1).sum())
+    # In such a population the chance that a sample unique is alone differs from the model's flat
+    # prior: E[1 | f = 1] is (1 - q (1 - share))^2 with q = 0.8, here 0.09 beside 0.125.
+    exact = (1 - 0.8 * (1 - share)) ** 2
+    n_alone = expected / share
+    assert true == pytest.approx(n_alone * exact, abs=5 * np.sqrt(n_alone * exact))
+    assert expected > true
