@@ -57,6 +57,7 @@ def parameters_of(generator: np.random.Generator, problem: Problem, state: State
     return given
 
 
+@pytest.mark.slow
 def test_blocked_sampler_has_the_exact_truncated_posterior() -> None:
     """A run from one class, thinned; false-alarm rate 1e-4."""
     exact: dict[Hashable, float] = {}
@@ -97,6 +98,7 @@ def value_given(record: int, variable: int, given: Parameters) -> NDArray[np.flo
     return np.asarray(weights @ tables / weights.sum())
 
 
+@pytest.mark.slow
 def test_missing_values_have_their_exact_posterior() -> None:
     """Means of 2,000 draws of five values within 4.5 standard errors, by 40 batches."""
     generator = stream(91, "imputation")
@@ -161,6 +163,7 @@ def collapsed_state(
     return problem, collapsed.with_members(problem, members, concentration, strengths)
 
 
+@pytest.mark.slow
 def test_collapsed_sweep_keeps_the_joint_distribution() -> None:
     """Strengths sampled; nine summaries, false-alarm rate 1e-4 each."""
     generator = stream(93, "joint collapsed")
@@ -193,6 +196,7 @@ def with_hole_levels(tables: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.vstack([tables[:2], ones, tables[2:], ones])
 
 
+@pytest.mark.slow
 def test_blocked_sweep_keeps_the_joint_distribution() -> None:
     """Strengths sampled; seven summaries, false-alarm rate 1e-4 each."""
     generator = stream(94, "joint blocked")
@@ -232,6 +236,7 @@ def reweighted(generator: np.random.Generator, n_classes: int) -> tuple[float, N
         return concentration, np.log(sticks) + np.append(0.0, np.cumsum(np.log1p(-sticks[:-1])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
 def test_ranks_of_true_values_are_uniform(sampler: str) -> None:
     """A quarter of the values missing, 50 simulations, five bins; false-alarm rate 1e-4 each."""

@@ -108,6 +108,7 @@ def test_impossible_records_are_those_of_the_twin() -> None:
     assert (np.abs(draws.mean(axis=0) - expected) <= 5 * error).all()
 
 
+@pytest.mark.slow
 def test_one_class_has_the_exact_truncated_posterior() -> None:
     """p(x) / (1 - p q), two binary variables, against a grid; KS, false-alarm rate 1e-4 each."""
     rows = [(0, 0)] * 3 + [(0, 1)] * 2 + [(1, 1)] * 3
@@ -164,6 +165,7 @@ def log_marginal(rows: naive.Rows) -> float:
     return total
 
 
+@pytest.mark.slow
 def test_sampler_has_the_exact_posterior_of_augmented_counts() -> None:
     """All assignments of three records, and 0 to 22 impossible ones in each of two classes.
 
@@ -200,6 +202,7 @@ def possible_rows(
     return rows[:n_records]
 
 
+@pytest.mark.slow
 def test_sweep_keeps_the_joint_distribution() -> None:
     """Strengths sampled; seven summaries, false-alarm rate 1e-4 each."""
     generator = stream(74, "joint")
@@ -230,6 +233,7 @@ def test_sweep_keeps_the_joint_distribution() -> None:
         assert ks_2samp(before[:, number], after[:, number]).pvalue > FALSE_ALARM, number
 
 
+@pytest.mark.slow
 def test_ranks_of_true_values_are_uniform() -> None:
     """60 simulations of 12 records, five bins; false-alarm rate 1e-4 per quantity."""
     found = np.empty((60, 3), dtype=np.int64)  # (simulation, quantity)
