@@ -261,12 +261,15 @@ def test_the_command(
 ) -> None:
     assert measured
     shutil.copytree(plan.parent / "out", tmp_path / "out")
+    beside = ["--beside", str(plan.parent / "data.csv"), str(plan.parent / "data.csv")]
     with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
-        main(["frontier", str(plan), "--out", str(tmp_path / "out")])
+        main(["frontier", str(plan), "--out", str(tmp_path / "out"), *beside, "--called", "CART"])
     assert ended.value.code == 0
     said = capsys.readouterr().out
     assert "recommended: " in said
     assert "frontier.html" in said
+    page = (tmp_path / "out" / "internal" / "frontier.html").read_text("utf-8")
+    assert "CART" in page
     with pytest.raises(SystemExit) as ended:
         main(["frontier", str(plan), "--out", str(tmp_path / "out"), "--choose", "x", "--because",
               "me"])  # fmt: skip

@@ -7,10 +7,21 @@ unchanged copy and must pass.
 
 from __future__ import annotations
 
-from tests.mutants import areal, backoff, dpmpm, formal, pages, publishing, risk, synthesis, utility
+from tests.mutants import (
+    areal,
+    backoff,
+    dpmpm,
+    formal,
+    frontiers,
+    pages,
+    publishing,
+    risk,
+    synthesis,
+    utility,
+)
 from tests.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS", "Mutant"]
 
-FOLDERS = (dpmpm, areal, backoff, formal, synthesis, risk, utility, pages, publishing)
+FOLDERS = (dpmpm, areal, backoff, formal, frontiers, synthesis, risk, utility, pages, publishing)
 MUTANTS = [mutant for folder in FOLDERS for mutant in folder.MUTANTS]
