@@ -18,7 +18,7 @@ from understudy.study.frontier_plan import COARSEN, SETS, DialsPlan
 from understudy.study.plan import MODEL_PLANS, StudyPlan, SynthesizerPlan
 from understudy.study.planned_fit import PlannedFit
 
-__all__ = ["Curve", "Point", "curves", "default_dials", "grid"]
+__all__ = ["Curve", "Point", "curves", "default_dials", "grid", "middle"]
 
 CLASS_DRAW = "class_draw"
 LENGTHS: dict[str, dict[str, int]] = {  # of chains: shorter than those of a study
@@ -175,6 +175,11 @@ def curves(plan: StudyPlan) -> list[Curve]:
     ]
 
 
+def middle(low: float, high: float) -> float:
+    """Give the geometric mean of two values, in two digits."""
+    return float(f"{(low * high) ** 0.5:.2g}")
+
+
 def grid(plan: StudyPlan) -> Iterator[Point]:
     """Give the points to begin with: single points, then ends and middle of every curve."""
     listed = curves(plan)
@@ -184,5 +189,5 @@ def grid(plan: StudyPlan) -> Iterator[Point]:
     for curve in listed:
         if curve.ends is not None:
             _, low, high = curve.ends
-            for value in (low, high, float(f"{(low * high) ** 0.5:.4g}")):
+            for value in (low, high, middle(low, high)):
                 yield curve.point(value)

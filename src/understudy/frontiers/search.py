@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from understudy.findings.frontier_schema import FrontierPoint
-from understudy.frontiers.dials import Curve, Point
+from understudy.frontiers.dials import Curve, Point, middle
 
 __all__ = ["dominated", "next_points", "recommend"]
 
@@ -52,7 +52,7 @@ def next_points(
             low, high = first.measured.value, second.measured.value
             size = _gap(first, second)
             if low and high and high / low > FINEST and size > LEAST:
-                point = curve.point(float(f"{math.sqrt(low * high):.4g}"))
+                point = curve.point(middle(low, high))
                 if point.name not in measured:
                     gaps.append((-size, point.name, point))
     gaps.sort(key=lambda gap: gap[:2])

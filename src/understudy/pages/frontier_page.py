@@ -88,11 +88,13 @@ def _decision(findings: FrontierFindings) -> str:
     point = findings.point(findings.recommended)
     if point is None:
         return f"Recommended: none. {findings.why}"
+    position = point.position or 0.0
+    above = ", and it exceeds that by too few records to count"
     return (
         f"Recommended: {point.name}. Its tables deviate {number(point.measured.ratio, 0.01)} times "
         "as far as those of a synthesizer that knew the population; its worst own-record effect is "
-        f"{position_text(point.position or 0.0)} of the exact table's (up to "
-        f"{findings.own_record_pass:g} passes). {findings.why}"
+        f"{position_text(position)} of the exact table's (up to {findings.own_record_pass:g} "
+        f"passes{above if position > findings.own_record_pass else ''}). {findings.why}"
     )
 
 

@@ -24,6 +24,7 @@ BASELINE_COLOURS = {
     "uniform": "min", "marginal": "marginal", "others": "others", "perfect": "max"
 }  # fmt: skip
 TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
+APART = 0.11  # of the axis, between points that are named
 ROOM = 0.06  # of the axis, around what is drawn
 
 
@@ -80,6 +81,7 @@ def frontier_svg(
             axes.plot([mark.position], [mark.ratio], marker="P", markersize=10, color=LIGHT["ink"])
             _label(axes, mark.position, mark.ratio, short(mark.title), "ink", (8, 6))
         _mark_points(axes, findings)
+        _name_some(axes, findings, points)
         kinds = dict.fromkeys(point.measured.kind for point in points)
         name_series(axes, [(MODELS[kind].title, LIGHT[kind]) for kind in kinds if kind in MODELS])
         axes.set_title("Utility against what people's own records give away")
@@ -145,9 +147,24 @@ def _draw_point(axes: Axes, point: FrontierPoint, linked: bool) -> None:
     )  # fmt: skip
     if linked:
         bars[0].set_url(f"#{anchor(point)}")
-    if not point.dominated and point.measured.epsilon is None:
+
+
+def _name_some(axes: Axes, findings: FrontierFindings, points: Sequence[FrontierPoint]) -> None:
+    """Write dials beside points of the frontier, as far as they do not run into each other."""
+    left, right = axes.get_xlim()
+    named = [
+        _at(point)[0]
+        for point in (findings.point(findings.recommended), findings.point(findings.chosen))
+        if point is not None
+    ]
+    for point in sorted(points, key=_at):
+        x, y = _at(point)
+        near = any(abs(x - other) < APART * (right - left) for other in named)
+        if point.dominated or near or point.measured.epsilon is not None:
+            continue
         words = ", ".join(f"{dial} {value}" for dial, value in point.measured.dials.items())
         _label(axes, x, y, short(words.replace("_", " "), 24), point.measured.kind, (5, -10))
+        named.append(x)
 
 
 def _landmark(axes: Axes, point: FrontierPoint) -> None:
