@@ -89,11 +89,11 @@ def test_prior_counts_do_not_depend_on_labels() -> None:
 
 
 def test_sets_have_the_enumerated_chances() -> None:
-    """Chi-square over all 27 outputs of 800 independent sets; false-alarm rate 1e-6."""
-    sets = 800
+    """Chi-square over all 27 outputs of 2,400 independent sets; false-alarm rate 1e-6."""
+    sets = 2400
     model = us.FormalDirichlet(epsilon=1.5 * sets, sets=sets)
     data = data_of(("a", "a", "b"))
-    fit = model.fit(data, chains=4, draws=200, seed=5)
+    fit = model.fit(data, chains=12, draws=200, seed=5)
     drawn = fit.synthesize(sets, seed=6).codes[:, :, 0]  # (set, record)
     numbers = drawn @ np.array([9, 3, 1])
     counts = np.bincount(numbers, minlength=27)
