@@ -452,7 +452,7 @@ MUTANTS = [
         "tabulate(counts.sum(axis=1), counts)",
         "tabulate(level_count[:, : problem.level_start[1]].sum(axis=1), counts)",
         HOLES,
-        "blocked_sweep or uniform",
+        "tell_nothing",
     ),
     Mutant(
         "holes: a label may be drawn as missing",

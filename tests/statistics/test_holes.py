@@ -24,6 +24,7 @@ from understudy.randomness import stream
 from understudy.synthesis.dpmpm import blocked, collapsed, parameters, split_merge
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.problem import Problem, with_strengths
+from understudy.synthesis.dpmpm.strengths import draw_strengths
 
 FALSE_ALARM = 1e-4
 ROWS, PRIORS, PRIOR = tiny.ROWS_WITH_HOLES, tiny.PRIORS, (tiny.SHAPE, tiny.RATE)
@@ -133,6 +134,23 @@ def test_one_class_is_the_dirichlet_posterior_of_what_was_observed() -> None:
     (a, b), (c, d, e) = PRIORS
     assert kstest(drawn[:, 0], beta(a + 7, b + 5).cdf).pvalue > FALSE_ALARM
     assert kstest(drawn[:, 1], beta(c + 7, d + 4 + e).cdf).pvalue > FALSE_ALARM
+
+
+def test_holes_tell_nothing_of_strengths() -> None:
+    """The same strengths are drawn, bit by bit, as from the records without holes alone."""
+    count = stream(96, "counts").integers(0, 9, (4, 7))  # (class, level), holes among the levels
+    holed = sampled_problem(masked([(0, 0), (1, 1)], MASKS[:2]))
+    whole = sampled_problem([(0, 0), (1, 1)])
+    start = np.array([0.4, 2.0])
+    drawn = [
+        draw_strengths(stream(97, "strengths"), *given)
+        for given in (
+            (holed, start, count),
+            (whole, start, np.delete(count, HOLE_LEVELS, axis=1)),
+        )
+    ]
+    assert drawn[0].tolist() == drawn[1].tolist()
+    assert holed.holes.tolist() == HOLE_LEVELS
 
 
 def masked(rows: joint.Rows, masks: list[set[int]]) -> joint.Rows:
