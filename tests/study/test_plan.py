@@ -75,7 +75,7 @@ def test_a_first_plan_is_valid_as_it_is_and_with_every_setting(make_file: MakeFi
 
 
 def test_settings_in_a_first_plan_are_those_of_the_model(make_file: MakeFile) -> None:
-    settings = re.sub(r"^# (?=[a-z_]+ = |\[\[)", "", FIRST, flags=re.M)
+    settings = re.sub(r"^# (?=[a-z_]+ = |\[\[|\[frontier\])", "", FIRST, flags=re.M)
     settings = settings.replace("quantiles = 4\n", "").replace("cuts = [20, 40, 60, 80]\n", "")
     settings = re.sub(r"^names = .*$", "", settings, flags=re.M)
     both = read_plan(make_file(settings, "whole.toml")).chosen_synthesizers()

@@ -326,12 +326,8 @@ unused_levels = "error"
 
 # How the sample was drawn, for standard errors of weighted analyses: strata and primary sampling
 # units, or replicate weights ("brr", with fay's coefficient, "bootstrap", "jk1", "jk2").
-# [data.design]
-# strata = "stratum"
-# psu = "cluster"
-# replicates = []
-# method = "brr"
-# fay = 0.0
+# design = {{ strata = "stratum", psu = "cluster" }}
+# (or {{ replicates = ["rw1", "rw2"], method = "brr", fay = 0.0 }})
 
 # Numbers become groups: quantiles, or cut points (a number at one belongs to the group above it).
 {bins}

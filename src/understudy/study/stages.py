@@ -61,6 +61,7 @@ from understudy.verdict.verdict import Verdict, judge
 __all__ = ["MOST_KNOWN", "Stages", "prepare", "versions"]
 
 PASSED = "passed.parquet"
+LATER_KEYS = ("coarsen", "pass_through", "weight", "weight_groups", "design")
 LIBRARIES = ("numpy", "numba", "polars", "scipy")
 MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
 NOTES = (
@@ -147,8 +148,11 @@ class Stages:
             name: planned.described() for name, planned in self.synthesizers.items()
         }
         plan["intruders"] = self.intruders
-        if not self.plan.data.coarsen:
-            del plan["data"]["coarsen"]
+        for key in LATER_KEYS:  # left out, they are no part of what a study is
+            if getattr(self.plan.data, key) == type(self.plan.data).model_fields[key].get_default(
+                call_default_factory=True
+            ):
+                del plan["data"][key]
         book = self.book.model_dump_json(exclude={"reviewed"})
         return {
             "plan": plan,
