@@ -281,8 +281,13 @@ def _above(path: Path, kind: Callable[[Path], bool]) -> Path | None:
 
 
 def _is_release(folder: Path) -> bool:
+    """Tell whether a folder is a release; what another user put there is none of ours."""
+    manifest = folder / "manifest.json"
     try:
-        content: Any = json.loads((folder / "manifest.json").read_bytes())
+        status = os.lstat(manifest)
+        if not stat.S_ISREG(status.st_mode) or _foreign(status):
+            return False
+        content: Any = json.loads(manifest.read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and content.get("kind") == RELEASE

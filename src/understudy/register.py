@@ -2,8 +2,10 @@
 
 A study with another seed gives other files and another verdict. Whoever runs a plan until it passes
 has chosen the verdict. A register, a folder that several studies share, makes that visible: every
-run is entered before anything is computed, and stays there when the study's folder is deleted. Each
-study keeps the digest of its last entry, so a register that lost it is noticed.
+run is entered before anything is computed, and stays there when the study's folder is deleted; one
+that was begun without it is entered as such. People are known again by the labels of all records:
+sorted rows, other kept columns or a longer codebook are no other data. Each study keeps the digest
+of its last entry, so a register that lost it is noticed.
 
 Entries hold digests of data, plans and seeds. They are confidential, like the studies.
 """
@@ -18,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from understudy.chained_log import Entry, entry_digest, next_entry, read_log, write_log
-from understudy.errors import CheckpointError, FileError, quoted
-from understudy.private_folder import PrivateFolder
-from understudy.storage import Lock, digest_of
+from understudy.errors import CheckpointError, FileError, OutputError, quoted
+from understudy.private_folder import PrivateFolder, release_above, study_above
+from understudy.storage import LOCK, Lock, digest_of
 
 __all__ = ["Register", "RegisteredRuns", "identity_digest", "register_path", "study_digest"]
 
@@ -35,9 +37,9 @@ class RegisteredRuns:
     Attributes
     ----------
     same_plan : int
-        Runs of the same data and plan, each with a seed of its own.
+        Runs of the same people with the same plan, each with a seed of its own.
     same_data : int
-        Runs of the same data with any plan.
+        Runs of the same people with any plan.
     """
 
     same_plan: int
@@ -57,6 +59,7 @@ class Register:
 
     def __init__(self, folder: Path, *, make: bool = True) -> None:
         self.folder = register_path(folder)
+        _check_place(self.folder)
         if make:
             with PrivateFolder.made(self.folder) as made:
                 made.close_to_others()
@@ -123,10 +126,29 @@ class Register:
         while True:
             try:
                 return Lock(self.folder)
-            except CheckpointError:
-                if time.monotonic() > end:
+            except CheckpointError as problem:
+                if "in use by" not in problem.came or time.monotonic() > end:
                     raise
                 time.sleep(0.05)
+
+
+def _check_place(folder: Path) -> None:
+    """Refuse a folder that is public, belongs to a study, or holds other things."""
+    came = ""
+    if release_above(folder) is not None:
+        came = "one inside a release, whose content is public"
+    elif study_above(folder) is not None:
+        came = "one inside a study's folder"
+    elif folder.is_dir() and not folder.is_symlink():
+        names = {path.name for path in folder.iterdir()}
+        if names - {LOCK} and FILE not in names:
+            came = f"one that holds {len(names):,} other things"
+    if came:
+        raise OutputError(
+            expected=f"a new or empty folder, or a register, at {quoted(folder.name)}",
+            came=came,
+            do="choose another folder for the register; it is closed to other users",
+        )
 
 
 def register_path(folder: Path) -> Path:

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ from tests.conftest import Command
 from tests.publishing.fake_study import APPROVAL, Study
 from tests.studies import run_quietly, write_study
 from understudy.errors import CheckpointError, OutputError
-from understudy.private_folder import PrivateFolder
+from understudy.private_folder import PrivateFolder, release_above
 from understudy.study.folder import StudyFolder
 
 
@@ -119,3 +122,40 @@ def test_release_where_anybody_could_replace_its_files(tmp_path: Path, command: 
     assert not list(shared.iterdir())
     shared.chmod(0o1777)
     assert command(*call).code == 0
+
+
+@covers(141)
+def test_modules_in_the_folder_that_the_user_works_in(tmp_path: Path) -> None:
+    """A planted json.py is not run by the process that parses foreign formats."""
+    us.load_ce_like().write(tmp_path / "data.parquet")
+    (tmp_path / "json.py").write_text("open('run', 'w').close()\n")
+    code = (
+        "import sys; sys.path = [entry for entry in sys.path if entry]\n"
+        "import understudy as us\n"
+        "print(us.read_microdata('data.parquet', 'county').n_records)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.split() == ["6208"]
+    assert not (tmp_path / "run").exists()
+
+
+@covers(142)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_pipes_in_place_of_manifests_are_not_waited_for(tmp_path: Path, command: Command) -> None:
+    os.mkfifo(tmp_path / "manifest.json")
+    assert release_above(tmp_path / "study") is None
+    answer = command("verify", tmp_path)
+    assert answer.code == 2
+    assert "is not the manifest of a release" in answer.err
+
+
+@covers(142)
+def test_manifests_of_other_users_are_no_releases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "manifest.json").write_text('{"kind": "understudy release"}')
+    assert release_above(tmp_path / "study") == tmp_path
+    monkeypatch.setattr("understudy.private_folder._foreign", lambda _: True)
+    assert release_above(tmp_path / "study") is None

@@ -94,6 +94,9 @@ def test_approvals_removed(tmp_path: Path, command: Command) -> None:
         ("Ada Reviewer, 0001-01-01, read by the whole board", 2),
         ("Ada Reviewer, 2026-01-31, asdf asdf asdf", 2),
         ("Ada\x1b[2J Reviewer, 2026-01-31, read by the whole board", 2),
+        ("Ada Reviewer, 2026-01-31, aaaa bbbb cccc dddd", 2),
+        ("xx, 2026-01-31, read by the whole board", 2),
+        ("Ad\u0430 Reviewer, 2026-01-31, read by the whole board", 2),
         ("Ada Reviewer, 2026-01-31, needed for a usability test", 0),
     ],
 )
@@ -113,8 +116,11 @@ def test_weaker_intruders_and_repeated_runs_are_said() -> None:
     repeated = plain.model_copy(update={"runs": 7, "runs_of_data": 9})
     (reason,) = [reason for reason in judge(repeated).reasons if reason.subject == RUNS]
     assert reason.outcome == "review"
-    assert "7 runs of the same data and plan" in reason.words
-    assert "any plan it has 9" in reason.words
+    assert "9 runs of the same people, 7 of them with this plan" in reason.words
+    late = plain.model_copy(update={"runs": 1, "runs_of_data": 1, "registered_late": True})
+    (reason,) = [reason for reason in judge(late).reasons if reason.subject == RUNS]
+    assert reason.outcome == "review"
+    assert "begun before it was entered" in reason.words
 
 
 @covers(96)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.bad_inputs.cases import SECRET, accepted, refused
+from tests.bad_inputs.cases import SECRET, accepted, covers, refused
 from tests.conftest import Command, MakeFile
 from tests.naive.combinations import count_rows, read_table
 from understudy.errors import (
@@ -215,6 +215,18 @@ def test_a_file_without_a_header_shows_nothing(
     refused(command, FormatError, says, path, synthesize="town")
     assert SECRET not in command("init", path, "--out", tmp_path).err
     assert not (tmp_path / "plan.toml").exists()
+
+
+@covers(146)
+@pytest.mark.parametrize("age", ["NA", "n/a", ">65", "unknown", ""])
+def test_a_first_record_without_its_number_is_not_shown(
+    command: Command, make_file: MakeFile, age: str
+) -> None:
+    """All other records have a number there, so the first line is taken for names by some rules."""
+    records = "".join(f"Person {number},{number % 80},{'xy'[number % 2]}\n" for number in range(60))
+    answer = command("check", make_file(f"{SECRET},{age},x\n{records}"))
+    assert answer.code == 2
+    assert SECRET not in answer.out + answer.err
 
 
 def test_names_with_a_record_in_them_are_not_listed(command: Command, make_file: MakeFile) -> None:

@@ -100,3 +100,20 @@ def test_evaluate_says_it(
     said = " ".join(answer.err.split())
     assert '"old" of synthetic file 1 reproduces the true "county"' in said
     assert "synthetic file 2 is the original" in said
+
+
+@covers(148)
+def test_nearly_the_original(data: Microdata, original: pl.DataFrame) -> None:
+    changed = original["county"].to_list()
+    changed[0] = "c0" if changed[0] != "c0" else "c1"
+    (told,) = remarks(data, original.with_columns(county=pl.Series(changed)))
+    assert told == "synthetic file 1 is nearly the original: 99.5% of its labels are the true ones"
+
+
+@covers(148)
+def test_fully_synthetic_files_that_are_the_original(original: pl.DataFrame) -> None:
+    data = accepted(original, synthesize=["sex", "county"])
+    (told,) = remarks(data, original.sort("county"))
+    assert told == "synthetic file 1 is the original: it has the very same rows"
+    other = original.with_columns(county=pl.Series(["c0"] * N))
+    assert remarks(data, other) == []

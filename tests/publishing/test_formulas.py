@@ -22,6 +22,17 @@ LEVEL = st.text(alphabet="=+-@\t\r\n,;|\"' aB1.0%(＝＠\u200b", min_size=1, max
 BEGINS = re.compile(r"[\s\u200b\u2060\ufeff]*([=@＝＠]|[+\-＋－](?![0-9][0-9 .,]*%?([\",;|\s]|$)))")
 
 
+@covers(145)
+@pytest.mark.parametrize(
+    "level",
+    ["x;\"-2+3+cmd|' /C calc'!A0;", "\u3000=1+1", "x;\u200e=1", "\ufe66SUM(A1)", "\u00ad=1+1"],
+)
+def test_signs_behind_what_a_spreadsheet_drops(level: str) -> None:
+    assert _formula(level)
+    with pytest.raises(LevelError):
+        _safe(level, "v", "refuse")
+
+
 def cells(path: Path, separator: str) -> list[str]:
     """Read a file as a program does that takes another separator for granted."""
     with path.open(newline="", encoding="utf-8") as lines:
@@ -35,6 +46,9 @@ def cells(path: Path, separator: str) -> list[str]:
 @example(level="|\u200b=")
 @example(level="1;-2(+")
 @example(level="1|-2\t+3")
+@example(level="x;\"-2+3+cmd|' /C calc'!A0;")
+@example(level="\u3000=1")
+@example(level="\ufe66SUM(A1)")
 def test_accepted_levels_are_no_formulas(tmp_path_factory: object, level: str) -> None:
     assume(not _formula(level) and not _unprintable(level))
     folder = tmp_path_factory.mktemp("formulas")  # type: ignore[attr-defined]

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import understudy as us
+from tests.bad_inputs.cases import covers
 from tests.conftest import Command
 from tests.publishing.fake_study import APPROVAL, Study, digest
 from tests.publishing.test_refusals import refused
 from tests.studies import PLAN, plain_page, run_quietly, write_study
 from understudy.chained_log import entry_digest
-from understudy.errors import CheckpointError, FileError, ReleaseRefused, SettingError
+from understudy.errors import (
+    CheckpointError,
+    FileError,
+    OutputError,
+    ReleaseRefused,
+    SettingError,
+    UnderstudyWarning,
+)
 from understudy.pages import report
 from understudy.randomness import DRAWN, GIVEN
 from understudy.register import Register, identity_digest
@@ -36,6 +46,7 @@ def runs_said(study: us.Study) -> tuple[str, str]:
     return reason.outcome, reason.words
 
 
+@covers(144)
 @pytest.mark.slow
 def test_shopping_for_a_seed_is_seen(plan: Path, tmp_path: Path, command: Command) -> None:
     """Three runs of the same data and plan; the folder of the first is deleted."""
@@ -49,7 +60,7 @@ def test_shopping_for_a_seed_is_seen(plan: Path, tmp_path: Path, command: Comman
     third = run_quietly(plan, tmp_path / "c")
     outcome, words = runs_said(third)
     assert outcome == "review"
-    assert "3 runs of the same data and plan" in words
+    assert "3 runs of the same people, 3 of them with this plan" in words
     run_quietly(plan, tmp_path / "c")  # going on is no further run
     entries = Register(register).entries()
     assert [entry["event"] for entry in entries] == ["run", "verdict"] * 3
@@ -62,8 +73,8 @@ def test_shopping_for_a_seed_is_seen(plan: Path, tmp_path: Path, command: Comman
     other = plan.read_text().replace("draws = 8", "draws = 9")
     plan.write_text(f"seed = {2**100}\n{other}")
     outcome, words = runs_said(run_quietly(plan, tmp_path / "d"))
-    assert outcome == "pass"
-    assert "Of the same data with any plan it has 4." in words
+    assert outcome == "review"
+    assert "4 runs of the same people, 1 of them with this plan" in words
     assert Register(register).entries()[-2]["seed_from"] == GIVEN
     record = json.loads((tmp_path / "d" / "internal" / "study.json").read_text())
     assert record["seed_from"] == GIVEN
@@ -74,13 +85,13 @@ def registered(study: Study, folder: Path, runs: int = 1) -> Register:
     """Enter a sealed study in a register, as one of several runs."""
     register = Register(folder)
     record = study.record()
-    facts = {"data": "f1" * 32, "plan": identity_digest(record["identity"]["plan"])}
+    facts = {"data": "p1" * 32, "plan": identity_digest(record["identity"]["plan"])}
     for number in range(1, runs):
         register.add("run", {"study": f"other {number}", **facts})
     register.add("run", {"study": "this", **facts})
     verdict = digest((study.internal / "verdict.json").read_bytes())
     entry = register.add("verdict", {"study": "this", "verdict_digest": verdict})
-    kept = {"folder": str(register.folder), "study": "this", "entry": entry}
+    kept = {"folder": str(register.folder), "study": "this", "entry": entry, "people": "p1" * 32}
     study.write_study({**record, "register": kept})
     return register
 
@@ -144,6 +155,7 @@ def test_register_that_the_study_is_not_in(study: Study, public: Path, tmp_path:
     refused(study, public, SettingError, "another one", register=tmp_path / "r")
 
 
+@covers(143)
 def test_register_in_a_bad_place(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path)
@@ -152,3 +164,52 @@ def test_register_in_a_bad_place(tmp_path: Path) -> None:
             Register(tmp_path / name)
     made = Register(tmp_path / "deep" / "register")
     assert made.folder.stat().st_mode & 0o777 == 0o700
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.docx").write_text("")
+    (tmp_path / "full").chmod(0o755)
+    with pytest.raises(OutputError, match="1 other things"):
+        Register(tmp_path / "full")
+    assert (tmp_path / "full").stat().st_mode & 0o777 == 0o755
+
+
+@covers(143)
+def test_registers_and_releases_lie_apart(study: Study, public: Path, tmp_path: Path) -> None:
+    register = registered(study, tmp_path / "register")
+    refused(study, register.folder / "public", OutputError, "inside of a register")
+    us.release(study.folder, public, APPROVAL)
+    for folder in (public, public / "register"):
+        with pytest.raises(OutputError, match="inside a release"):
+            Register(folder)
+    with pytest.raises(OutputError, match="inside a study"):
+        Register(study.folder / "register")
+
+
+@covers(144)
+def test_the_same_people_are_known_again(tmp_path: Path) -> None:
+    """Sorted rows, a longer codebook, another kept column: the same labels, so the same people."""
+    frame = pl.DataFrame({"sex": ["f", "m", "m", "f"], "age": ["old", "old", "new", "old"],
+                          "town": ["south", "north", "north", "west"]})  # fmt: skip
+    book = {"variables": {"town": {"levels": ["east", "north", "south", "west"]}}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        plain, *alike = (
+            us.read_microdata(frame, "town").people_digest(),
+            us.read_microdata(frame.sort("town"), "town").people_digest(),
+            us.read_microdata(frame, "town", ignore="sex").people_digest(),
+            us.read_microdata(frame, "town", codebook=book, unused_levels="keep").people_digest(),
+        )
+        other = us.read_microdata(frame.head(3), "town").people_digest()
+    assert alike == [plain] * 3
+    assert other != plain
+
+
+@covers(144)
+@pytest.mark.slow
+def test_a_study_that_is_registered_afterwards(plan: Path, tmp_path: Path) -> None:
+    """Whoever registers only the run that passed is found out."""
+    run_quietly(plan, tmp_path / "a")
+    outcome, words = runs_said(run_quietly(plan, tmp_path / "a", register=tmp_path / "register"))
+    assert outcome == "review"
+    assert "begun before it was entered" in words
+    assert Register(tmp_path / "register").entries()[0]["late"] is True
+    assert runs_said(run_quietly(plan, tmp_path / "a"))[0] == "review"  # and stays so

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import understudy as us
+from tests.bad_inputs.cases import covers
 from tests.conftest import Command
 from tests.publishing.fake_study import APPROVAL, Study, digest
 from tests.publishing.test_refusals import refused
 from understudy.chained_log import entry_digest
 from understudy.errors import ApprovalNeeded, ExitCode, FileError, SettingError, UnderstudyError
+from understudy.publishing.approval import Approval, approvers_so_far
 
 SECOND = "Bob Second, 2026-02-01, looked at by the data protection officer"
 
@@ -240,3 +243,15 @@ def test_seed_is_called_drawn_by_hand(study: Study, public: Path) -> None:
     path = study.internal / "study.json"
     path.write_text(path.read_text().replace('"user"', '"operating system"'))
     refused(study, public, FileError, "changed afterwards")
+
+
+@covers(147)
+@pytest.mark.parametrize(
+    "name", ["Ja\u200dne Doe", "JaneDoe", "Doe, Jane", "Jane Doe_", "JANE  DOE.", "Jané Doe"]
+)
+def test_one_person_is_not_two(name: str) -> None:
+    entry = {"approved_by": "Jane Doe", "files": "f"}
+    approval = Approval(name, date(2026, 1, 31), "read by the board")
+    assert len(approvers_so_far([entry], "f", approval)) == 1
+    other = Approval("Bob Ray", date(2026, 1, 31), "read by the board")
+    assert len(approvers_so_far([entry], "f", other)) == 2

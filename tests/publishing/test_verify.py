@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import understudy as us
+from tests.bad_inputs.cases import covers
 from tests.conftest import Command
 from tests.publishing.fake_study import APPROVAL, Study
 from understudy.errors import OutputError, SettingError
@@ -163,3 +164,21 @@ def test_no_program_to_sign_with(
     with pytest.raises(SettingError, match="the program ssh-keygen"):
         us.release(study.folder, public, APPROVAL, sign=tmp_path / "text")
     assert not public.exists()
+
+
+@covers(149)
+def test_manifests_that_promise_nothing(released: Path, command: Command) -> None:
+    path = released / "manifest.json"
+    whole = json.loads(path.read_text())
+    (released / "more").mkdir()
+    assert 'the folder "more" does not belong' in " ".join(command("verify", released).err.split())
+    (released / "more").rmdir()
+    assert command("verify", released).code == 0
+    without = {name: entry for name, entry in whole["files"].items() if "synthetic" not in name}
+    for files, says in [(without, "no data file is listed"), ({}, "is not listed")]:
+        path.write_text(json.dumps({**whole, "files": files}))
+        answer = command("verify", released)
+        assert answer.code == 2
+        assert says in " ".join(answer.err.split())
+    path.write_text("[" * 100_000)
+    assert command("verify", released).code == 2

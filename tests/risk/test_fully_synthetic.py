@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.bad_inputs.cases import covers
 from tests.risk.example_surveys import microdata
 
 import understudy as us
@@ -109,6 +110,7 @@ def rows_of(data: us.Microdata) -> NDArray[np.int64]:
     return np.stack([data.codes(name) for name in data.names], axis=1).astype(np.int64)
 
 
+@covers(148)
 def test_copies_of_the_original_are_no_chance() -> None:
     """Files that are the original do not excuse each other by repeating each other."""
     data = people(300, 1)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import findings_factory as making
+from tests.bad_inputs.cases import covers
 
 from understudy.errors import ExitCode, SettingError
 from understudy.findings.schema import AttackFindings, Findings, FullySyntheticFindings
@@ -142,6 +143,7 @@ def test_fully_synthetic_sets_have_a_verdict_of_their_own(
     assert verdict.outcome == outcome
 
 
+@covers(148)
 @pytest.mark.parametrize(
     ("repeated", "copies", "outcome"), [(63.0, 0, "pass"), (80.0, 0, "fail"), (63.0, 1, "fail")]
 )

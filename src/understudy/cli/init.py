@@ -12,13 +12,14 @@ from cyclopts import Parameter
 
 from understudy.cli.options import BinOptions, Names, read_bins
 from understudy.cli.output import paragraph, reading_progress, say
-from understudy.errors import ExitCode, quoted
+from understudy.errors import ExitCode, OutputError, quoted
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
 from understudy.microdata.codebook_drafts import about_columns, draft_codebook, with_observed
 from understudy.microdata.reading import open_table
 from understudy.microdata.screening import Inspection, inspect_source
 from understudy.microdata.variable import Variable
 from understudy.microdata.writing import check_target
+from understudy.private_folder import release_above
 from understudy.storage import new_file
 from understudy.study.plan_template import plan_text
 
@@ -114,6 +115,12 @@ def init(
     """
     plan, codebook = (check_target(out / name, overwrite=overwrite)
                       for name in ("plan.toml", "codebook.toml"))  # fmt: skip
+    if release_above(out) is not None:
+        raise OutputError(
+            expected="a folder outside of every release",
+            came="one inside a release, whose content is public",
+            do="choose a folder elsewhere: plan and codebook are confidential",
+        )
     names = open_table(file, encoding, delimiter, catalog, header).names
     declared = _declared(file, codebook_from, synthesize, names, encoding, catalog)
     codes = na if empty == "level" else ("", *(code for code in na if code))

@@ -7,6 +7,7 @@ where the output was all that the command had to give; work that was done is don
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -86,7 +87,7 @@ def prepare_process() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
-    if not os.environ.get("SOURCE_DATE_EPOCH", "0").isdecimal():
+    if not re.fullmatch(r"[0-9]{1,11}", os.environ.get("SOURCE_DATE_EPOCH", "0")):
         del os.environ["SOURCE_DATE_EPOCH"]  # libraries fail at it, and nothing here has a date
     with suppress(ImportError, OSError, ValueError):
         import resource

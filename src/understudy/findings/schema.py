@@ -481,4 +481,5 @@ class Findings(_Finding):
     data_fingerprint: str
     set_digests: dict[str, tuple[str, ...]]  # by synthesizer: digests of the files of its sets
     runs: int | None = None  # of the same data and plan, each with its own seed; None: no register
-    runs_of_data: int | None = None  # of the same data, with any plan
+    runs_of_data: int | None = None  # of the same people, with any plan
+    registered_late: bool = False  # the study had begun before it was entered in its register

@@ -293,20 +293,30 @@ def _must_be_a_record(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
     return 2 * sum(repeated) > len(names)
 
 
+# What a record has in place of a number: a missing code, or a limit such as >65.
+_NO_NUMBER = re.compile(
+    r"$|\W|(na|n/a|n\.a\.?|nan|null|nil|none|missing|unknown|unk|refused|other|dk|"
+    r"(do )?n[o']t .*|not? .*|don.?t know)$",
+    re.IGNORECASE,
+)
+
+
 def _must_be_names(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Tell whether a first line is surely no record, from up to 200 records below it.
 
-    It is not where a column of numbers begins with a word. It is not either where no field occurs
+    A field that occurs below it makes it doubtful. It is none where a column of numbers begins with
+    a word, unless records say that in place of a number. It is none either where no field occurs
     below it although the values of some column repeat: were it a record, a value that no other
     record has would have a chance of about (values that occur once + 1) / (records + 1).
     """
     columns = [Counter(values) for values in zip(*below, strict=True)]
     if any(map(_NUMBER.fullmatch, names)):
         return False
-    if any(all(map(_NUMBER.fullmatch, column)) for column in columns):
-        return True
     if any(name in column for name, column in zip(names, columns, strict=False)):
         return False
+    for name, column in zip(names, columns, strict=False):
+        if all(map(_NUMBER.fullmatch, column)) and not _NO_NUMBER.match(name):
+            return True
     chances = (
         (sum(times == 1 for times in column.values()) + 1) / (len(below) + 1) for column in columns
     )

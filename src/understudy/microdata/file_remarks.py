@@ -48,10 +48,7 @@ def file_remarks(
     remarks = []
     true = np.stack([data.codes(name) for name in data.synthesized], axis=1)  # (record, variable)
     for number, source in enumerate(sources, start=1):
-        if data.kept and np.array_equal(sets.codes[number - 1], true):
-            remarks.append(
-                f"synthetic file {number} is the original: every label in it is the true one"
-            )
+        remarks += _same_labels(data, sets.codes[number - 1], true, number)
         table = open_table(source, *opening)
         known = set(data.names)
         extra = [name for name in table.names if name not in known]
@@ -68,6 +65,28 @@ def file_remarks(
                 for name, label in _telling(data, table, extra)
             ]
     return remarks
+
+
+def _same_labels(
+    data: Microdata, codes: NDArray[Any], true: NDArray[Any], number: int
+) -> list[str]:
+    """Say whether a file, codes (record, variable), holds the true labels, or nearly all."""
+    if not data.kept:
+        same = np.array_equal(_sorted_rows(codes), _sorted_rows(true))
+        words = f"synthetic file {number} is the original: it has the very same rows"
+        return [words] if same else []
+    right = float((codes == true).all(axis=1).mean())
+    if right == 1.0:
+        return [f"synthetic file {number} is the original: every label in it is the true one"]
+    most_frequent = np.unique(true, axis=0, return_counts=True)[1].max() / len(true)
+    if right - most_frequent >= TELLS * (1.0 - most_frequent):
+        return [f"synthetic file {number} is nearly the original: {right:.1%} of its labels are"
+                " the true ones"]  # fmt: skip
+    return []
+
+
+def _sorted_rows(codes: NDArray[Any]) -> NDArray[Any]:
+    return codes[np.lexsort(codes.T)]
 
 
 def _telling(data: Microdata, table: OpenTable, names: Sequence[str]) -> Iterator[tuple[str, str]]:

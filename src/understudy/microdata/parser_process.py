@@ -2,7 +2,8 @@
 
 A damaged file can crash the library that parses it. Here that is a `FormatError`: the parsers run
 in a child process (`parsers`), which is started when first needed and used again for later files.
-It sends codes batch by batch, so memory stays bounded, and they are counted here.
+It sends codes batch by batch, so memory stays bounded, and they are counted here. The child takes
+no module from the folder that the user works in, whoever may have put one there.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+import understudy
 from understudy.errors import ColumnError, FormatError, SettingError, quoted
 from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable, count_codes
 from understudy.microdata.source_file import SourceFile, open_source
@@ -213,9 +216,10 @@ class ParserProcess:
                     self._stop()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        path = json.dumps([entry for entry in sys.path if isinstance(entry, str)])
+        home = str(Path(understudy.__file__).parents[1])
+        path = [home, *(entry for entry in sys.path if isinstance(entry, str) and entry)]
         return subprocess.Popen(  # noqa: S603
-            [sys.executable, "-W", "ignore", "-c", START, path],
+            [sys.executable, "-I", "-W", "ignore", "-c", START, json.dumps(path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

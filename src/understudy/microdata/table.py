@@ -305,6 +305,25 @@ class Microdata:
                 digest.update(numbers.tobytes())
         return digest.hexdigest()
 
+    def people_digest(self) -> str:
+        """Digest of the labels of all records, whatever their order and all other columns.
+
+        The same people give the same one with other kept columns, bins, a longer codebook or sorted
+        rows: a register recognizes them by it. Confidential, like the fingerprint.
+        """
+        names = sorted(self.synthesized)
+        codes = self.combinations[:, [self._index(name) for name in names]]
+        labels, of_combination = np.unique(codes, axis=0, return_inverse=True)  # (label, variable)
+        counts = np.bincount(of_combination.reshape(-1), weights=self.counts)  # (label,)
+        levels = [self.variable(name).levels for name in names]
+        told = sorted(
+            (*(own[code] for own, code in zip(levels, row, strict=True)), int(count))
+            for row, count in zip(labels.tolist(), counts.tolist(), strict=True)
+        )
+        digest = hashlib.blake2b(digest_size=32)
+        digest.update(repr((names, told)).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
     @cached_property
     def _indices(self) -> dict[str, int]:
         return {name: index for index, name in enumerate(self.names)}

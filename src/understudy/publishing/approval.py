@@ -46,6 +46,7 @@ APPROVALS = "approvals.json"
 FEWEST_LETTERS = 10
 FIRST_DAY = date(2026, 1, 1)  # nothing was made with understudy before
 JOINERS = "\u200c\u200d"  # some scripts need them within words
+LOOK_ALIKE = {"LATIN", "CYRILLIC", "GREEK"}  # alphabets that share shapes
 FILLER = re.compile(r"lorem ipsum|asdf|qwert|\b(bla+h?|xx+)\b", re.IGNORECASE)
 FORM = '"Jane Doe, 2026-01-31, read by the review board, risk accepted"'
 
@@ -89,8 +90,10 @@ def read_approval(text: object) -> Approval:
     if not parts:
         raise _lacking("a text without a date between two commas")
     name, day_text, reason = parts.groups()
-    if _letters(name) < 2:
+    if _letters(name) < 2 or len({letter.lower() for letter in name if letter.isalpha()}) < 2:
         raise _lacking("no name before the date")
+    if _mixes_scripts(name):
+        raise _lacking("a name in letters of several alphabets that look alike")
     try:
         day = date.fromisoformat(day_text)
     except ValueError:
@@ -174,7 +177,7 @@ def _letters(text: str) -> int:
 def _substantial(text: str) -> bool:
     """Tell words from dots: some letters, not all the same, in several words, not all the same."""
     letters = {character.lower() for character in text if character.isalpha()}
-    words = {word.lower() for word in text.split() if _letters(word)}
+    words = {word.lower() for word in text.split() if len({*filter(str.isalpha, word)}) > 1}
     enough = _letters(text) >= FEWEST_LETTERS and len(letters) > 3 and len(words) > 1
     return enough and not FILLER.search(text)
 
@@ -276,7 +279,12 @@ def need_more_approvals(given: int, needed: int) -> None:
 
 
 def _plain_name(name: str) -> str:
-    """A name without what makes no other person: case, accents, points, order of the words."""
+    """A name without what makes no other person: case, accents, points, blanks, order of words."""
     folded = unicodedata.normalize("NFKD", name).casefold()
-    kept = "".join(letter for letter in folded if not unicodedata.combining(letter))
-    return " ".join(sorted(re.findall(r"\w+", kept)))
+    return "".join(sorted(letter for letter in folded if letter.isalpha()))
+
+
+def _mixes_scripts(name: str) -> bool:
+    """Tell whether a name has letters of several alphabets that look alike."""
+    alphabets = {unicodedata.name(letter, "").split(" ")[0] for letter in name if letter.isalpha()}
+    return len(alphabets & LOOK_ALIKE) > 1

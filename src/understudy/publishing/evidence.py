@@ -82,6 +82,8 @@ class EntryRecord(_Record):
     folder: str
     study: str
     entry: str
+    people: str = ""
+    late: bool = False
 
 
 class StudyRecord(_Record):
@@ -183,7 +185,9 @@ class Evidence:
         """Runs of the same data and plan that the register has by now; None without one."""
         if self.register is None:
             return None
-        return self.register.runs(self.findings.data_fingerprint, self.study.plan_digest)
+        entry = self.study.register_entry
+        people = entry.people if entry is not None else ""
+        return self.register.runs(people, self.study.plan_digest)
 
     def synthesizer(self, name: str | None) -> SynthesizerFindings:
         """Find the synthesizer that was asked for, or the recommended one."""

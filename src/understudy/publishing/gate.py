@@ -238,12 +238,12 @@ def _check_register(evidence: Evidence, named: str | os.PathLike[str] | None) ->
 
 
 def _check_runs(evidence: Evidence, reason: str | None) -> None:
-    """Ask for a reason where the register has several runs of the same data and plan by now."""
+    """Ask for a reason where the register has several runs of the same people by now."""
     runs = evidence.runs
-    if runs is not None and runs.same_plan > 1 and reason is None:
+    if runs is not None and runs.same_data > 1 and reason is None:
         raise ReleaseRefused(
-            expected="the only run of the same data and plan, or a written reason",
-            came=f"{runs.same_plan:,} runs in the register, each with a seed of its own: files "
+            expected="the only run of the same people, or a written reason",
+            came=f"{runs.same_data:,} runs in the register, each with a seed of its own: files "
             "chosen among them are riskier than their figures say",
             do="say with reason= (--reason) why these files were chosen",
         )
@@ -267,7 +267,7 @@ def _enter_release(
     )
     change_record(
         lock,
-        {"register": {"folder": entry.folder, "study": entry.study, "entry": digest}},
+        {"register": {**entry.model_dump(), "entry": digest}},
     )
 
 

@@ -32,6 +32,8 @@ __all__ = [
 NAME = "manifest.json"
 SIGNATURE = "manifest.json.sig"
 DATA_FILE = re.compile(r"synthetic-[0-9]{2,6}\.(csv|parquet|dta|sav)")
+ALWAYS = ("README.txt", "codebook.html", "codebook.toml", "methods.html")
+FIGURES = "figures"
 ALLOWED = re.compile(
     rf"{DATA_FILE.pattern}|codebook\.(toml|html)|methods\.html|README\.txt|manifest\.json"
     r"|figures/[a-z0-9-]{1,80}\.png|manifest\.json\.sig"
@@ -64,9 +66,12 @@ def manifest_text(folder: Path, facts: dict[str, Any]) -> str:
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """Read the manifest of a release; None if there is none."""
+    path = folder / NAME
     try:
-        content = json.loads((folder / NAME).read_bytes())
-    except (OSError, ValueError):
+        if not path.is_file():  # a pipe would be waited for
+            return None
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(content, dict) or content.get("kind") != RELEASE:
         return None
@@ -95,7 +100,15 @@ def changes_in(folder: Path) -> list[str]:
     if manifest is None:
         return [f"{NAME} is not there, or is not the manifest of a release"]
     files, listed = _files(folder), manifest["files"]
-    changes = []
+    changes = [f"{quoted(name)} is not listed" for name in ALWAYS if name not in listed]
+    if not any(map(DATA_FILE.fullmatch, listed)):
+        changes.append("no data file is listed")
+    inside = [path for path in sorted(folder.rglob("*")) if path.is_dir() and not path.is_symlink()]
+    changes += [
+        f"the folder {quoted(path.name)} does not belong to the release"
+        for path in inside
+        if path != folder / FIGURES or not any(path.iterdir())
+    ]
     for name in sorted({*files, *listed} - {NAME, SIGNATURE}):
         entry = listed.get(name)
         if name not in files:

@@ -87,6 +87,12 @@ def _check_apart(target: Path, internal: Path) -> None:
             came="one inside of a study's folder",
             do="choose a folder elsewhere",
         )
+    if any((folder / "register.json").is_file() for folder in (public, *public.parents)):
+        raise OutputError(
+            expected="a path outside of every register, which is confidential",
+            came="one inside of a register",
+            do="choose a folder elsewhere",
+        )
     if public in secret.parents or _among(secret.parents, public):
         raise OutputError(
             expected="a path that does not hold the confidential folder",

@@ -30,8 +30,7 @@ __all__ = [
 
 Formulas = Literal["refuse", "quote"]
 
-# What a spreadsheet takes for the beginning of a formula, the wide East Asian forms included.
-SIGNS = "=+-@\t\r＝＋－＠"
+SIGNS = {*"=+-@\t\r"}  # what a spreadsheet takes for the beginning of a formula
 NUMBER = re.compile(r"[+-]?[0-9][0-9 .,]*%?")
 # Marks that turn the reading direction of the text around them.
 TURNING = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
@@ -202,9 +201,22 @@ def _formula(text: str) -> bool:
 
 
 def _begins_formula(text: str) -> bool:
-    """Tell whether a text begins like a formula; numbers are none."""
-    visible = text.lstrip(" \u00a0\u200b\u2060\ufeff")
-    return visible[:1] != "" and visible[0] in SIGNS and not NUMBER.fullmatch(visible)
+    """Tell whether a text begins like a formula; numbers are none.
+
+    Before the sign there may be what a spreadsheet drops or does not show: blanks, quotation marks,
+    characters without a shape. Wide and small forms count as the sign itself.
+    """
+    start = next((at for at, letter in enumerate(text) if not _unseen(letter)), None)
+    if start is None:
+        return False
+    sign = unicodedata.normalize("NFKC", text[start])[:1]
+    return sign in SIGNS and not NUMBER.fullmatch(text[start:])
+
+
+def _unseen(character: str) -> bool:
+    if character in "\t\r":
+        return False
+    return character == '"' or character.isspace() or unicodedata.category(character) == "Cf"
 
 
 def _hidden_formula(text: str) -> bool:
@@ -217,8 +229,15 @@ def _hidden_formula(text: str) -> bool:
         return True
     pieces = re.split(r'[,;|\t\r\n"]', text)[1:]
     return any(
-        re.match(r"[\s\u200b\u2060\ufeff]*([=@＝＠]|[+\-＋－][^\W\d])", piece) for piece in pieces
+        _begins_formula(piece) and re.search(r"[=@]|[+\-][^\W\d]", _plain(piece)[:2])
+        for piece in pieces
     )
+
+
+def _plain(text: str) -> str:
+    """A text as a spreadsheet may read it: nothing unseen before it, ordinary signs."""
+    start = next((at for at, letter in enumerate(text) if not _unseen(letter)), len(text))
+    return unicodedata.normalize("NFKC", text[start:])
 
 
 def _unprintable(text: str) -> bool:

@@ -207,6 +207,7 @@ class StudyFolder:
     ) -> None:
         self.internal = internal
         self._register: Register | None = None
+        self._people, self._late = "", False
         self._files = PrivateFolder.made(internal)
         self._fits: list[PrivateFolder] = []
         try:
@@ -276,13 +277,15 @@ class StudyFolder:
         """The seed from which all streams of the study come. Internal."""
         return int(self._content["seed"])
 
-    def use_register(self, folder: Path | None) -> None:
+    def use_register(self, folder: Path | None, people: str) -> None:
         """Enter this run in a register, that of an earlier run where none is named.
 
         Parameters
         ----------
         folder : Path, optional
             The register; must be the one that the study was entered in before, if it was.
+        people : str
+            Digest of the records' labels, by which the register knows data again.
         """
         saved = self._content["register"]
         if (
@@ -301,11 +304,14 @@ class StudyFolder:
         if saved is not None:
             register.check_has(saved["entry"])
         self._register = register
+        self._people = people
+        self._late = bool(self._content["stages"]) if saved is None else saved.get("late", False)
         plan, seed = self._content["identity"].get("plan"), self._content["seed"]
         self.enter(
             "run",
             {
-                "data": self._content["identity"].get("data"),
+                "data": people,
+                "late": self._late,
                 "plan": identity_digest(plan),
                 "seed": identity_digest(str(seed)),
                 "seed_from": self._content["seed_from"],
@@ -318,17 +324,28 @@ class StudyFolder:
             return
         study = study_digest(self._content["identity"], self._content["seed"])
         entry = self._register.add(event, {"study": study, **facts})
-        saved = {"folder": str(self._register.folder), "study": study, "entry": entry}
+        saved = {
+            "folder": str(self._register.folder),
+            "study": study,
+            "entry": entry,
+            "people": self._people,
+            "late": self._late,
+        }
         if self._content["register"] != saved:
             self._content["register"] = saved
             write_manifest(self._lock, STUDY, self._content)
 
     def registered_runs(self) -> RegisteredRuns | None:
-        """Count the runs of the same data, and plan, in the register; None without one."""
+        """Count the runs of the same people, and plan, in the register; None without one."""
         if self._register is None:
             return None
-        identity = self._content["identity"]
-        return self._register.runs(identity.get("data", ""), identity_digest(identity.get("plan")))
+        plan = identity_digest(self._content["identity"].get("plan"))
+        return self._register.runs(self._people, plan)
+
+    @property
+    def registered_late(self) -> bool:
+        """Whether the study had begun before it was entered in its register."""
+        return self._register is not None and self._late
 
     def close(self) -> None:
         """Release the folder for other processes."""

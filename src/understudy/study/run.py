@@ -114,7 +114,8 @@ class Study:
         last = last_frontier(self._frontier_folder(frontier), stages.data)
         fresh = check_seed(None)
         with StudyFolder(internal, stages.identity, self.plan.seed, fresh) as stages.folder:
-            stages.folder.use_register(self._register_folder(register))
+            named = self._register_folder(register)
+            stages.folder.use_register(named, stages.data.people_digest())
             stages.pace = Pace(stages.listed(), stages.guessed_seconds(), progress)
             stages.write_plan()
             stages.describe_data()

@@ -344,6 +344,7 @@ class Stages:
             },
             runs=None if runs is None else runs.same_plan,
             runs_of_data=None if runs is None else runs.same_data,
+            registered_late=self.folder.registered_late,
         )
         content = findings.model_dump_json(indent=1).encode("utf-8")
         self._keep("findings", "findings.json", content)

@@ -63,22 +63,25 @@ def weaker_intruders(findings: Findings) -> list[Reason]:
 
 
 def repeated_runs(findings: Findings) -> list[Reason]:
-    """Say how often the same data and plan were run, where a register knows."""
+    """Say how often the same people were synthesized, where a register knows."""
     if findings.runs is None:
         return []
     data = findings.runs_of_data or findings.runs
-    all_plans = f" Of the same data with any plan it has {data:,}." if data > findings.runs else ""
-    if findings.runs < 2:
-        words = f"The register has no other run of the same data and plan.{all_plans}"
-        return [Reason(subject=RUNS, outcome="pass", words=words, found=1.0, limit=1.0)]
-    words = (
-        f"The register has {findings.runs:,} runs of the same data and plan, each with a seed of "
-        f"its own.{all_plans} Files that were chosen because they passed are riskier than their "
-        f"figures say. {DECIDE}"
+    late = (
+        " This study had begun before it was entered there: runs before it may be missing."
+        if findings.registered_late
+        else ""
     )
-    return [
-        Reason(subject=RUNS, outcome="review", words=words, found=float(findings.runs), limit=1.0)
-    ]
+    if data < 2 and not late:
+        words = "The register has no other run of the same people."
+        return [Reason(subject=RUNS, outcome="pass", words=words, found=1.0, limit=1.0)]
+    runs = f"{data:,} runs" if data > 1 else "1 run"
+    words = (
+        f"The register has {runs} of the same people, {findings.runs:,} of them with this plan, "
+        f"each with a seed of its own.{late} Files that were chosen because they passed are "
+        f"riskier than their figures say. {DECIDE}"
+    )
+    return [Reason(subject=RUNS, outcome="review", words=words, found=float(data), limit=1.0)]
 
 
 def relaxed_targets(synthesizer: SynthesizerFindings) -> list[Reason]:
