@@ -11,7 +11,7 @@ import pytest
 
 from tests.bad_inputs.cases import accepted, covers
 from tests.conftest import Command
-from understudy import Microdata, read_synthetic
+from understudy import Microdata, read_microdata, read_synthetic
 from understudy.microdata.file_remarks import file_remarks
 from understudy.randomness import stream
 
@@ -112,7 +112,7 @@ def test_nearly_the_original(data: Microdata, original: pl.DataFrame) -> None:
 
 @covers(148)
 def test_fully_synthetic_files_that_are_the_original(original: pl.DataFrame) -> None:
-    data = accepted(original, synthesize=["sex", "county"])
+    data = read_microdata(original, synthesize=["sex", "county"])
     (told,) = remarks(data, original.sort("county"))
     assert told == "synthetic file 1 is the original: it has the very same rows"
     other = original.with_columns(county=pl.Series(["c0"] * N))
