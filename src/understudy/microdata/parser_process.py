@@ -24,7 +24,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-import understudy
 from understudy.errors import ColumnError, FormatError, SettingError, quoted
 from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable, count_codes
 from understudy.microdata.source_file import SourceFile, open_source
@@ -216,7 +215,7 @@ class ParserProcess:
                     self._stop()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        home = str(Path(understudy.__file__).parents[1])
+        home = str(Path(__file__).parents[2])  # where this package lies
         path = [home, *(entry for entry in sys.path if isinstance(entry, str) and entry)]
         return subprocess.Popen(  # noqa: S603
             [sys.executable, "-I", "-W", "ignore", "-c", START, json.dumps(path)],
