@@ -107,12 +107,12 @@ MUTANTS = [
         "own_shares",
     ),
     Mutant(
-        "fully synthetic: copies of the original excuse each other",
+        "fully synthetic: new people repeat as many as a sample of the records",
         "risk/fully_synthetic.py",
-        "if other != index and not np.array_equal(first, second)",
-        "if other != index",
+        "rate = 2.0 * twice / max(int(unique.sum()), 1)",
+        "rate = 1.0",
         "tests/risk/test_fully_synthetic.py",
-        "copies_of_the_original",
+        "excuse_each_other",
     ),
     Mutant(
         "verdict: copies of the original pass",

@@ -70,16 +70,15 @@ def test_guesses_agree_with_counting_by_hand() -> None:
 
 
 def test_new_people_are_repeated_by_chance_and_copies_are_not() -> None:
-    """Draws from the truth repeat uniques about as often as they repeat each other's.
+    """Draws from the truth repeat about as many uniques as Good and Turing say.
 
-    Within 4 standard errors of the number of repeats: false-alarm rate below 1e-4 at a seed that
-    is not chosen.
+    Within 4 standard errors: false-alarm rate below 1e-4 at a seed that is not chosen.
     """
     data = people(400, 1)
     fair = us.fully_synthetic_risk(data, files([people(400, s) for s in range(2, 8)]))
     copy = us.fully_synthetic_risk(data, files([data, data]))
-    chance = fair.expected_repeats["between files"]
-    assert abs(fair.repeated - chance) < 4 * (fair.uniques * 0.25 / 6) ** 0.5
+    chance = fair.expected_repeats["new people"]
+    assert abs(fair.repeated - chance) < 4 * fair.uniques**0.5  # N1 and N2 are counts themselves
     assert fair.guesses["target"].to_list() == ["a", "b", "c"]
     assert fair.position < 1.5
     assert copy.repeated == copy.repeated_somewhere == copy.uniques
@@ -95,7 +94,8 @@ def test_chance_of_single_rows_by_hand() -> None:
     sets = SyntheticSets(data, np.array([[[0, 0], [0, 1]]]), fully_synthetic=True)
     risk = us.fully_synthetic_risk(data, sets)
     assert (risk.uniques, risk.repeated, risk.repeated_somewhere) == (2, 1.0, 1)
-    assert risk.expected_repeats == {"Marginal": 0.0, "Others": 0.0}
+    assert risk.expected_repeats == {"Marginal": 0.0, "Others": 0.0, "new people": 0.0}
+    assert risk.repeated_everywhere == 1  # there is one file
 
 
 def test_kept_variables_are_refused() -> None:
@@ -119,12 +119,24 @@ def test_copies_of_the_original_are_no_chance() -> None:
     risk = us.fully_synthetic_risk(data, SyntheticSets(data, np.stack([rows, mixed, rows])))
     assert risk.copies == 3
     assert risk.repeated == risk.uniques
-    assert risk.expected_repeats["between files"] == 0.0  # there are no two files that differ
+    assert risk.repeated_everywhere == risk.uniques
+    assert max(risk.expected_repeats.values()) < risk.uniques
     changed = rows.copy()
     changed[0, 2] = (changed[0, 2] + 1) % 9
-    near = us.fully_synthetic_risk(data, SyntheticSets(data, np.stack([rows, changed])))
-    assert near.copies == 1
-    assert near.expected_repeats["between files"] == pytest.approx(near.perfect_repeats)
+    assert us.fully_synthetic_risk(data, SyntheticSets(data, np.stack([rows, changed]))).copies == 1
+
+
+def test_samples_of_the_original_do_not_excuse_each_other() -> None:
+    """Sparse records: new people would repeat few of them, samples of the records repeat 63 %."""
+    generator = stream(6, "sparse")
+    first = generator.integers(0, 30, 300)
+    columns = {"a": first.tolist(), "b": generator.integers(0, 30, 300).tolist()}
+    data = microdata({}, columns, {"a": 30, "b": 30})
+    rows = rows_of(data)
+    drawn = np.stack([rows[generator.integers(0, 300, 300)] for _ in range(5)])
+    risk = us.fully_synthetic_risk(data, SyntheticSets(data, drawn))
+    assert max(risk.expected_repeats.values()) < 0.75 * risk.repeated
+    assert risk.repeated_everywhere > 2 * risk.expected_everywhere + 2
 
 
 def test_rows_drawn_from_the_records_repeat_as_many_as_is_said() -> None:

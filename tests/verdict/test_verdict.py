@@ -145,17 +145,18 @@ def test_fully_synthetic_sets_have_a_verdict_of_their_own(
 
 @covers(148)
 @pytest.mark.parametrize(
-    ("repeated", "copies", "outcome"), [(63.0, 0, "pass"), (80.0, 0, "fail"), (63.0, 1, "fail")]
+    ("repeated", "copies", "outcome"),
+    [(63.0, 0, "pass"), (80.0, 0, "fail"), (63.0, 1, "fail")],
 )
 def test_fully_synthetic_sets_that_hold_the_data_fail(
     repeated: float, copies: int, outcome: str
 ) -> None:
-    """Beyond rows drawn from the records themselves, or with a copy among them, whatever chance."""
+    """Beyond rows drawn from the records themselves and chance, or with a copy among them."""
     risk = FullySyntheticFindings(
         uniques=100,
         repeated=repeated,
         repeated_somewhere=100,
-        expected_repeats={"Others": 100.0},
+        expected_repeats={"Others": 63.0},
         perfect_repeats=63.2,
         copies=copies,
     )
@@ -169,6 +170,30 @@ def test_fully_synthetic_sets_that_hold_the_data_fail(
     assert reason.outcome == outcome
     assert ("the very rows" in reason.words) == bool(copies)
     assert ("drawn from the records themselves" in reason.words) == (repeated > 70)
+
+
+def test_files_that_are_the_confidential_file_fail() -> None:
+    """Unless the kept variables decide the label, so that every set is a copy."""
+    one = making.synthesizer()
+    copied = one.model_copy(
+        update={"risk": one.risk.model_copy(update={"copies": 1, "copy_log_chance": -20.0})}
+    )
+    reason = of(judge(making.findings([copied])), "copies")
+    assert reason.outcome == "fail"
+    assert "every label is the true one" in reason.words
+    decided = copied.model_copy(
+        update={"risk": copied.risk.model_copy(update={"copy_log_chance": -1.0})}
+    )
+    reasons = judge(making.findings([decided])).reasons
+    assert "copies" not in {each.subject for each in reasons}
+
+
+def test_many_records_without_trusted_weights_do_not_pass() -> None:
+    own = making.own_record(making.attack("row", 0.1), unreliable=40, refitted=0)
+    few = own.model_copy(update={"unreliable": 1})
+    for record, outcome in ((own, "review"), (few, "pass")):
+        verdict = judge(making.findings([making.synthesizer(own_record=record)]))
+        assert of(verdict, OWN_RECORD).outcome == outcome
 
 
 def test_weaker_intruders_are_named() -> None:
@@ -416,11 +441,11 @@ def test_one_that_passes_is_enough() -> None:
     assert verdict.exit_code is ExitCode.DO_NOT_RELEASE
 
 
-def test_rows_at_random_fail() -> None:
+def test_labels_paired_at_random_are_looked_at() -> None:
     found = making.identification(0.9).model_copy(update={"alignment": "rows: looks random (...)"})
     verdict = judge(making.findings([making.synthesizer(identification=(found,))]))
-    assert of(verdict, "alignment").outcome == "fail"
-    assert verdict.outcome == "fail"
+    assert of(verdict, "alignment").outcome == "review"
+    assert verdict.outcome == "review"
 
 
 def test_the_best_utility_among_the_best_outcome_is_recommended() -> None:

@@ -106,6 +106,7 @@ def risk_findings(
 
     attribute = attribute_risk(data, sets)
     label_right = attribute.per_record()  # (record,)
+    shares = data.counts / data.patterns.sizes[data.patterns.of_combination]  # (combination,)
     return RiskFindings(
         identification=tuple(
             _identification(data, sets, known, label_right) for known in intruders
@@ -118,6 +119,8 @@ def risk_findings(
             most_frequent_synthetic_label=attribute.most_frequent_synthetic_label,
         ),
         by_knowledge=_by_knowledge(data, sets) if by_knowledge else {},
+        copies=int((attribute.per_set["matches"] == data.n_records).sum()),
+        copy_log_chance=float(data.counts @ np.log(shares)),
     )
 
 
@@ -152,6 +155,8 @@ def _fully_synthetic(data: Microdata, sets: SyntheticSets) -> RiskFindings:
                 uniques=risk.uniques,
                 repeated=risk.repeated,
                 repeated_somewhere=risk.repeated_somewhere,
+                repeated_everywhere=risk.repeated_everywhere,
+                expected_everywhere=risk.expected_everywhere,
                 expected_repeats=dict(risk.expected_repeats),
                 perfect_repeats=risk.perfect_repeats,
                 copies=risk.copies,

@@ -439,6 +439,8 @@ class FullySyntheticFindings(_Finding):
     uniques: int
     repeated: float  # of these, how many a set has, mean over sets
     repeated_somewhere: int  # how many at least one set has
+    repeated_everywhere: int = 0  # how many all sets have
+    expected_everywhere: float = 0.0  # the same by chance
     expected_repeats: dict[str, float]  # by chance, in several ways
     perfect_repeats: float | None = None  # if rows were drawn from the records themselves
     copies: int = 0  # sets that have the rows of the data, each as often
@@ -452,6 +454,8 @@ class RiskFindings(_Finding):
     by_knowledge: dict[str, float]  # expected match risk by what an intruder knows, in words
     own_record: OwnRecordFindings | None = None  # None: not measured
     fully_synthetic: FullySyntheticFindings | None = None  # None: some variables are kept
+    copies: int = 0  # sets in which every label is the true one
+    copy_log_chance: float = 0.0  # log probability that a set drawn from the exact table is one
 
 
 class SynthesizerFindings(_Finding):

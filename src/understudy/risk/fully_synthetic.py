@@ -13,11 +13,12 @@ people.
 *Repeating.* A record that is unique in the original, and that a file has verbatim. Some are
 repeated by chance. How many is told by *Marginal* (every variable drawn by itself from the other
 records), by *Others* (one variable at a time drawn anew from the other records that agree in all
-others), and by the files themselves: rows that are unique in one file are repeated in another only
-by chance, since both are drawn from the same model and neither from the other. Files that are
-copies of each other say nothing about chance and are left out of that. *Perfect*, rows drawn from
-the records themselves, repeats about 63 % of them: nothing that only learned from the records
-repeats more. A file with the very rows of the original is a *copy*.
+others), and by what *new people* of the same population would repeat: a record that is unique among
+n has, by Good and Turing, a share of 2 N2 / (N1 n) of the population on average, N1 and N2 the
+numbers of rows that one record and that two records have. (Files among themselves tell nothing:
+samples of the original repeat each other as they repeat it.) *Perfect*, rows drawn from the records
+themselves, repeats about 63 % of them: nothing that only learned from the records repeats more. A
+file with the very rows of the original is a *copy*. Records that *all* files have are counted too.
 """
 
 from __future__ import annotations
@@ -61,11 +62,12 @@ class FullySyntheticRisk:
         Records that are unique in the original.
     repeated : float
         Of these, how many a file has verbatim, mean over files.
-    repeated_somewhere : int
-        How many at least one file has.
+    repeated_somewhere, repeated_everywhere : int
+        How many at least one file has, and how many all of them.
+    expected_everywhere : float
+        The latter by chance.
     expected_repeats : mapping of str to float
-        The same as `repeated` by chance: ``"Marginal"``, ``"Others"``, and ``"between files"``
-        where there are several.
+        The same as `repeated` by chance: ``"Marginal"``, ``"Others"`` and ``"new people"``.
     perfect_repeats : float
         The same if rows were drawn from the records themselves, with replacement.
     copies : int
@@ -78,6 +80,8 @@ class FullySyntheticRisk:
     uniques: int
     repeated: float
     repeated_somewhere: int
+    repeated_everywhere: int
+    expected_everywhere: float
     expected_repeats: Mapping[str, float]
     perfect_repeats: float
     copies: int
@@ -284,32 +288,28 @@ def _repeats(data: Microdata, sets: Sequence[NDArray[np.integer[Any]]]) -> dict[
         alone = cells.sizes[cells.of_combination] == 1
         others += np.where(alone, share, 0.0) / len(data.names)
     n_new = float(np.mean([len(codes) for codes in sets]))
+    by_marginal = -np.expm1(n_new * np.log1p(-marginal[unique]))  # (unique record,)
+    by_others = others[unique]
+    twice = int((data.counts == 2).sum())
+    rate = 2.0 * twice / max(int(unique.sum()), 1) * n_new / data.n_records
+    again = np.full(by_marginal.size, -np.expm1(-rate))  # (unique record,)
     expected = {
-        "Marginal": float(-np.expm1(n_new * np.log1p(-marginal[unique])).sum()),
-        "Others": float(others[unique].sum()),
-    }
+        name: float(chance.sum())
+        for name, chance in (
+            ("Marginal", by_marginal), ("Others", by_others), ("new people", again)
+        )
+    }  # fmt: skip
     perfect = -np.expm1(n_new * np.log1p(-1.0 / max(data.n_records, 2)))  # share of the uniques
-    if len(sets) > 1:
-        expected["between files"] = min(_between(files), perfect) * int(unique.sum())
+    everywhere = max(
+        float((chance ** len(sets)).sum()) for chance in (by_marginal, by_others, again)
+    )
     return {
         "uniques": int(unique.sum()),
         "repeated": float(inside.sum() / len(sets)),
         "repeated_somewhere": int(inside.any(axis=0).sum()),
+        "repeated_everywhere": int(inside.all(axis=0).sum()),
+        "expected_everywhere": everywhere,
         "expected_repeats": expected,
         "perfect_repeats": float(perfect * unique.sum()),
         "copies": sum(np.array_equal(counts, original) for counts in files),
     }
-
-
-def _between(files: Sequence[NDArray[np.int64]]) -> float:
-    """Share of the rows unique in one file that another has; mean over pairs that differ."""
-    shares = []
-    for index, first in enumerate(files):
-        unique = first == 1
-        if unique.any():
-            shares += [
-                float((second[unique] > 0).mean())
-                for other, second in enumerate(files)
-                if other != index and not np.array_equal(first, second)
-            ]
-    return float(np.mean(shares)) if shares else 0.0

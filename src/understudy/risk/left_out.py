@@ -69,12 +69,11 @@ class Key(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Chances of a record of each combination; their sums err more than the difference of these."""
+    """Chances of a record of each combination; the error is that of the sum of differences."""
 
     with_record: Floats  # (combination,)
     without_record: Floats  # (combination,)
     error: float
-    sum_errors: tuple[float, float] = (0.0, 0.0)  # of the sums with and without the record
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -455,14 +454,12 @@ def match_all_files(
     targets = find_targets(data, known, attacked.label, data.n_labels)
     repeats = int(np.clip(WORK // (attacked.n_sets * data.n_records), *REPEATS))
     both = np.zeros((2, data.n_combinations))
-    sums = np.zeros((repeats, 2))  # (repeat, with or without)
+    effects = np.zeros(repeats)  # (repeat,)
     for repeat in range(repeats):
         success = _match_files(generator, attacked, targets, rows, own)
         both += success / repeats
-        sums[repeat] = success @ data.counts
-    listed = np.stack([sums[:, 0] - sums[:, 1], *sums.T])  # (effect, with, without; repeat)
-    effect, *each = (listed.std(axis=1, ddof=1) / repeats**0.5).tolist()
-    return Chances(both[0], both[1], effect, (each[0], each[1]))
+        effects[repeat] = (success[0] - success[1]) @ data.counts
+    return Chances(both[0], both[1], float(effects.std(ddof=1) / repeats**0.5))
 
 
 def _match_files(

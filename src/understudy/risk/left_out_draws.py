@@ -314,9 +314,6 @@ def _match_draws(
         with_record = subsets @ block_sums(first) / n_draws
         without_record = subsets @ block_sums(weights * second) / total
         error = half_sample_error(attacked.effect(with_record, without_record))
-        errors = [
-            half_sample_error(sums @ attacked.data.counts) for sums in (with_record, without_record)
-        ]
         key = Key("match_one_file", released, known)
-        chances[key] = Chances(with_record[0], without_record[0], error, (errors[0], errors[1]))
+        chances[key] = Chances(with_record[0], without_record[0], error)
     return chances

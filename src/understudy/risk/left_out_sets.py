@@ -52,13 +52,15 @@ class Measured:
     def against(self, exact: Mapping[Key, Chances]) -> dict[Key, Chances]:
         """Compare with what the other records of the pattern tell; see the module's text.
 
-        The error is that of two counts of independent events.
+        The error is that of two numbers of independent events, each with its own chance: where
+        everybody is attacked rightly there is none.
         """
         counts = self.labels.sets.data.counts
         compared = {}
         for key, chance in self.success.items():
             without = exact[key].without_record
-            error = float((chance + without) @ counts) ** 0.5
+            spread = chance * (1.0 - chance) + without * (1.0 - without)  # (combination,)
+            error = float(np.maximum(spread, 0.0) @ counts) ** 0.5
             compared[key] = Chances(chance, without, error)
         return compared
 
@@ -98,12 +100,17 @@ def _by_combination(data: Microdata, chance: Floats) -> Floats:
 
 
 def compare_with_control(
-    attacked: Attacked, measured: Measured, control: Any
+    generator: np.random.Generator, attacked: Attacked, measured: Measured, control: Any
 ) -> tuple[dict[Key, Chances], int]:
     """Compare with people who were not in the synthesis, pattern by pattern.
 
+    Nobody of them has a row: for the row, and for the vote over rows, a random row of their pattern
+    in each file takes its place. They can be matched with nobody.
+
     Parameters
     ----------
+    generator : numpy.random.Generator
+        Draws these rows.
     attacked : Attacked
         The data.
     measured : Measured
@@ -128,6 +135,7 @@ def compare_with_control(
     of_control = {
         Key("row"): any_row,
         Key("row", True): any_row,
+        Key("vote"): _votes(generator, labels, patterns.cell_of_record, pattern, wanted),
         Key("modal"): modal,
         Key("pooled_modal"): modal_chance(patterns, *pooled, wanted=wanted),
     }  # (person,) each
@@ -140,6 +148,34 @@ def compare_with_control(
             attacked, measured.success[key], chance, pattern, n_control, n_covered
         )
     return chances, n_covered
+
+
+def _votes(
+    generator: np.random.Generator,
+    labels: Labels,
+    of_record: NDArray[np.int64],
+    pattern: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+) -> Floats:
+    """Chance that a vote over a random row of the pattern in each file is right, (person,).
+
+    Patterns of records, (record,), and of people, (person,), whose keys are `wanted`.
+    """
+    order = np.argsort(of_record, kind="stable")
+    sizes = np.bincount(of_record)  # (pattern,)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    n_sets = len(labels.sets)
+    drawn = np.empty((pattern.size, n_sets), dtype=np.int64)  # (person, set)
+    for index in range(n_sets):
+        row = (generator.random(pattern.size) * sizes[pattern]).astype(np.int64)
+        drawn[:, index] = labels.of_set(index)[order[start[pattern] + row]]
+    true = np.where(wanted >= 0, wanted % labels.size, -1)
+    right = np.empty(pattern.size)
+    for person, votes in enumerate(drawn):
+        values, counts = np.unique(votes, return_counts=True)
+        best = values[counts == counts.max()]
+        right[person] = (best == true[person]).any() / best.size
+    return right
 
 
 def _compared(

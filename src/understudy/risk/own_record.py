@@ -343,7 +343,14 @@ def own_record_effect(
             evidence, chances = "others", measured.against(exact)
         else:
             evidence = "control group"
-            chances, covered = compare_with_control(attacked, measured, control)
+            generator = stream(root, "own record", "control")
+            controlled, covered = compare_with_control(generator, attacked, measured, control)
+            matches = {
+                key: each
+                for key, each in measured.against(exact).items()
+                if key.attack.startswith("match")
+            }  # nobody of a control group is in the files: the other records stand in
+            chances = {**controlled, **matches}
     return OwnRecordEffect(
         attacks=_attacks(attacked, chances, exact),
         pooled_limit=_limit(attacked, chances, exact),
@@ -403,22 +410,12 @@ def _attacks(
         each = source[key]
         return float(each.with_record @ counts), float(each.without_record @ counts), each.error
 
-    def better(source: Mapping[Key, Chances], key: Key) -> tuple[float, float, float]:
-        """Take the match that finds more, with and without the record each.
-
-        Where these are two different matches, their errors are not those of a difference worked
-        out from the same random numbers.
-        """
+    def better(key: Key) -> Key:
+        """Give the match that finds more people with the release: the one that she would use."""
         other = key._replace(attack="match_all_files")
-        if other not in source:
-            return sums(source, key)
-        matches = [source[key], source[other]]
-        totals = np.array([sums(source, each)[:2] for each in (key, other)])  # (match, with or not)
-        first, second = totals.argmax(axis=0).tolist()
-        error = matches[first].error
-        if first != second:
-            error = float(np.hypot(matches[first].sum_errors[0], matches[second].sum_errors[1]))
-        return float(totals[first, 0]), float(totals[second, 1]), error
+        if other not in chances or sums(chances, key)[0] >= sums(chances, other)[0]:
+            return key
+        return other
 
     listed = []
     judged = [key for key in chances if key.attack in ATTACKS]
@@ -428,8 +425,8 @@ def _attacks(
             measured, scale = sums(chances, key), sums(exact, key)
             listed.append(_effect(key._replace(released=released), measured, scale))
         if key.attack == "match_one_file":
-            best = key._replace(attack="match_best")
-            listed.append(_effect(best, better(chances, key), better(exact, key)))
+            best, used = key._replace(attack="match_best"), better(key)
+            listed.append(_effect(best, sums(chances, used), sums(exact, used)))
     order = list(ATTACKS)
     return tuple(
         sorted(

@@ -288,23 +288,19 @@ class StudyFolder:
             Digest of the records' labels, by which the register knows data again.
         """
         saved = self._content["register"]
-        if (
-            saved is not None
-            and folder is not None
-            and register_path(folder) != Path(saved["folder"])
-        ):
+        before = None if saved is None else Path(saved["folder"])
+        if before is not None and folder is not None and register_path(folder) != before:
             raise CheckpointError(
                 expected="the register that this study was entered in",
                 came="another one",
                 do="name the same register, or leave it out",
             )
-        if saved is None and folder is None:
+        named = folder or before
+        if named is None:
             return
-        register = Register(folder or Path(saved["folder"]), make=saved is None)
+        self._register, self._people = Register(named, make=saved is None), people
         if saved is not None:
-            register.check_has(saved["entry"])
-        self._register = register
-        self._people = people
+            self._register.check_has(saved["entry"])
         self._late = bool(self._content["stages"]) if saved is None else saved.get("late", False)
         plan, seed = self._content["identity"].get("plan"), self._content["seed"]
         self.enter(

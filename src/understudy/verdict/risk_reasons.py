@@ -15,6 +15,7 @@ from understudy.findings.schema import (
     FullySyntheticFindings,
     IdentificationFindings,
     OwnRecordFindings,
+    RiskFindings,
     SynthesizerFindings,
 )
 from understudy.summaries import number, percent
@@ -24,11 +25,14 @@ from understudy.verdict.thresholds import Thresholds
 __all__ = ["OWN_RECORD", "attack_in_words", "effect_outcome", "judged_attack", "risk_reasons"]
 
 OWN_RECORD = "own-record effect"
+NO_ACCIDENT = -9.2  # log of 1 in 10,000: a copy less probable than that was not drawn
+DOUBTFUL = 0.01  # share of records without trusted weights, up to which an effect may pass
 ERRORS = 3.0  # standard errors that chance is allowed: the worst of some fifteen attacks is judged
 EVIDENCE = {
     "draws": "",
     "closed form": "",
-    "control group": " Without: people who were not in the synthesis.",
+    "control group": " Without: people who were not in the synthesis; for matches, in which they "
+    "have no part, the other records stand in.",
     "others": " This is weaker evidence: without a fit or a control group, the other records of "
     "the pattern stand in for a release without the person.",
 }
@@ -38,6 +42,7 @@ def risk_reasons(synthesizer: SynthesizerFindings, limits: Thresholds) -> list[R
     """Judge alignment, the worst attack, and the rate of true matches."""
     risk = synthesizer.risk
     reasons = _alignment(synthesizer)
+    reasons += _copies(risk)
     if risk.fully_synthetic is not None:
         reasons.append(_repeated(risk.fully_synthetic, limits))
     if risk.own_record is not None and risk.own_record.attacks:
@@ -62,10 +67,22 @@ def _alignment(synthesizer: SynthesizerFindings) -> list[Reason]:
     if not matches or "looks random" not in matches[0].alignment:
         return []
     words = (
-        "The rows look paired with the records at random, so that every risk looks smaller than "
-        f"it is ({matches[0].alignment}). Put the rows into the order of the records."
+        "The labels look paired with the records at random. Either they do not depend on the kept "
+        "variables, or their rows are in another order, and then every risk looks smaller than it "
+        f"is ({matches[0].alignment}). Make sure which."
     )
-    return [Reason(subject="alignment", outcome="fail", words=words)]
+    return [Reason(subject="alignment", outcome="review", words=words)]
+
+
+def _copies(risk: RiskFindings) -> list[Reason]:
+    """A set with all true labels is the confidential file, unless chance explains it."""
+    if not risk.copies or risk.copies * risk.copy_log_chance > NO_ACCIDENT:
+        return []
+    words = (
+        f"In {risk.copies:,} of the files every label is the true one: they are the confidential "
+        "file itself."
+    )
+    return [Reason(subject="copies", outcome="fail", words=words)]
 
 
 def effect_outcome(attack: AttackFindings, limits: Thresholds) -> Outcome:
@@ -105,7 +122,7 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
     words = (
         f"The attack by which people's own records matter most: {_who(worst)} "
         f"{_frequencies(worst, own_record.n_records)}. The effect of {number(worst.effect)} "
-        f"records is {_share(worst.position)} of the exact table's ({number(worst.exact_table)}); "
+        f"records is {_share(worst.position)} of {_exact(worst)}; "
         f"the pass limit is {number(limits.own_record_pass)}{_beyond(worst, outcome, limits)}."
     )
     if released is not None and released != worst:
@@ -115,6 +132,8 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
         )
     words += EVIDENCE.get(own_record.evidence, "")
     uncertain = own_record.unreliable - own_record.refitted
+    if outcome == "pass" and uncertain > DOUBTFUL * own_record.n_records:
+        outcome = "review"
     if uncertain > 0:
         words += (
             f" For {uncertain:,} records the weights that leave them out cannot be trusted, and "
@@ -132,6 +151,13 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
 def attack_in_words(attack: AttackFindings, n_records: int) -> str:
     """Name an attack, and say in natural frequencies how often it is right."""
     return f"{_who(attack)} {_frequencies(attack, n_records)}"
+
+
+def _exact(attack: AttackFindings) -> str:
+    """Name what an effect is compared with: that of the exact table, or one record."""
+    if attack.exact_table < 1.0:
+        return "one record's, because the exact table's own is less"
+    return f"the exact table's ({number(attack.exact_table)})"
 
 
 def _who(attack: AttackFindings) -> str:
@@ -188,13 +214,17 @@ def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
         outcome = "pass"
     elif risk.repeated > limits.repeated_records_review * chance + least:
         outcome = "fail"
+    if outcome == "pass" and risk.repeated_everywhere > 2.0 * risk.expected_everywhere + least:
+        outcome = "review"
     by_chance = ", ".join(
-        f"{number(value)} ({name})" for name, value in risk.expected_repeats.items()
+        f"{number(abs(value))} ({name})" for name, value in risk.expected_repeats.items()
     )
     words = (
         f"Of {risk.uniques:,} records that are unique in the data, a file has "
-        f"{number(risk.repeated)} verbatim on average, and {risk.repeated_somewhere:,} are in some "
-        f"file; by chance: {by_chance}. The pass limit is {number(limits.repeated_records_pass)} "
+        f"{number(risk.repeated)} verbatim on average, {risk.repeated_somewhere:,} are in some "
+        f"file, and {risk.repeated_everywhere:,} in all of them (by chance "
+        f"{number(risk.expected_everywhere)}); by chance a file has {by_chance}. "
+        f"The pass limit is {number(limits.repeated_records_pass)} "
         f"times chance, and {number(least)} records more count as none."
     )
     if risk.copies:
@@ -214,9 +244,10 @@ def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
 
 
 def _above_perfect(risk: FullySyntheticFindings, least: float) -> bool:
-    """Tell whether files repeat more than rows drawn from the records themselves would."""
+    """Tell whether files repeat more than rows drawn from the records, or chance, would."""
     if risk.perfect_repeats is None or not risk.uniques:
         return False
-    share = risk.perfect_repeats / risk.uniques
+    most = max(risk.perfect_repeats, *risk.expected_repeats.values())
+    share = min(most / risk.uniques, 1.0)
     error = math.sqrt(risk.uniques * share * (1.0 - share))  # of a single file, at most
-    return risk.repeated - risk.perfect_repeats > max(least, ERRORS * error)
+    return risk.repeated - most > max(least, ERRORS * error)
