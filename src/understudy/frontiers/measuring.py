@@ -34,9 +34,10 @@ from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata
 from understudy.randomness import child_seed
 from understudy.storage import digest_of
-from understudy.study.folder import Notes, StudyFolder
+from understudy.study.folder import StudyFolder
 from understudy.study.frontier_plan import FrontierPlan
 from understudy.study.last_frontier import RECORD
+from understudy.study.notes import Notes
 from understudy.study.plan import MODEL_PLANS, StudyPlan
 from understudy.study.plan_template import plan_as_toml
 from understudy.study.progress import StudyProgress, Tell

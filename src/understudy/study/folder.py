@@ -27,7 +27,6 @@ from understudy.errors import (
     CheckpointError,
     CheckpointWarning,
     OutputError,
-    UnderstudyWarning,
     quoted,
 )
 from understudy.private_folder import (
@@ -61,7 +60,6 @@ __all__ = [
     "KEYS",
     "REPORT",
     "STUDY",
-    "Notes",
     "StudyFolder",
     "check_study_folder",
 ]
@@ -474,28 +472,3 @@ def _remove_parts(folder: PrivateFolder) -> None:
     for name in folder.names():
         if name.startswith(".") and name.endswith(".part"):
             folder.remove(name)
-
-
-class Notes:
-    """Warnings that come up in a stage: kept for the findings, and passed on to the caller.
-
-    Those passed on name the synthesizer that they are about, where there is one.
-    """
-
-    def __init__(self, about: str | None = None) -> None:
-        self.about = about
-        self.texts: list[str] = []
-
-    @contextmanager
-    def caught(self) -> Iterator[None]:
-        """Catch warnings; what a damaged folder caused is passed on, and is no finding."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        for warning in caught:
-            text = str(warning.message)
-            ours = issubclass(warning.category, UnderstudyWarning)
-            if ours and not issubclass(warning.category, CheckpointWarning):
-                self.texts += [text] if text not in self.texts else []
-            named = f"{self.about}: {text}" if ours and self.about else warning.message
-            warnings.warn(named, warning.category, stacklevel=4)

@@ -48,7 +48,8 @@ from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import child_seed
 from understudy.storage import digest_of
-from understudy.study.folder import REPORT, Notes, StudyFolder
+from understudy.study.folder import REPORT, StudyFolder
+from understudy.study.notes import Notes
 from understudy.study.plan import StudyPlan
 from understudy.study.plan_template import plan_as_toml
 from understudy.study.planned_fit import PlannedFit
