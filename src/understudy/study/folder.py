@@ -53,6 +53,7 @@ from understudy.storage import (
     write_manifest,
     write_whole,
 )
+from understudy.study.notes import Notes
 
 __all__ = [
     "FORMAT",
