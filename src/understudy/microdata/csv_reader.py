@@ -295,7 +295,7 @@ def _must_be_a_record(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
 
 # What a record has in place of a number: a missing code, or a limit such as >65.
 _NO_NUMBER = re.compile(
-    r"$|\W|(na|n/a|n\.a\.?|nan|null|nil|none|missing|unknown|unk|refused|other|dk|"
+    r"[\W\d]*$|(na|n/a|n\.a\.?|nan|null|nil|none|missing|unknown|unk|refused|other|dk|"
     r"(do )?n[o']t .*|not? .*|don.?t know)$",
     re.IGNORECASE,
 )
