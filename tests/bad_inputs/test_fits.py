@@ -201,6 +201,7 @@ def test_weights_that_all_vanish(
                 level_start=np.arange(0, 100 * many + 1, 100),
                 prior=np.ones(100 * many),
                 prior_sum=np.full(many, 100.0),
+                holes=np.full(many, -1),
             )
             other = kind(problem, self.cells, self.concentration_prior)
             return real(other, generator, other.start(generator, 0), n_sweeps)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 # Commands that leave files behind; the others only print.
-WORKING = {"demo", "init", "release", "reproduce", "run"}
+WORKING = {"demo", "frontier", "init", "release", "reproduce", "run"}
 
 # Bytes of address space: what the libraries map, and the stack and heap of each of their threads.
 MEMORY_TO_START = 2 << 30
