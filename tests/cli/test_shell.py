@@ -145,8 +145,12 @@ def test_full_output_of_every_command(
 
     class Ended:
         exit_code = ExitCode.DO_NOT_RELEASE
+        verdict = None
 
         def run(self, *_: object, **__: object) -> None:
+            pass
+
+        def report(self) -> None:
             pass
 
     calls: list[tuple[tuple[object, ...], ExitCode]] = [
@@ -157,7 +161,7 @@ def test_full_output_of_every_command(
         (("--version",), ExitCode.WRONG_INPUT),
     ]
     monkeypatch.setattr("understudy.study.run.Study", lambda *_, **__: Ended())
-    monkeypatch.setattr("understudy.cli.run._show", lambda _: print("the verdict"))
+    monkeypatch.setattr("understudy.cli.run.show_verdict", lambda *_: print("the verdict"))
     for arguments, code in calls:
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdout", Full())

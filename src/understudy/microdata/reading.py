@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import check_whole
+from understudy.checks import check_texts, check_whole
 from understudy.errors import DataWarning, FormatError, MissingValuesError, SettingError, quoted
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
@@ -223,8 +223,7 @@ def check_design(
             came="none",
             do="name the column of weights, or leave the others out",
         )
-    synthesized = [roles_of] if isinstance(roles_of, str) else list(roles_of)
-    if weight in synthesized:
+    if weight is not None and weight in check_texts(roles_of, "names of columns"):
         raise SettingError(
             expected="a survey weight that is not synthesized",
             came=quoted(weight),

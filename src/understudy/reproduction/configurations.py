@@ -203,7 +203,7 @@ class Scale:
         return {**{name: usual[name].default for name in LENGTHS}, **own}
 
 
-_USUAL: dict[str, int] = {}  # the models' own defaults
+_AREAL = {"warmup": 1000, "draws": 1000, "thin": 7}
 _COLLAPSED = {"warmup": 4000, "draws": 1000, "thin": 15}
 _BLOCKED = {"warmup": 8000, "draws": 1000, "thin": 30}
 # As short as its label probabilities allow. An R-hat below 1.01 in all 5,320 takes some 2,000
@@ -224,8 +224,8 @@ FULL = Scale(
         "tenth": {"bundled": _COLLAPSED, "redrawn": _COLLAPSED},
         "share": {"bundled": _COLLAPSED, "redrawn": _COLLAPSED},
         "sampled": {"bundled": _BLOCKED, "redrawn": _BLOCKED},
-        "text": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
-        "script": {"bundled": _USUAL, "redrawn": _AS_LONG_AS_NEEDED},
+        "text": {"bundled": _AREAL, "redrawn": _AS_LONG_AS_NEEDED},
+        "script": {"bundled": _AREAL, "redrawn": _AS_LONG_AS_NEEDED},
     },
 )
 PRIORS = Scale(
