@@ -34,6 +34,7 @@ synthesize = ["county"]
 model = "dpmpm"
 level_prior = 1.0  # the paper's
 draws = 1000
+thin = 15  # enough for this prior
 
 [[synthesizers]]
 model = "areal"
