@@ -77,10 +77,10 @@ $(VENV)/bin/python:
 	  || { echo "no venv module here: install it (Debian: python3-venv), then try again"; exit 2; }
 
 $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --quiet --require-hashes --requirement requirements/run.txt
+	$(PIP) install --quiet --no-deps --require-hashes --requirement requirements/run.txt
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/test.stamp: requirements/test.txt $(VENV)/run.stamp
-	$(PIP) install --quiet --require-hashes --requirement requirements/test.txt
+	$(PIP) install --quiet --no-deps --require-hashes --requirement requirements/test.txt
 	@touch $@
