@@ -33,7 +33,7 @@ from understudy.synthesis.areal.poisson_lognormal import new_pieces
 from understudy.synthesis.areal.problem import Problem, make_problem, problem_of_counts
 from understudy.synthesis.areal.state import init
 from understudy.synthesis.diagnostics import count_failed, ess_bulk
-from understudy.synthesis.kept_probabilities import KeptCells
+from understudy.synthesis.stored_probabilities import KeptCells
 
 SWEEPS = 40
 SERIES = 3

@@ -44,7 +44,7 @@ ALLOWED = {
     "storage": {"errors", "private_folder"},
     "interrupts": {"errors"},
     "chained_log": {"errors", "private_folder", "storage"},
-    "register": {"errors", "private_folder", "storage", "chained_log"},
+    "study_register": {"errors", "private_folder", "storage", "chained_log"},
     "microdata": BASE,
     "risk": {*BASE, "microdata"},
     "utility": {*BASE, "microdata"},
@@ -55,7 +55,7 @@ ALLOWED = {
     "publishing": {
         *BASE,
         "chained_log",
-        "register",
+        "study_register",
         "microdata",
         "findings",
         "verdict",
@@ -64,7 +64,7 @@ ALLOWED = {
     },
     "study": {
         *BASE,
-        "register",
+        "study_register",
         "microdata",
         "synthesis",
         "utility",

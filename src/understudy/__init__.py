@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
     from understudy.synthesis.diagnostics import ConvergenceTargets
     from understudy.synthesis.dpmpm import DPMPM
-    from understudy.synthesis.formal import FormalDirichlet
-    from understudy.synthesis.in_one_call import synthesize
+    from understudy.synthesis.formal_dirichlet import FormalDirichlet
+    from understudy.synthesis.synthesize import synthesize
     from understudy.utility.analysis import analysis_utility
     from understudy.utility.combining import combine_estimates
     from understudy.utility.counts import combine_counts, count_utility
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from understudy.utility.propensity import propensity_utility
     from understudy.utility.regression.regression_utility import regression_utility
     from understudy.utility.tables import table_utility
-    from understudy.utility.weighted import weighted_utility
+    from understudy.utility.weighted_utility import weighted_utility
     from understudy.utility.within_pattern import within_pattern_utility
 
 __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names has it)
@@ -114,7 +114,7 @@ _HOME = {
     "ConvergenceTargets": "understudy.synthesis.diagnostics",
     "DPAreal": "understudy.synthesis.areal",
     "DPMPM": "understudy.synthesis.dpmpm",
-    "FormalDirichlet": "understudy.synthesis.formal",
+    "FormalDirichlet": "understudy.synthesis.formal_dirichlet",
     "Microdata": "understudy.microdata.table",
     "Marginal": "understudy.synthesis.baselines",
     "Others": "understudy.synthesis.baselines",
@@ -147,9 +147,9 @@ _HOME = {
     "regression_utility": "understudy.utility.regression.regression_utility",
     "release": "understudy.publishing.gate",
     "risk_lattice": "understudy.risk.by_knowledge",
-    "synthesize": "understudy.synthesis.in_one_call",
+    "synthesize": "understudy.synthesis.synthesize",
     "table_utility": "understudy.utility.tables",
-    "weighted_utility": "understudy.utility.weighted",
+    "weighted_utility": "understudy.utility.weighted_utility",
     "within_pattern_utility": "understudy.utility.within_pattern",
 }
 

@@ -1,6 +1,6 @@
 """All checks of plain arguments, so that every function refuses a bad one in the same words.
 
-Checks that need the data themselves are in `understudy.microdata.argument_checks`.
+Checks that need the data themselves are in `understudy.microdata.data_arguments`.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from tests.studies import PLAN, files_of, run_quietly, write_study
 import understudy as us
 from understudy.cli import main
 from understudy.errors import InputError, OutputError, SettingError, UnderstudyError
-from understudy.frontiers import measuring
-from understudy.frontiers.measure import measure_point
+from understudy.frontiers import fit_points
+from understudy.frontiers.measure_points import measure_point
 from understudy.frontiers.run import Frontier
 from understudy.pages.plots.frontier_plot import anchor
 from understudy.study.plan import read_plan
@@ -128,11 +128,11 @@ def test_a_killed_frontier_ends_with_the_same_bytes(
             raise KeyboardInterrupt
         return real(*arguments, **options)
 
-    monkeypatch.setattr(measuring, "measure_point", killed)
+    monkeypatch.setattr(fit_points, "measure_point", killed)
     with pytest.raises(KeyboardInterrupt):
         us.frontier(plan, tmp_path / "again")
     assert not (tmp_path / "again" / "internal" / "frontier.json").exists()
-    monkeypatch.setattr(measuring, "measure_point", real)
+    monkeypatch.setattr(fit_points, "measure_point", real)
     us.frontier(plan, tmp_path / "again")
     assert files(tmp_path / "again") == files(plan.parent / "out")
 

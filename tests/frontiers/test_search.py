@@ -19,7 +19,7 @@ from understudy.microdata.coarsening import coarsened
 from understudy.microdata.codebook import codebook_from, codebook_text
 from understudy.study.frontier_plan import DialsPlan
 from understudy.study.plan import plan_from
-from understudy.synthesis.redrawn import redrawn
+from understudy.synthesis.reuse_draws import reuse_draws
 
 PLAN = {"data": {"file": "bundled:ce-like", "synthesize": ["county"]}}
 pytestmark = pytest.mark.filterwarnings("ignore::understudy.errors.UnderstudyWarning")
@@ -115,7 +115,7 @@ def test_another_class_draw_of_the_same_fit_is_that_of_a_fit_of_its_own() -> Non
     data = small_data()
     fit = quiet_fit(us.DPMPM(), data, seed=1)
     direct = quiet_fit(us.DPMPM(class_draw="full"), data, seed=1)
-    again = redrawn(fit, class_draw="full")
+    again = reuse_draws(fit, class_draw="full")
     first, second = (quiet_sets(each, m=3, seed=7) for each in (again, direct))
     assert np.array_equal(first.codes, second.codes)
     assert not np.array_equal(first.codes, quiet_sets(fit, m=3, seed=7).codes)
@@ -125,7 +125,7 @@ def test_another_class_draw_of_the_same_fit_is_that_of_a_fit_of_its_own() -> Non
     for name, values in theirs.sums.items():
         assert np.allclose(mine.sums[name], values[:, kept])
     assert again.diagnostics().equals(again.diagnostics())
-    back = redrawn(again, class_draw="kept")
+    back = reuse_draws(again, class_draw="kept")
     assert np.allclose(back.chain_draws.label_probability, fit.chain_draws.label_probability)
 
 

@@ -11,7 +11,7 @@ from tests.mutants import (
     areal,
     backoff,
     dpmpm,
-    formal,
+    formal_dirichlet,
     frontiers,
     pages,
     publishing,
@@ -23,5 +23,16 @@ from tests.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS", "Mutant"]
 
-FOLDERS = (dpmpm, areal, backoff, formal, frontiers, synthesis, risk, utility, pages, publishing)
+FOLDERS = (
+    dpmpm,
+    areal,
+    backoff,
+    formal_dirichlet,
+    frontiers,
+    synthesis,
+    risk,
+    utility,
+    pages,
+    publishing,
+)
 MUTANTS = [mutant for folder in FOLDERS for mutant in folder.MUTANTS]

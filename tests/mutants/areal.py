@@ -9,7 +9,7 @@ __all__ = ["MUTANTS"]
 AREAL = "synthesis/areal/"
 AREAL_CONDITIONALS = "tests/statistics/test_areal_conditionals.py"
 AREAL_JOINT = "tests/statistics/test_areal_joint.py"
-AREAL_TRAJECTORY = "tests/statistics/test_areal_trajectory.py"
+AREAL_LEAPFROG = "tests/statistics/test_areal_leapfrog.py"
 AREAL_FIT = "tests/synthesis/test_areal.py"
 
 MUTANTS = [
@@ -119,7 +119,7 @@ MUTANTS = [
     ),
     Mutant(
         "areal: sticks whose exponentials forget their prior",
-        AREAL + "trajectory.py",
+        AREAL + "leapfrog.py",
         "        total += value - np.exp(value)\n        behind",
         "        total += value\n        behind",
         AREAL_CONDITIONALS,
@@ -183,7 +183,7 @@ MUTANTS = [
     ),
     Mutant(
         "areal: exchange without the densities of its shares",
-        AREAL + "exchange.py",
+        AREAL + "split_merge.py",
         "log_ratio += (2.0 / 3.0) * (np.log(new_share) - np.log(share))",
         "log_ratio += 0.0",
         AREAL_JOINT,
@@ -191,7 +191,7 @@ MUTANTS = [
     ),
     Mutant(
         "areal: exchanges that never reach the last cluster",
-        AREAL + "exchange.py",
+        AREAL + "split_merge.py",
         "return min(int((n_clusters + 1) ** generator.random()), n_clusters) - 1",
         "return int(n_clusters ** generator.random()) - 1",
         AREAL_JOINT,
@@ -199,7 +199,7 @@ MUTANTS = [
     ),
     Mutant(
         "areal: exchanges accepted by the likelihood twice over",
-        AREAL + "exchange.py",
+        AREAL + "split_merge.py",
         "generator.random()) < exact - gain:",
         "generator.random()) < exact:",
         AREAL_JOINT,
@@ -207,7 +207,7 @@ MUTANTS = [
     ),
     Mutant(
         "areal: exchanges refused early without the prior",
-        AREAL + "exchange.py",
+        AREAL + "split_merge.py",
         "generator.random()) < log_ratio + gain",
         "generator.random()) < gain",
         AREAL_JOINT,
@@ -215,26 +215,26 @@ MUTANTS = [
     ),
     Mutant(
         "areal: trajectories that cannot be followed back",
-        AREAL + "trajectory.py",
+        AREAL + "leapfrog.py",
         "half = 0.5 if done in (0, n_steps) else 1.0",
         "half = 0.5 if done == 0 else 1.0",
-        AREAL_TRAJECTORY,
+        AREAL_LEAPFROG,
         "followed_back",
     ),
     Mutant(
         "areal: a push that depends on where the chain was before",
-        AREAL + "force_table.py",
+        AREAL + "gradient_table.py",
         "    if forces.log_precision[0] == log_precision:",
         "    if abs(forces.log_precision[0] - log_precision) < 0.4:",
-        AREAL_TRAJECTORY,
+        AREAL_LEAPFROG,
         "followed_back",
     ),
     Mutant(
         "areal: pushes without the bend of the precision",
-        AREAL + "trajectory.py",
+        AREAL + "leapfrog.py",
         "spread += expected * (bend[number] + slope[number] * slope[number])",
         "spread += expected * bend[number]",
-        AREAL_TRAJECTORY,
+        AREAL_LEAPFROG,
         "about_the_slopes",
     ),
     Mutant(

@@ -12,11 +12,11 @@ CONDITIONALS = "tests/statistics/test_conditionals.py"
 COUNTS = "tests/statistics/test_class_counts.py"
 SPLIT_MERGE = "tests/statistics/test_split_merge.py"
 JOINT = "tests/statistics/test_joint.py"
-STRENGTHS = "tests/statistics/test_strengths.py"
+STRENGTHS = "tests/statistics/test_level_prior_strengths.py"
 LEVEL_PRIOR = "tests/synthesis/test_level_prior.py"
 FIT = "tests/synthesis/test_fit.py"
-IMPOSSIBLE = "tests/statistics/test_impossible.py"
-IMPOSSIBLE_FIT = "tests/synthesis/test_impossible_fit.py"
+IMPOSSIBLE = "tests/statistics/test_structural_zeros.py"
+IMPOSSIBLE_FIT = "tests/synthesis/test_structural_zeros.py"
 HOLES = "tests/statistics/test_holes.py"
 MISSING = "tests/synthesis/test_missing.py"
 DEFAULT_RUN = "tests/synthesis/test_default_run.py"
@@ -280,7 +280,7 @@ MUTANTS = [
     ),
     Mutant(
         "strengths: their prior is forgotten",
-        DPMPM + "strengths.py",
+        DPMPM + "level_prior_strengths.py",
         "total = -0.5 * ((log_strength - mean) / sd) ** 2",
         "total = 0.0 * (log_strength - mean) / sd",
         STRENGTHS,
@@ -288,7 +288,7 @@ MUTANTS = [
     ),
     Mutant(
         "strengths: prior counts sum to the strength, whatever the levels",
-        DPMPM + "strengths.py",
+        DPMPM + "level_prior_strengths.py",
         "whole = tabulated.n_levels * strength",
         "whole = strength",
         STRENGTHS,
@@ -296,7 +296,7 @@ MUTANTS = [
     ),
     Mutant(
         "strengths: cells tabulated with one record too many",
-        DPMPM + "strengths.py",
+        DPMPM + "level_prior_strengths.py",
         "n_above[min(count, LARGE) - 1] += 1",
         "n_above[min(count, largest - 1)] += 1",
         STRENGTHS,
@@ -304,7 +304,7 @@ MUTANTS = [
     ),
     Mutant(
         "strengths: large cells counted twice",
-        DPMPM + "strengths.py",
+        DPMPM + "level_prior_strengths.py",
         "- lgamma(strength + LARGE)",
         "- lgamma(strength)",
         STRENGTHS,
@@ -448,7 +448,7 @@ MUTANTS = [
     ),
     Mutant(
         "holes: records with a hole tell of their variable's strength",
-        DPMPM + "strengths.py",
+        DPMPM + "level_prior_strengths.py",
         "tabulate(counts.sum(axis=1), counts)",
         "tabulate(level_count[:, : problem.level_start[1]].sum(axis=1), counts)",
         HOLES,
@@ -480,7 +480,7 @@ MUTANTS = [
     ),
     Mutant(
         "impossible: as many records as a geometric number says",
-        DPMPM + "impossible.py",
+        DPMPM + "structural_zeros.py",
         "generator.negative_binomial(n_records, 1.0 - total)",
         "generator.negative_binomial(1, 1.0 - total)",
         IMPOSSIBLE,
@@ -488,7 +488,7 @@ MUTANTS = [
     ),
     Mutant(
         "impossible: classes by their weights alone",
-        DPMPM + "impossible.py",
+        DPMPM + "structural_zeros.py",
         "generator.multinomial(n_impossible, mass.ravel() / total)",
         "generator.multinomial(n_impossible, np.tile(weights, len(mass)) / len(mass))",
         IMPOSSIBLE,
@@ -496,7 +496,7 @@ MUTANTS = [
     ),
     Mutant(
         "impossible: levels outside of the box",
-        DPMPM + "impossible.py",
+        DPMPM + "structural_zeros.py",
         "inside = first + np.flatnonzero(boxes[box, first:last])",
         "inside = first + np.flatnonzero(~boxes[box, first:last])",
         IMPOSSIBLE,
@@ -504,7 +504,7 @@ MUTANTS = [
     ),
     Mutant(
         "impossible: boxes that overlap are counted twice",
-        DPMPM + "impossible.py",
+        DPMPM + "structural_zeros.py",
         "pieces = [left for piece in pieces for left in _without(piece, other, parts)]",
         "pieces = [left for piece in pieces for left in [piece]]",
         IMPOSSIBLE,

@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 __all__ = ["MUTANTS"]
 
 SEARCH = "frontiers/search.py"
-REDRAWN = "synthesis/redrawn.py"
+REUSE_DRAWS = "synthesis/reuse_draws.py"
 COARSENING = "microdata/coarsening.py"
 TESTS = "tests/frontiers/test_search.py"
 
@@ -46,7 +46,7 @@ MUTANTS = [
     ),
     Mutant(
         "frontier: another class draw keeps the diagnostics of the first",
-        REDRAWN,
+        REUSE_DRAWS,
         "summarize = fit.chain_draws, other.summarizer()",
         "summarize = fit.chain_draws, fit.summarizer()",
         TESTS,

@@ -23,7 +23,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: rows in the order of the records",
-        "publishing/files.py",
+        "publishing/data_files.py",
         "codes[variable.name][rows],",
         "codes[variable.name],",
         CANARIES,
@@ -119,10 +119,10 @@ MUTANTS = [
     ),
     Mutant(
         "register: runs are not counted",
-        "register.py",
+        "study_register.py",
         'if entry.get("event") == "run" and',
         'if entry.get("event") == "release" and',
-        "tests/publishing/test_register.py",
+        "tests/publishing/test_study_register.py",
         "several_runs",
     ),
     Mutant(
@@ -143,7 +143,7 @@ MUTANTS = [
     ),
     Mutant(
         "release: labels of unpublished levels leave",
-        "publishing/variables.py",
+        "publishing/public_variables.py",
         "for level, text in labels.items() if level in renamed}",
         "for level, text in labels.items() if renamed.setdefault(level, level)}",
         PUBLIC,

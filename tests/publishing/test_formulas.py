@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.bad_inputs.cases import covers
 from understudy.errors import LevelError
 from understudy.microdata.variable import Variable
-from understudy.publishing.files import write_set
-from understudy.publishing.variables import Formulas, _formula, _safe, _unprintable
+from understudy.publishing.data_files import write_set
+from understudy.publishing.public_variables import Formulas, _formula, _safe, _unprintable
 
 LEVEL = st.text(alphabet="=+-@\t\r\n,;|\"' aB1.0%(＝＠\u200b", min_size=1, max_size=8)
 BEGINS = re.compile(r"[\s\u200b\u2060\ufeff]*([=@＝＠]|[+\-＋－](?![0-9][0-9 .,]*%?([\",;|\s]|$)))")

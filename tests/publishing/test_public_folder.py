@@ -28,8 +28,8 @@ from understudy.publishing import rounding
 from understudy.publishing.combining_examples import examples
 from understudy.publishing.evidence import CodebookRecord
 from understudy.publishing.manifest import check_bundle, is_whole_release
+from understudy.publishing.public_variables import public_variables
 from understudy.publishing.target import MOMENT
-from understudy.publishing.variables import public_variables
 
 FORMATS = {"csv": ".csv", "parquet": ".parquet", "stata": ".dta", "spss": ".sav"}
 

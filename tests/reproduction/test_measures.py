@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.reproduction.compare import mean_of
+from understudy.reproduction.cell_comparison import mean_of
 from understudy.reproduction.measures import (
     KNOWN,
     measure_baselines,

@@ -23,8 +23,8 @@ from tests.statistics.tiny import chi_square_p
 from understudy.randomness import stream
 from understudy.synthesis.areal import clusters, covariance, effects, hamiltonian, log_rates
 from understudy.synthesis.areal import poisson_lognormal as counts
-from understudy.synthesis.areal.exchange import log_prior_of_weights
 from understudy.synthesis.areal.problem import problem_of_counts
+from understudy.synthesis.areal.split_merge import log_prior_of_weights
 from understudy.synthesis.areal.state import Priors, State, effect_precision
 from understudy.synthesis.slice_sampling import slice_draw
 

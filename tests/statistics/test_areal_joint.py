@@ -26,7 +26,7 @@ from understudy.synthesis.areal.poisson_lognormal import Pieces, marginal, new_p
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors, State, init
-from understudy.synthesis.kept_probabilities import KeptCells
+from understudy.synthesis.stored_probabilities import KeptCells
 
 DRAWS = 1_500
 FEWER = 600

@@ -18,7 +18,7 @@ from understudy.randomness import stream
 from understudy.synthesis.areal.problem import problem_of_counts
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.diagnostics import ess_bulk
-from understudy.synthesis.kept_probabilities import KeptCells
+from understudy.synthesis.stored_probabilities import KeptCells
 
 STORED: dict[str, Any] = json.loads(
     (Path(__file__).parent / "reference" / "areal_numpyro.json").read_text(encoding="utf-8")

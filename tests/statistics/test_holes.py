@@ -22,9 +22,9 @@ from tests.statistics import tiny
 
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import blocked, collapsed, parameters, split_merge
+from understudy.synthesis.dpmpm.level_prior_strengths import draw_strengths
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.problem import Problem, with_strengths
-from understudy.synthesis.dpmpm.strengths import draw_strengths
 
 FALSE_ALARM = 1e-4
 ROWS, PRIORS, PRIOR = tiny.ROWS_WITH_HOLES, tiny.PRIORS, (tiny.SHAPE, tiny.RATE)

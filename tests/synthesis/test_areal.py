@@ -27,7 +27,7 @@ from understudy.randomness import stream
 from understudy.synthesis import registry
 from understudy.synthesis.areal import problem as tables
 from understudy.synthesis.areal import sampler
-from understudy.synthesis.kept_probabilities import choose_cells
+from understudy.synthesis.stored_probabilities import choose_cells
 
 VARIANTS = ["text", "script"]
 
@@ -258,7 +258,7 @@ def test_one_cluster_is_the_poisson_lognormal_model() -> None:
     from tests.naive.areal import log_poisson_lognormal
 
     from understudy.randomness import stream
-    from understudy.synthesis.kept_probabilities import KeptCells
+    from understudy.synthesis.stored_probabilities import KeptCells
 
     fixed = (1e8, 0.5e8)  # a precision of two
     settings = us.DPAreal(

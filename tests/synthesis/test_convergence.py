@@ -15,7 +15,7 @@ from understudy.microdata.label_table import LabelTable, empirical_labels
 from understudy.randomness import stream
 from understudy.risk.expected import expected_risk
 from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, meets, rhat_limit
-from understudy.synthesis.released_sums import known_cells, released_sums
+from understudy.synthesis.monitored_sums import known_cells, released_sums
 
 TARGETS = ConvergenceTargets()
 
@@ -213,7 +213,7 @@ def test_label_probabilities_are_those_that_sets_are_drawn_from(class_draw: Any)
 def test_tables_too_large_to_sum_leave_the_label_probabilities(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("understudy.synthesis.released_sums.MOST_PROBABILITIES", 10)
+    monkeypatch.setattr("understudy.synthesis.monitored_sums.MOST_PROBABILITIES", 10)
     fit = quiet_fit(us.DPMPM(), small_data(), seed=1, draws=8)
     assert fit.chain_draws.sums == {}
     table = fit.diagnostics()

@@ -16,7 +16,7 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.regression.design import make_design
-from understudy.utility.regression.fit import Fit
+from understudy.utility.regression.fitted_regression import Fit
 from understudy.utility.regression.formula import read_formula
 
 

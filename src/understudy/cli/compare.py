@@ -33,7 +33,7 @@ def compare(
     as_json
         Print JSON.
     """
-    from understudy.study.comparison import compared_page, compared_studies
+    from understudy.study.compared_studies import compared_page, compared_studies
 
     studies = compared_studies(directories)
     if report is not None:

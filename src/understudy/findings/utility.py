@@ -97,7 +97,7 @@ def _weighted(
     data: Microdata, sets: SyntheticSets, rule: str, seed: int
 ) -> WeightedFindings | None:
     """Compare weighted tables and shares, where the data have survey weights."""
-    from understudy.utility.weighted import weighted_utility
+    from understudy.utility.weighted_utility import weighted_utility
 
     if data.survey is None:
         return None

@@ -20,7 +20,7 @@ import polars as pl
 from understudy.checks import check_whole
 from understudy.errors import CheckpointWarning, InputError, SettingError, UnderstudyWarning
 from understudy.findings.frontier_schema import FrontierFindings
-from understudy.frontiers.measuring import CHOSEN, PAGE, FrontierRun, first_points
+from understudy.frontiers.fit_points import CHOSEN, PAGE, FrontierRun, first_points
 from understudy.public_errors import from_the_user, only_our_errors
 from understudy.randomness import check_seed
 from understudy.study.folder import StudyFolder, check_study_folder

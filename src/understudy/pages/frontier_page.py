@@ -19,7 +19,7 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.html import TEMPLATES, render
 from understudy.pages.plots.frontier_plot import anchor, frontier_svg
-from understudy.pages.sections.shared import attack_words, position_text
+from understudy.pages.sections.section_words import attack_words, position_text
 from understudy.summaries import number, shown, whole
 
 __all__ = ["frontier_page"]

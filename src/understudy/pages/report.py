@@ -24,7 +24,7 @@ from understudy.pages.sections.risk_section import (
 )
 from understudy.pages.sections.risk_utility_map import map_section
 from understudy.pages.sections.riskiest_people import riskiest_section
-from understudy.pages.sections.shared import (
+from understudy.pages.sections.section_words import (
     identified,
     known_words,
     position_text,
@@ -32,7 +32,7 @@ from understudy.pages.sections.shared import (
     unconverged,
 )
 from understudy.pages.sections.utility_section import regression_section, tables_section
-from understudy.pages.sections.within_section import within_section
+from understudy.pages.sections.within_pattern_section import within_section
 from understudy.summaries import shown, whole
 from understudy.verdict.grading import baseline_value, table_ratios
 from understudy.verdict.verdict import Verdict

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from understudy.microdata.variable import Variable
-from understudy.publishing.files import ENDINGS, Format
+from understudy.publishing.data_files import ENDINGS, Format
 
 __all__ = ["examples", "rule_words"]
 

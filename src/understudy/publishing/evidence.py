@@ -7,7 +7,7 @@ computed again here, and the findings are judged again. If anything does not agr
 changed something by hand or mixed two studies, and nothing is released.
 
 The digests are no seal: whoever may write to the internal folder can rewrite all of it. A register
-kept elsewhere (`understudy.register`) has the digest of the verdict.
+kept elsewhere (`understudy.study_register`) has the digest of the verdict.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from understudy.errors import (
 from understudy.findings.schema import Findings, SynthesizerFindings, VariableFindings
 from understudy.private_folder import PrivateFolder
 from understudy.randomness import DRAWN
-from understudy.register import Register, RegisteredRuns, identity_digest
 from understudy.storage import digest_of
+from understudy.study_register import Register, RegisteredRuns, identity_digest
 from understudy.verdict.thresholds import Thresholds
 from understudy.verdict.verdict import Verdict, judge
 

@@ -32,8 +32,7 @@ from understudy.publishing.approval import (
     read_approval,
     record_approval,
 )
-from understudy.publishing.evidence import Evidence, gather, passed_frame, set_bytes
-from understudy.publishing.files import (
+from understudy.publishing.data_files import (
     Format,
     check_format,
     data_file,
@@ -41,13 +40,12 @@ from understudy.publishing.files import (
     write_bytes,
     write_set,
 )
+from understudy.publishing.evidence import Evidence, gather, passed_frame, set_bytes
 from understudy.publishing.manifest import NAME, build_facts, check_bundle, manifest_text
 from understudy.publishing.public_figures import public_pictures
 from understudy.publishing.public_pages import Release, codebook_page, methods_page, readme
 from understudy.publishing.public_summary import public_numbers, summarize
-from understudy.publishing.signature import sign_manifest
-from understudy.publishing.target import building, check_target, move_in
-from understudy.publishing.variables import (
+from understudy.publishing.public_variables import (
     Formulas,
     check_formulas,
     check_passed,
@@ -55,8 +53,10 @@ from understudy.publishing.variables import (
     public_book,
     public_variables,
 )
-from understudy.register import register_path
+from understudy.publishing.signature import sign_manifest
+from understudy.publishing.target import building, check_target, move_in
 from understudy.storage import Lock
+from understudy.study_register import register_path
 
 __all__ = ["release"]
 

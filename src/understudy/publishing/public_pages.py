@@ -13,7 +13,7 @@ from understudy.microdata.variable import Variable
 from understudy.pages.blocks import Block, Bullets, Code, Heading, Paragraph, Picture, Table
 from understudy.pages.html import html_page
 from understudy.publishing.combining_examples import examples, rule_words
-from understudy.publishing.files import Format, data_file
+from understudy.publishing.data_files import Format, data_file
 from understudy.publishing.public_summary import Summary
 from understudy.publishing.rounding import RULE
 from understudy.synthesis.registry import MODELS

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
+from understudy.reproduction.cell_comparison import fitted_configurations
 from understudy.reproduction.chains_apart import APART, is_apart
-from understudy.reproduction.compare import fitted_configurations
 from understudy.reproduction.configurations import AREAL, CONFIGURATIONS, Configuration
 from understudy.reproduction.positions_table import position_inside
 from understudy.reproduction.published import IN_SHORT, printed_cell

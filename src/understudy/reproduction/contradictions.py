@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
-from understudy.reproduction.compare import Comparison, mean_of, title_of
+from understudy.reproduction.cell_comparison import Comparison, mean_of, title_of
 from understudy.reproduction.configurations import AREAL, CONFIGURATIONS
 from understudy.reproduction.positions_table import position_inside
 from understudy.reproduction.published import printed_cell

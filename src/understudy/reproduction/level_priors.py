@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
-from understudy.reproduction.compare import Comparison
+from understudy.reproduction.cell_comparison import Comparison
 from understudy.reproduction.configurations import CONFIGURATIONS, LEVEL_PRIORS
 from understudy.reproduction.published import TABLES
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.pages.blocks import Block, Paragraph, Table
-from understudy.reproduction.compare import (
+from understudy.reproduction.cell_comparison import (
     BESIDE,
     beside_printed,
     fitted_configurations,

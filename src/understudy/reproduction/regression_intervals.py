@@ -13,7 +13,7 @@ import numpy as np
 
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
 from understudy.reproduction.bundled_findings import SHOWN
-from understudy.reproduction.compare import (
+from understudy.reproduction.cell_comparison import (
     BESIDE,
     Range,
     beside_printed,

@@ -9,8 +9,14 @@ from typing import Any
 import understudy
 from understudy.microdata.bundled.make_ce_like import MEDIAN_SEEDS
 from understudy.pages.blocks import Block, Figure, Heading, Paragraph, Table
+from understudy.reproduction.cell_comparison import (
+    Comparison,
+    Range,
+    compare_all,
+    coverage,
+    title_of,
+)
 from understudy.reproduction.chains_apart import apart_blocks, warning_blocks
-from understudy.reproduction.compare import Comparison, Range, compare_all, coverage, title_of
 from understudy.reproduction.conclusion import conclusion_blocks, in_short
 from understudy.reproduction.configurations import AREAL, FITS, FULL
 from understudy.reproduction.contradictions import contradiction_blocks

@@ -13,7 +13,7 @@ from understudy.pages.blocks import Figure, Table, all_tables
 from understudy.pages.html import html_page
 from understudy.pages.markdown import markdown_page
 from understudy.pages.plots.canvas import standalone_svg
-from understudy.reproduction.compare import Comparison, compare_all
+from understudy.reproduction.cell_comparison import Comparison, compare_all
 from understudy.reproduction.configurations import Scale
 from understudy.reproduction.paper_figures import paper_figures
 from understudy.reproduction.reproduction_page import TITLE, page_blocks

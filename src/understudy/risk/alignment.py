@@ -50,7 +50,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, InputError, SettingError, quoted
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk import match_kernels as kernels

@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import kind_of
 from understudy.errors import SettingError, quoted, quoted_list
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets, read_new_people
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors

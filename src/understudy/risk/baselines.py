@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import check_whole
 from understudy.errors import InputError, SettingError, quoted_list
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.label_table import (
     LARGEST_TABLE,
     LabelTable,

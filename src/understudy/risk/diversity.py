@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import check_number, check_whole
 from understudy.errors import SettingError
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.label_table import true_labels
 from understudy.microdata.plausibility import decides
 from understudy.microdata.table import Microdata

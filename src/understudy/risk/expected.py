@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import check_number
 from understudy.errors import InputError, SettingError, quoted_list
-from understudy.microdata.argument_checks import check_data, check_table, check_tables
+from understudy.microdata.data_arguments import check_data, check_table, check_tables
 from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors

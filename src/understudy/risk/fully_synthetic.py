@@ -33,7 +33,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.attribution import attribution_risk, check_keys, codes_of_sets

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import check_whole, kind_of
 from understudy.errors import InputError, SettingError, quoted_list
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.label_table import empirical_labels, others_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors

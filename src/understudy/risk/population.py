@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import SettingError
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.summaries import estimate_number, text_table

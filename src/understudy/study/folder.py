@@ -36,13 +36,6 @@ from understudy.private_folder import (
     study_above,
 )
 from understudy.randomness import DRAWN, GIVEN
-from understudy.register import (
-    Register,
-    RegisteredRuns,
-    identity_digest,
-    register_path,
-    study_digest,
-)
 from understudy.storage import (
     LOCK,
     Lock,
@@ -53,7 +46,14 @@ from understudy.storage import (
     write_manifest,
     write_whole,
 )
-from understudy.study.notes import Notes
+from understudy.study.stage_warnings import Notes
+from understudy.study_register import (
+    Register,
+    RegisteredRuns,
+    identity_digest,
+    register_path,
+    study_digest,
+)
 
 __all__ = [
     "FORMAT",

@@ -23,9 +23,9 @@ from understudy.findings.schema import Findings
 from understudy.public_errors import from_the_user, only_our_errors
 from understudy.randomness import check_seed
 from understudy.study.folder import REPORT, StudyFolder, check_study_folder
-from understudy.study.last_frontier import last_frontier
 from understudy.study.plan import StudyPlan, plan_from, read_plan
 from understudy.study.progress import Pace, Tell
+from understudy.study.saved_frontier import last_frontier
 from understudy.study.stages import prepare
 from understudy.verdict.verdict import Verdict
 

@@ -49,11 +49,11 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import child_seed
 from understudy.storage import digest_of
 from understudy.study.folder import REPORT, StudyFolder
-from understudy.study.notes import Notes
 from understudy.study.plan import StudyPlan
 from understudy.study.plan_template import plan_as_toml
 from understudy.study.planned_fit import PlannedFit
 from understudy.study.progress import Pace, Tell, while_reading
+from understudy.study.stage_warnings import Notes
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.registry import MODELS
 from understudy.synthesis.run_fit import check_holes

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from understudy.checks import check_whole
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.label_table import (
     LabelTable,
     empirical_labels,

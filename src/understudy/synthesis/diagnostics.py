@@ -1,7 +1,7 @@
 """Have the chains met? R-hat and effective sample sizes of what reaches the release.
 
 *Judged* are quantities that sets are drawn from: sums of label probabilities in which small shifts
-add up (`released_sums`), each against the targets themselves; the margins of the synthesized
+add up (`monitored_sums`), each against the targets themselves; the margins of the synthesized
 variables and all label probabilities, against limits that allow for their number.
 
 *Shown*, and not judged, are numbers about the model: concentration, number of classes, precisions,

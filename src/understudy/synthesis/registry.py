@@ -241,7 +241,7 @@ MODELS = {
     ),
     "formal": Model(
         title="Formal Dirichlet",
-        location="understudy.synthesis.formal:FormalDirichlet",
+        location="understudy.synthesis.formal_dirichlet:FormalDirichlet",
         words="labels with a fixed prior: differentially private, at a price",
         public="the labels of every combination of kept variables with a Dirichlet prior that is "
         "fixed before any label is looked at, so that the sets are differentially private in the "

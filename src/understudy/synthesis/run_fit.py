@@ -29,7 +29,7 @@ from understudy.errors import (
     quoted,
     quoted_list,
 )
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.table import Microdata
 from understudy.public_errors import from_the_user, only_our_errors
 from understudy.randomness import check_seed
@@ -37,8 +37,8 @@ from understudy.synthesis.chains import ChainDraws, Plan, Progress, default_thre
 from understudy.synthesis.checkpoints import Checkpoint
 from understudy.synthesis.contract import ChainSampler
 from understudy.synthesis.diagnostics import ConvergenceTargets, count_failed
-from understudy.synthesis.kept_probabilities import KeptCells
 from understudy.synthesis.sampled_fit import SampledFit
+from understudy.synthesis.stored_probabilities import KeptCells
 
 __all__ = [
     "FitOptions",

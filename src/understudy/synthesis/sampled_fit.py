@@ -34,9 +34,9 @@ from understudy.synthesis.diagnostics import (
     meets,
     spread_cells,
 )
-from understudy.synthesis.kept_probabilities import KeptCells
 from understudy.synthesis.labelled_draws import Draws, LabelledArray
-from understudy.synthesis.released_sums import known_cells, released_sums
+from understudy.synthesis.monitored_sums import known_cells, released_sums
+from understudy.synthesis.stored_probabilities import KeptCells
 
 __all__ = ["SampledFit", "by_pattern"]
 

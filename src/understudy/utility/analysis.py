@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from understudy.checks import check_confidence, check_rule, check_texts, kind_of
 from understudy.errors import InputError, SettingError
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.summaries import estimate_number, number, text_table
 from understudy.utility.estimates import Estimates, compare, per_set_frame
-from understudy.utility.regression.fit import ESTIMATED, UNFITTED
+from understudy.utility.regression.fitted_regression import ESTIMATED, UNFITTED
 
 __all__ = ["AnalysisUtility", "analysis_utility"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import as_numbers, check_confidence, check_rule, check_whole
 from understudy.errors import InputError
-from understudy.microdata.argument_checks import check_data, check_variables
+from understudy.microdata.data_arguments import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors

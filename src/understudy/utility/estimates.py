@@ -22,7 +22,7 @@ from understudy.utility.combining import (
     quantile,
     significance,
 )
-from understudy.utility.regression.fit import ESTIMATED, estimated
+from understudy.utility.regression.fitted_regression import ESTIMATED, estimated
 
 __all__ = ["Estimates", "compare", "per_set_frame"]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import check_whole
 from understudy.errors import SettingError
-from understudy.microdata.argument_checks import check_data, check_variables
+from understudy.microdata.data_arguments import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import as_whole, check_whole
 from understudy.errors import SettingError
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors

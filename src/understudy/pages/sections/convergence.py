@@ -19,7 +19,7 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.traces import rhat_svg, trace_svg
-from understudy.pages.sections.shared import known_words, styled, titles
+from understudy.pages.sections.section_words import known_words, styled, titles
 from understudy.summaries import number, percent, shown, whole
 from understudy.verdict.verdict import Thresholds
 

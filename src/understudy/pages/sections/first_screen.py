@@ -7,7 +7,7 @@ from understudy.pages.blocks import Figure, Figures, Paragraph
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.strips import Strip, strip_svg
 from understudy.pages.sections.decision import ranked_synthesizers
-from understudy.pages.sections.shared import attack_words, frequencies, styled
+from understudy.pages.sections.section_words import attack_words, frequencies, styled
 from understudy.summaries import number
 from understudy.verdict.grading import table_ratios
 from understudy.verdict.risk_reasons import judged_attack

@@ -23,7 +23,7 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.positions import attack_positions, positions_svg
-from understudy.pages.sections.shared import attack_words, frequencies, position_text
+from understudy.pages.sections.section_words import attack_words, frequencies, position_text
 from understudy.summaries import percent, shown, whole
 from understudy.verdict.risk_reasons import effect_outcome, judged_attack
 from understudy.verdict.thresholds import Thresholds

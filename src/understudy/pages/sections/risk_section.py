@@ -25,7 +25,7 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.risk_plots import baseline_svg
 from understudy.pages.sections.own_record_section import FOUR
-from understudy.pages.sections.shared import (
+from understudy.pages.sections.section_words import (
     BASELINES,
     identified,
     known_words,

@@ -7,7 +7,7 @@ from typing import Literal
 from understudy.findings.schema import Findings, IntruderFindings, SynthesizerFindings
 from understudy.pages.blocks import Cell, Section, Table, number_cell, topic
 from understudy.pages.plots.risk_plots import map_svg
-from understudy.pages.sections.shared import identified, styled
+from understudy.pages.sections.section_words import identified, styled
 from understudy.summaries import short
 from understudy.verdict.grading import baseline_value, table_ratios
 

@@ -19,8 +19,8 @@ from understudy.pages.blocks import (
     topic,
 )
 from understudy.pages.plots.risk_plots import riskiest_svg
-from understudy.pages.sections.shared import identified, known_words, styled
-from understudy.pages.sections.within_section import level_names
+from understudy.pages.sections.section_words import identified, known_words, styled
+from understudy.pages.sections.within_pattern_section import level_names
 from understudy.summaries import percent, shown
 
 __all__ = ["riskiest_section"]

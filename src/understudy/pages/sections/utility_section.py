@@ -24,7 +24,7 @@ from understudy.pages.plots.coefficients import (
     select_coefficients,
 )
 from understudy.pages.plots.deviations import deviation_svg, moments, signed_svg
-from understudy.pages.sections.shared import styled
+from understudy.pages.sections.section_words import styled
 from understudy.summaries import number, percent, shown
 from understudy.verdict.grading import table_ratios
 

@@ -42,15 +42,15 @@ from numpy.typing import NDArray
 from understudy.compiling import compiled
 from understudy.synthesis.areal.covariance import correlation_factor
 from understudy.synthesis.areal.effects import cluster_means, effect_slopes
-from understudy.synthesis.areal.poisson_lognormal import Pieces, marginal, turn_forces
-from understudy.synthesis.areal.problem import Problem
-from understudy.synthesis.areal.state import PRECISIONS, Priors, State, n_free
-from understudy.synthesis.areal.trajectory import (
+from understudy.synthesis.areal.leapfrog import (
     FARTHEST,
     fill_effects_and_weights,
     follow,
     gather,
 )
+from understudy.synthesis.areal.poisson_lognormal import Pieces, marginal, turn_forces
+from understudy.synthesis.areal.problem import Problem
+from understudy.synthesis.areal.state import PRECISIONS, Priors, State, n_free
 
 __all__ = [
     "Frame",

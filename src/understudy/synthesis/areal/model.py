@@ -22,7 +22,6 @@ from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors
 from understudy.synthesis.chains import default_threads
 from understudy.synthesis.checkpoints import Arrays
-from understudy.synthesis.kept_probabilities import choose_cells
 from understudy.synthesis.registry import MODELS
 from understudy.synthesis.run_fit import (
     FitOptions,
@@ -32,6 +31,7 @@ from understudy.synthesis.run_fit import (
     warn_convergence,
 )
 from understudy.synthesis.sampled_fit import SampledFit
+from understudy.synthesis.stored_probabilities import choose_cells
 
 __all__ = ["DPAreal", "DPArealFit"]
 

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.synthesis.areal.force_table import (
+from understudy.synthesis.areal.gradient_table import (
     ForceTable,
     missing_numbers,
     new_force_table,

@@ -22,7 +22,6 @@ from understudy.synthesis.areal.clusters import (
 )
 from understudy.synthesis.areal.covariance import covariance_factor, move_covariance
 from understudy.synthesis.areal.effects import cluster_means, draw_centre, draw_effects
-from understudy.synthesis.areal.exchange import SMALLEST, Clusters, exchange
 from understudy.synthesis.areal.log_rates import draw_table, sum_log_rates
 from understudy.synthesis.areal.poisson_lognormal import (
     Pieces,
@@ -32,9 +31,10 @@ from understudy.synthesis.areal.poisson_lognormal import (
     turn_forces,
 )
 from understudy.synthesis.areal.problem import Problem
+from understudy.synthesis.areal.split_merge import SMALLEST, Clusters, exchange
 from understudy.synthesis.areal.state import Priors, State, effect_precision, init
 from understudy.synthesis.contract import Observation
-from understudy.synthesis.kept_probabilities import KeptCells
+from understudy.synthesis.stored_probabilities import KeptCells
 
 __all__ = ["ArealChain", "by_centre", "by_clusters", "by_exchange", "by_log_rates", "step"]
 

@@ -14,7 +14,7 @@ from understudy.synthesis.backoff.labels import KeptDraw, Wanted, cell_nodes, ro
 from understudy.synthesis.backoff.problem import Problem
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.diagnostics import spread_cells
-from understudy.synthesis.kept_probabilities import KeptCells, choose_cells
+from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
 
 __all__ = ["BackoffChain", "GroupCells", "group_cells"]
 

@@ -45,9 +45,9 @@ from numpy.typing import NDArray
 
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.class_counts import draw_classes
-from understudy.synthesis.dpmpm.impossible import add_impossible
+from understudy.synthesis.dpmpm.level_prior_strengths import draw_strengths
 from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
-from understudy.synthesis.dpmpm.strengths import draw_strengths
+from understudy.synthesis.dpmpm.structural_zeros import add_impossible
 
 __all__ = [
     "State",

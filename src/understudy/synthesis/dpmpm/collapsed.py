@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
+from understudy.synthesis.dpmpm.level_prior_strengths import draw_strengths
 from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
-from understudy.synthesis.dpmpm.strengths import draw_strengths
 
 __all__ = [
     "Info",

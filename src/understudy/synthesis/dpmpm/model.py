@@ -27,6 +27,7 @@ from understudy.synthesis.dpmpm.costs import (
 )
 from understudy.synthesis.dpmpm.fit import DPMPMFit
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
+from understudy.synthesis.dpmpm.level_prior_strengths import LIMIT
 from understudy.synthesis.dpmpm.problem import (
     LevelPrior,
     Problem,
@@ -34,7 +35,6 @@ from understudy.synthesis.dpmpm.problem import (
     sampled_variables,
 )
 from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, label_cells
-from understudy.synthesis.dpmpm.strengths import LIMIT
 from understudy.synthesis.run_fit import (
     FitOptions,
     Prepared,

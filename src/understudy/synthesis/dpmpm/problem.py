@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.table import Microdata
 from understudy.microdata.variable import Variable
-from understudy.synthesis.dpmpm.impossible import impossible_boxes
+from understudy.synthesis.dpmpm.structural_zeros import impossible_boxes
 
 __all__ = [
     "NO_HOLE",

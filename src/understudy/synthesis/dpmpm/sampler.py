@@ -17,7 +17,6 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm.class_counts import n_slices
-from understudy.synthesis.dpmpm.impossible import box_probabilities, impossible_share
 from understudy.synthesis.dpmpm.parameters import (
     Parameters,
     draw_parameters,
@@ -31,7 +30,8 @@ from understudy.synthesis.dpmpm.problem import (
     with_strengths,
 )
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
-from understudy.synthesis.kept_probabilities import KeptCells, choose_cells
+from understudy.synthesis.dpmpm.structural_zeros import box_probabilities, impossible_share
+from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
 
 __all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
 

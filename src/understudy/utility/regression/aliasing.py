@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from understudy.utility.regression.arrow_matrix import BORDER, Arrow
 from understudy.utility.regression.design import Indicators
-from understudy.utility.regression.fit import ABSENT, ALIASED, ESTIMATED
+from understudy.utility.regression.fitted_regression import ABSENT, ALIASED, ESTIMATED
 
 __all__ = ["column_status", "identified_columns", "independent_columns"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.microdata.survey_design import SurveyDesign
 from understudy.utility.regression.design import Indicators
-from understudy.utility.regression.fit import Fit, estimated
+from understudy.utility.regression.fitted_regression import Fit, estimated
 from understudy.utility.regression.ordered_logit import information_and_scores
 
 __all__ = ["with_design_errors"]

@@ -9,7 +9,7 @@ from understudy.errors import InputError
 from understudy.utility.regression.aliasing import column_status
 from understudy.utility.regression.arrow_matrix import BORDER, Arrow
 from understudy.utility.regression.design import Indicators
-from understudy.utility.regression.fit import EXACT, Fit, estimated
+from understudy.utility.regression.fitted_regression import EXACT, Fit, estimated
 
 __all__ = ["fit_linear"]
 

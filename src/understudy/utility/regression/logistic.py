@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from understudy.utility.regression.arrow_matrix import BORDER, Arrow, ArrowMatrix, ArrowProducts
 from understudy.utility.regression.design import Indicators
-from understudy.utility.regression.fit import Fit
+from understudy.utility.regression.fitted_regression import Fit
 from understudy.utility.regression.ordered_logit import category_probabilities, fit_ordered_logit
 
 __all__ = ["BinaryLikelihood", "event_probability", "fit_logistic"]

@@ -16,7 +16,7 @@ from understudy.errors import InputError
 from understudy.utility.regression.aliasing import column_status, independent_columns
 from understudy.utility.regression.arrow_matrix import BORDER, Arrow
 from understudy.utility.regression.design import Indicators
-from understudy.utility.regression.fit import SEPARATED, Fit, estimated
+from understudy.utility.regression.fitted_regression import SEPARATED, Fit, estimated
 from understudy.utility.regression.newton import newton
 from understudy.utility.regression.separation import separated_columns
 

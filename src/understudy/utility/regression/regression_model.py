@@ -16,7 +16,7 @@ from understudy.microdata.table import Microdata
 from understudy.utility.estimates import Estimates
 from understudy.utility.regression.design import Design, Indicators, make_design
 from understudy.utility.regression.design_based import with_design_errors
-from understudy.utility.regression.fit import ABSENT, UNFITTED, Fit
+from understudy.utility.regression.fitted_regression import ABSENT, UNFITTED, Fit
 from understudy.utility.regression.formula import read_formula
 from understudy.utility.regression.linear import fit_linear
 from understudy.utility.regression.logistic import event_probability, fit_logistic

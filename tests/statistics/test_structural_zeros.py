@@ -22,12 +22,12 @@ from tests.statistics import tiny
 
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import blocked
-from understudy.synthesis.dpmpm.impossible import (
+from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.structural_zeros import (
     add_impossible,
     disjoint_boxes,
     impossible_share,
 )
-from understudy.synthesis.dpmpm.problem import Problem
 
 FALSE_ALARM = 1e-4
 PRIORS, PRIOR = tiny.PRIORS, (tiny.SHAPE, tiny.RATE)

@@ -21,7 +21,7 @@ from understudy.findings.frontier_schema import (
     MeasuredPoint,
 )
 from understudy.frontiers.dials import Point, curves, grid
-from understudy.frontiers.measure import (
+from understudy.frontiers.measure_points import (
     graded_point,
     measure_baseline,
     measure_beside,
@@ -36,11 +36,11 @@ from understudy.randomness import child_seed
 from understudy.storage import digest_of
 from understudy.study.folder import StudyFolder
 from understudy.study.frontier_plan import FrontierPlan
-from understudy.study.last_frontier import RECORD
-from understudy.study.notes import Notes
 from understudy.study.plan import MODEL_PLANS, StudyPlan
 from understudy.study.plan_template import plan_as_toml
 from understudy.study.progress import StudyProgress, Tell
+from understudy.study.saved_frontier import RECORD
+from understudy.study.stage_warnings import Notes
 from understudy.study.stages import Stages
 from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
 

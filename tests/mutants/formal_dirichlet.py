@@ -6,8 +6,8 @@ from tests.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS"]
 
-FORMAL = "synthesis/formal.py"
-PROOF = "tests/statistics/test_formal.py"
+FORMAL = "synthesis/formal_dirichlet.py"
+PROOF = "tests/statistics/test_formal_dirichlet.py"
 
 MUTANTS = [
     Mutant(

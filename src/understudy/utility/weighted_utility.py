@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from understudy.checks import check_confidence, check_rule, check_whole
 from understudy.errors import SettingError
-from understudy.microdata.argument_checks import check_data
+from understudy.microdata.data_arguments import check_data
 from understudy.microdata.survey_design import SurveyDesign
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
@@ -21,7 +21,7 @@ from understudy.randomness import check_seed, stream
 from understudy.summaries import estimate_number, number, text_table
 from understudy.utility.estimates import Estimates, compare
 from understudy.utility.noise_floors import perfect_codes
-from understudy.utility.regression.fit import ESTIMATED
+from understudy.utility.regression.fitted_regression import ESTIMATED
 
 __all__ = ["WeightedUtility", "share_estimates", "weighted_utility"]
 

@@ -32,9 +32,9 @@ from understudy.microdata.label_table import LARGEST_TABLE, LabelTable, label_co
 from understudy.microdata.table import Microdata
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import DrawnSets, Observation
-from understudy.synthesis.kept_probabilities import KeptCells, choose_cells
 from understudy.synthesis.run_fit import FitOptions, Prepared, SampledModel
 from understudy.synthesis.sampled_fit import SampledFit
+from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
 
 __all__ = ["FormalDirichlet", "FormalDirichletFit", "epsilon_spent", "prior_counts"]
 
@@ -180,7 +180,7 @@ class FormalDirichlet(SampledModel[FormalDirichletFit], warmup=0, draws=500, thi
 
     Examples
     --------
-    >>> from understudy.synthesis.formal import FormalDirichlet
+    >>> from understudy.synthesis.formal_dirichlet import FormalDirichlet
     >>> FormalDirichlet(epsilon=4.0, sets=1)
     FormalDirichlet(epsilon=4.0, sets=1)
     """

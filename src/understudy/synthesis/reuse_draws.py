@@ -16,10 +16,10 @@ from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.sampled_fit import SampledFit
 
-__all__ = ["redrawn"]
+__all__ = ["reuse_draws"]
 
 
-def redrawn(fit: Any, **settings: Any) -> Any:
+def reuse_draws(fit: Any, **settings: Any) -> Any:
     """Give a fit with other settings, none of which has a part in the chains.
 
     Parameters

@@ -11,7 +11,7 @@ from understudy.findings.frontier_schema import FrontierPoint, MeasuredPoint, Or
 from understudy.findings.own_record import own_record_findings
 from understudy.frontiers.dials import Point
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.synthesis.redrawn import redrawn
+from understudy.synthesis.reuse_draws import reuse_draws
 from understudy.utility.tables import table_utility
 from understudy.verdict.risk_reasons import attack_in_words, effect_outcome, judged_attack
 from understudy.verdict.thresholds import Thresholds
@@ -49,7 +49,7 @@ def measure_point(
         As in `own_record_findings`.
     """
     if point.class_draw is not None and point.class_draw != fit.settings.class_draw:
-        fit = redrawn(fit, class_draw=point.class_draw)
+        fit = reuse_draws(fit, class_draw=point.class_draw)
     sets = fit.synthesize(point.m, seed=seeds["sets"])
     ratios, ratio, ratio_error = _ratios(data, sets, seeds["tables"])
     own_record = own_record_findings(

@@ -132,6 +132,6 @@ def test_rules_about_a_variable_with_holes_are_refused() -> None:
 def test_rules_that_overlap_too_much_are_refused(
     truncated: us.Microdata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("understudy.synthesis.dpmpm.impossible.MOST_BOXES", 1)
+    monkeypatch.setattr("understudy.synthesis.dpmpm.structural_zeros.MOST_BOXES", 1)
     with pytest.raises(SettingError, match="overlap in too many ways"):
         us.DPMPM().fit(truncated)

@@ -22,7 +22,7 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.pattern_panels import distances_svg, panel_svg, svg_dashes
-from understudy.pages.sections.shared import styled, titles
+from understudy.pages.sections.section_words import styled, titles
 from understudy.summaries import short, shown
 
 __all__ = ["label_words", "level_names", "within_section"]

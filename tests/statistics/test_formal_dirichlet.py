@@ -16,7 +16,7 @@ import understudy as us
 from understudy.errors import SettingError
 from understudy.study.plan import MODEL_PLANS
 from understudy.study.planned_fit import PlannedFit
-from understudy.synthesis.formal import FormalChain, epsilon_spent, prior_counts
+from understudy.synthesis.formal_dirichlet import FormalChain, epsilon_spent, prior_counts
 from understudy.synthesis.run_fit import FitOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore::understudy.errors.UnderstudyWarning")

@@ -27,7 +27,7 @@ from understudy.errors import (
 )
 from understudy.pages import report
 from understudy.randomness import DRAWN, GIVEN
-from understudy.register import Register, identity_digest
+from understudy.study_register import Register, identity_digest
 from understudy.verdict.relaxed import RUNS
 
 UNSEEDED = PLAN.replace("seed = 5\n", "")

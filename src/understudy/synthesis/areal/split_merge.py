@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.synthesis.areal.force_table import ForceTable
+from understudy.synthesis.areal.gradient_table import ForceTable
 from understudy.synthesis.areal.problem import Problem
 
 __all__ = ["SMALLEST", "Clusters", "exchange", "log_prior_of_weights"]

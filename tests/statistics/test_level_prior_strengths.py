@@ -20,7 +20,13 @@ from tests.statistics import test_joint as joint
 from tests.statistics import tiny
 
 from understudy.randomness import stream
-from understudy.synthesis.dpmpm import blocked, collapsed, split_merge, strengths
+from understudy.synthesis.dpmpm import blocked, collapsed, split_merge
+from understudy.synthesis.dpmpm.level_prior_strengths import (
+    LIMIT,
+    draw_strengths,
+    log_density,
+    tabulate,
+)
 from understudy.synthesis.dpmpm.problem import NO_HOLE, Problem, with_strengths
 
 FALSE_ALARM = 1e-4
@@ -58,13 +64,13 @@ def test_the_density_is_that_of_its_twin(named: str) -> None:
     """Up to a constant, over the whole range of strengths; no false alarms."""
     size, count = counted(CLASSES[named], 4)
     at = np.linspace(-12.0, 12.0, 25)
-    tabulated = strengths.tabulate(size, count)
-    by_class = strengths.tabulate(size, np.asfortranarray(count))
-    kernel = np.array([strengths.log_density(tabulated, MEAN, SD, x) for x in at])
+    tabulated = tabulate(size, count)
+    by_class = tabulate(size, np.asfortranarray(count))
+    kernel = np.array([log_density(tabulated, MEAN, SD, x) for x in at])
     twin = naive.strength_log_density(CLASSES[named], 0, 4, at, MEAN, SD)
     assert np.ptp(kernel - twin) < 1e-8 * max(1.0, np.abs(twin).max())
-    assert [strengths.log_density(by_class, MEAN, SD, x) for x in at] == kernel.tolist()
-    assert strengths.log_density(tabulated, MEAN, SD, strengths.LIMIT + 0.1) == -np.inf
+    assert [log_density(by_class, MEAN, SD, x) for x in at] == kernel.tolist()
+    assert log_density(tabulated, MEAN, SD, LIMIT + 0.1) == -np.inf
 
 
 @pytest.mark.parametrize("named", list(CLASSES))
@@ -91,7 +97,7 @@ def test_draws_leave_the_conditional_as_it_is(named: str) -> None:
     moved = 0
     for draw in range(ranked.size):
         start = np.exp(np.interp(generator.random(1), cumulative, grid))
-        end = strengths.draw_strengths(generator, problem, start, count)
+        end = draw_strengths(generator, problem, start, count)
         moved += end[0] != start[0]
         ranked[draw] = np.interp(np.log(end[0]), grid, cumulative)
     assert moved == ranked.size
@@ -102,7 +108,7 @@ def test_nothing_is_drawn_where_nothing_is_sampled() -> None:
     generator, twin = stream(62, "nothing"), stream(62, "nothing")
     _, count = counted(CLASSES["small"], 4)
     problem = tiny.problem_of(ROWS, tiny.PRIORS)
-    assert strengths.draw_strengths(generator, problem, np.empty(0), count).size == 0
+    assert draw_strengths(generator, problem, np.empty(0), count).size == 0
     assert with_strengths(problem, np.empty(0)) is problem
     assert generator.random() == twin.random()
 
@@ -138,7 +144,7 @@ def collapsed_table(rows: naive.Rows) -> dict[Any, NDArray[np.float64]]:
 def strengths_move(
     generator: np.random.Generator, problem: Problem, state: collapsed.State
 ) -> collapsed.State:
-    drawn = strengths.draw_strengths(generator, problem, state.strengths, state.level_count)
+    drawn = draw_strengths(generator, problem, state.strengths, state.level_count)
     return state._replace(strengths=drawn)
 
 

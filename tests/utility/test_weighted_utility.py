@@ -16,7 +16,7 @@ from understudy.microdata.survey_design import read_design
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
 from understudy.utility.regression.regression_model import RegressionModel
-from understudy.utility.weighted import share_estimates
+from understudy.utility.weighted_utility import share_estimates
 
 N = 300
 

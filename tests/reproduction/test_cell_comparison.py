@@ -14,7 +14,13 @@ from understudy.pages.blocks import Figure, Heading, Paragraph, Table, all_table
 from understudy.pages.html import html_page
 from understudy.pages.markdown import markdown_page
 from understudy.randomness import stream
-from understudy.reproduction.compare import Comparison, compare_all, coverage, mean_of, range_of
+from understudy.reproduction.cell_comparison import (
+    Comparison,
+    compare_all,
+    coverage,
+    mean_of,
+    range_of,
+)
 from understudy.reproduction.configurations import CONFIGURATIONS, FITS
 from understudy.reproduction.level_priors import level_prior_blocks
 from understudy.reproduction.published import PUBLISHED
