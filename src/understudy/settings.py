@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 
@@ -22,7 +22,15 @@ DEEP_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\
 
 
 class Settings(BaseModel):
-    """A frozen group of settings that refuses unknown keys."""
+    """A frozen group of settings that refuses unknown keys.
+
+    Attributes
+    ----------
+    keys_may_be_levels : bool
+        Whether an unknown key may be a level in the wrong table, which no message shows.
+    """
+
+    keys_may_be_levels: ClassVar[bool] = True
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
@@ -139,7 +147,9 @@ def _problem(error: Any, model: type[Settings]) -> str:
         owner = _owner(model, error["loc"][:-1])
         allowed = _keys(owner) if owner is not None else []
         close = nearest(str(error["loc"][-1]), allowed)
-        if not close:  # it may be a level under the wrong key
+        if not close and not model.keys_may_be_levels:
+            return f"{quoted(where)} is not a key here (known: {', '.join(allowed)})"
+        if not close:
             inside = _where(error["loc"][:-1], model)
             return f"{quoted(inside)} has a key other than {', '.join(allowed)}"
         return f"{quoted(where)} is not a key here{close}"

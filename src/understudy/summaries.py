@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "UNDEFINED",
     "Spread",
+    "counted",
     "estimate_number",
     "number",
     "percent",
@@ -145,6 +146,11 @@ def percent(share: float | None) -> str:
     if abs(hundred) < 0.01:
         return "< 0.01 %"
     return f"{hundred:.0f} %" if abs(hundred) >= 9.95 else f"{hundred:.2g} %"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Write how many there are of something: 1 record, 2 records."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def whole(number: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -202,3 +203,39 @@ def test_closed_output_while_a_command_prints(
         cli.main(["check", os.fspath(survey)])
     assert ended.value.code == 0
     assert Gone.n_writes > 0
+
+
+def test_no_help_shows_an_empty_default(command: Command) -> None:
+    for name in ("check", "demo", "evaluate", "frontier", "init", "release", "reproduce", "run"):
+        words = " ".join(command(name, "--help").out.replace("│", " ").split())
+        assert not re.search(r"default: (\(\)|None|False|\])", words), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("init", "survey.csv", "--synthesize", "county"), "--overwrite"),
+        (("run", "plan.toml"), "a value of --out for the command run"),
+        (("evaluate", "plan.toml", "survey.csv", "--keep", "age"), "found --keep beside it"),
+        (("check", "survey.csv", "--synthesize", "conty"), 'nearest: "county"'),
+        (("check", "survey.csv", "--synthesize", "county", "--bins", "ag=2"), 'nearest: "age"'),
+        (("check", "survey.csv", "--synthesize", "county", "--bins", "ag=2"), "--bins"),
+    ],
+)
+def test_mistakes_name_the_option_or_the_column(
+    command: Command, survey: Path, arguments: tuple[str, ...], named: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(survey.parent)
+    Path("plan.toml").write_text('[data]\nfile = "survey.csv"\nsynthesize = ["county"]\n')
+    answer = command(*arguments)
+    assert answer.code == 2
+    assert named in answer.err
+
+
+def test_one_record_is_one_record(command: Command, make_file: MakeFile) -> None:
+    told = command("check", make_file("sex,town\nf,n\nm,s\n"), "--synthesize", "town").out
+    words = " ".join(told.split())
+    assert "The smallest pattern has 1 record (" in words
+    assert "Records in the 2 smallest patterns: 1 record each." in words
+    assert "1 records" not in words

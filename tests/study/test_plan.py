@@ -145,6 +145,7 @@ formula = "a ~ b"
 train = 2.5
 [baselines]
 repeat = 3
+qqq = 1
 [thresholds]
 own_record_pass = -1
 """
@@ -152,8 +153,9 @@ own_record_pass = -1
         read_plan(make_file(text, "plan.toml"))
     said = str(caught.value)
     for part in (
-        "found 15:",
+        "found 16:",
         '"sedd" is not a key here (nearest: "seed")',
+        '"baselines.qqq" is not a key here (known: repeats)',
         '"sets" should be greater',
         '"seed" should be greater',
         '"data.synthesize"',

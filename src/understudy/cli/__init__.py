@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from cyclopts import App, CycloptsError, UnknownOptionError
+from cyclopts import App, CycloptsError, MissingArgumentError, UnknownOptionError
 
 import understudy
 from understudy.cli.shell import (
@@ -35,24 +35,24 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command("understudy.cli.check:check", help="Show what is in a file, and what to do about it.")
-app.command("understudy.cli.compare:compare", help="Put finished studies beside each other.")
+app.command("understudy.cli.compare:compare", help="Compare finished studies.")
 app.command("understudy.cli.demo:demo", help="Run a whole study on the bundled data.")
 app.command(
-    "understudy.cli.evaluate:evaluate", help="Measure what synthetic files of any tool give away."
+    "understudy.cli.evaluate:evaluate", help="Measure and judge synthetic files made by any tool."
 )
 app.command(
-    "understudy.cli.reproduce:reproduce", help="Set the paper's tables and figures beside ours."
+    "understudy.cli.reproduce:reproduce", help="Compare the paper's tables and figures with ours."
 )
 app.command(
     "understudy.cli.frontier:frontier",
-    help="Turn dials, and find the most useful point that still protects.",
+    help="Find the most useful settings that still protect.",
 )
 app.command("understudy.cli.init:init", help="Write a commented plan and a draft codebook.")
 app.command(
     "understudy.cli.release:release",
     help="Make the public folder of a study.",
 )
-app.command("understudy.cli.run:run", help="Run a whole study from a plan; goes on where it was.")
+app.command("understudy.cli.run:run", help="Run a whole study from a plan, or go on with it.")
 app.command("understudy.cli.status:status", help="Say how far a study is, and what it decided.")
 app.command(
     "understudy.cli.status:open_report", name="open", help="Show a study's report in the browser."
@@ -130,6 +130,12 @@ def _usage(problem: CycloptsError, arguments: Sequence[str]) -> str:
             name for argument in problem.argument_collection or () for name in argument.names
         ]
         came = f"{quoted(given)}{nearest(given, options)}"
+    elif isinstance(problem, MissingArgumentError) and problem.argument is not None:
+        return message(
+            expected=f"{_named(problem.argument.name)} for the command {command}",
+            came="none",
+            do=f"see understudy {command} --help",
+        )
     else:
         came = " ".join(str(problem).split()).rstrip(".").replace('Command "', 'that the command "')
     return message(
@@ -137,6 +143,11 @@ def _usage(problem: CycloptsError, arguments: Sequence[str]) -> str:
         came=came,
         do=f"see understudy {command} --help",
     )
+
+
+def _named(argument: str) -> str:
+    """Name an option, or a word that needs no option."""
+    return f"a value of {argument}" if argument.startswith("-") else argument
 
 
 @contextmanager

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from cyclopts import Parameter
+from typing import Any, Literal
 
 from understudy.cli.baseline_rows import level_rows, risk_levels, void_scales
-from understudy.cli.options import BinOptions, Names, read_bins, source_options
+from understudy.cli.options import AsJson, BinOptions, Names, Texts, read_bins, source_options
 from understudy.cli.output import in_bytes, paragraph, reading_progress, say, say_json, table
 from understudy.errors import ExitCode, quoted, quoted_list
 from understudy.microdata.screening import (
@@ -20,6 +18,7 @@ from understudy.microdata.screening import (
     inspect_source,
 )
 from understudy.microdata.table import Microdata
+from understudy.summaries import counted
 from understudy.synthesis.registry import memory_estimates
 
 __all__ = ["check"]
@@ -41,12 +40,12 @@ def check(
     missing: Literal["error", "level", "drop", "model"] = "error",
     unused_levels: Literal["error", "keep", "drop"] = "error",
     bins: BinOptions = (),
-    na: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    na: Texts = (),
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto", "yes"] = "auto",
     catalog: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Show what is in a file: variables, levels, patterns, small patterns, memory, and advice.
 
@@ -122,7 +121,7 @@ def check(
 
 
 def _show(name: str, inspection: Inspection, known: Names, smallest: int | None) -> None:
-    say(f"{quoted(name)}: {inspection.n_records:,} records")
+    say(f"{quoted(name)}: {counted(inspection.n_records, 'record')}")
     say()
     header = ("variable", "part", "stored as", "levels", "missing", "alike", "")
     say(table(header, [_row(finding) for finding in inspection.columns], left=3))
@@ -135,7 +134,8 @@ def _show(name: str, inspection: Inspection, known: Names, smallest: int | None)
         aside = any(finding.problem for finding in inspection.columns)
         _show_patterns(inspection.data, " without the columns set aside" if aside else "")
         if smallest is not None:
-            say(f"Smallest group that {', '.join(map(quoted, known))} form: {smallest:,} records.")
+            group = counted(smallest, "record")
+            say(f"Smallest group that {', '.join(map(quoted, known))} form: {group}.")
         if inspection.data.synthesized:
             say()
             _show_levels(risk_levels(inspection.data, known))
@@ -175,14 +175,19 @@ def _show_patterns(data: Microdata, limits: str) -> None:
     sizes = data.patterns.sizes
     say(
         paragraph(
-            f"{len(sizes):,} patterns of the kept variables{limits}, "
-            f"{data.n_combinations:,} combinations "
+            f"{counted(len(sizes), 'pattern')} of the kept variables{limits}, "
+            f"{counted(data.n_combinations, 'combination')} "
             f"with the others ({data.n_cells:,} conceivable). The smallest pattern has "
-            f"{int(sizes.min()):,} records (k-anonymity of the kept variables)."
+            f"{counted(int(sizes.min()), 'record')} (k-anonymity of the kept variables)."
         )
     )
     smallest = sorted(sizes.tolist())[:MOST_PATTERNS]
-    say(f"Smallest patterns: {', '.join(f'{size:,}' for size in smallest)} records.")
+    if len(set(smallest)) == 1:
+        each = counted(smallest[0], "record")
+        say(f"Records in the {len(smallest)} smallest patterns: {each} each.")
+    else:
+        listed = ", ".join(f"{size:,}" for size in smallest)
+        say(f"Records in the {len(smallest)} smallest patterns: {listed}.")
 
 
 def _show_levels(levels: Mapping[str, tuple[float, float]]) -> None:

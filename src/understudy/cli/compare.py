@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from understudy.cli.options import AsJson
 from understudy.cli.output import paragraph, say, say_json, table
 from understudy.cli.run import COLUMNS, EXPLANATION, verdict_as_json, verdict_row
 from understudy.errors import ExitCode
@@ -20,7 +21,7 @@ def compare(
     /,
     *,
     report: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Put finished studies beside each other: outcomes, risk and utility.
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
+from understudy.cli.options import AsJson
 from understudy.cli.output import paragraph, say_aside
 from understudy.cli.run import run_study
 from understudy.errors import ExitCode
@@ -63,7 +62,7 @@ def demo(
     *,
     out: Path = Path("understudy-demo"),
     seed: int | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Run a whole study on the bundled sample, in which nobody real is.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from understudy.cli.options import Names, source_options
+from understudy.cli.options import AsJson, BinOptions, Names, Texts, read_bins, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
 from understudy.microdata.codebook import codebook_from
@@ -26,7 +26,7 @@ from understudy.risk.fully_synthetic import FullySyntheticRisk, fully_synthetic_
 from understudy.risk.identification import IdentificationRisk, identification_risk
 from understudy.risk.own_record import OwnRecordEffect, own_record_effect
 from understudy.storage import new_file
-from understudy.summaries import Spread, number
+from understudy.summaries import Spread, counted, number
 from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
 from understudy.utility.tables import TableUtility, table_utility
 from understudy.utility.within_pattern import WithinPatternUtility, within_pattern_utility
@@ -47,13 +47,14 @@ def evaluate(
     /,
     *,
     synthesize: Names = (),
-    known: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)] = (),
+    known: Texts = (),
     keep: Names | None = None,
     ignore: Names = (),
     codebook: Path | None = None,
     missing: Literal["error", "level", "drop", "model"] = "error",
     unused_levels: Literal["error", "keep", "drop"] = "error",
-    na: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=False)] = (),
+    bins: BinOptions = (),
+    na: Texts = (),
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto", "yes"] = "auto",
@@ -64,7 +65,7 @@ def evaluate(
     repeats: int = 100,
     seed: int | None = None,
     report: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Measure what synthetic files, made by any tool, give away and what they are worth.
 
@@ -93,6 +94,9 @@ def evaluate(
         keep them as holes that the DPMPM fills.
     unused_levels
         What to do with declared levels that no record has: refuse, keep or drop.
+    bins
+        Groups of a column of numbers, by cut points (age=20,40,60,80) or quantiles
+        (income=quartiles), in the original and in every file; may be given several times.
     na
         A text that means missing, in any column; may be given several times.
     encoding
@@ -129,6 +133,7 @@ def evaluate(
         codebook=codebook,
         missing=missing,
         unused_levels=unused_levels,
+        bins=read_bins(bins),
         na=na,
         encoding=encoding,
         delimiter=delimiter,
@@ -138,7 +143,8 @@ def evaluate(
         data = read_microdata(**options, progress=progress)
     texts = {name: options.get(name) for name in ("encoding", "delimiter", "header")}
     texts["header"] = texts["header"] or "auto"
-    sets = read_synthetic(data, synthetic, na=options.get("na") or (), **texts)  # type: ignore[arg-type]
+    texts |= {"na": options.get("na") or (), "bins": options.get("bins")}
+    sets = read_synthetic(data, synthetic, **texts)  # type: ignore[arg-type]
     opening = (texts["encoding"], texts["delimiter"], None, texts["header"])
     remarks = file_remarks(data, sets, synthetic, *opening)
     intruders = [tuple(name.strip() for name in names.split(",")) for names in known]
@@ -207,7 +213,7 @@ def _report(
             data,
             sets,
             intruders or ([data.kept] if data.kept else []),
-            title=f"{len(sets)} synthetic files",
+            title=counted(len(sets), "synthetic file"),
             formula=formula,
             family=family,
             control=control,
@@ -290,13 +296,14 @@ def _levels(
 def _show(
     data: Microdata, sets: SyntheticSets, risk: tuple[AttributeRisk, list[Pair]] | None
 ) -> None:
-    files = f"{len(sets)} synthetic file{'s' * (len(sets) != 1)}"
-    say(f"{files} of {data.n_records:,} records; synthesized: {quoted_list(data.synthesized)}")
+    files = counted(len(sets), "synthetic file")
+    records = counted(data.n_records, "record")
+    say(f"{files} of {records}; synthesized: {quoted_list(data.synthesized)}")
     if risk is None:
         say(
             paragraph(
-                "Nothing is kept: the rows are new people, so that no row belongs to any record, "
-                "and nothing can be matched by rows."
+                "Nothing is kept. The rows are new people: each belongs to no record, and nothing "
+                "can be matched by rows."
             )
         )
         return
@@ -312,10 +319,10 @@ def _show(
         say(table(HEADER, rows))
         say(
             paragraph(
-                f"If rows were paired at random the expected match risk would be "
-                f"{number(match.random_linkage)} (never more than 1), and "
-                f"{number(match.random_within_cells)} if they were paired at random among people "
-                "who are alike in what the intruder knows."
+                f"Rows paired at random would give an expected match risk of "
+                f"{number(match.random_linkage)} (at most 1, whatever the data); paired at random "
+                "among people who are alike in what the intruder knows, "
+                f"{number(match.random_within_cells)}."
             )
         )
     say()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from understudy.cli.options import AsJson
 from understudy.cli.output import paragraph, say, say_aside, say_json, study_progress
 from understudy.errors import ExitCode
 from understudy.interrupts import stoppable
@@ -24,12 +25,14 @@ def frontier(
     out: Path,
     budget: int | None = None,
     seed: int | None = None,
-    beside: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=True)] = (),
+    beside: Annotated[
+        tuple[str, ...], Parameter(negative="", consume_multiple=True, show_default=False)
+    ] = (),
     called: str = "other tool",
     control: Path | None = None,
     choose: str | None = None,
     because: str | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Measure many points of the models' dials and show them on one picture.
 

@@ -6,11 +6,9 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from cyclopts import Parameter
-
-from understudy.cli.options import BinOptions, Names, read_bins
+from understudy.cli.options import BinOptions, Names, Switch, Texts, read_bins
 from understudy.cli.output import paragraph, reading_progress, say
 from understudy.errors import ExitCode, OutputError, quoted
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
@@ -59,7 +57,7 @@ def init(
     pass_through: Names = (),
     weight: str | None = None,
     bins: BinOptions = (),
-    na: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    na: Texts = (),
     empty: Literal["missing", "level"] = "missing",
     missing: Literal["error", "level", "drop"] | None = None,
     codebook_from: Path | None = None,
@@ -68,7 +66,7 @@ def init(
     delimiter: str | None = None,
     header: Literal["auto", "yes"] = "auto",
     catalog: Path | None = None,
-    overwrite: Annotated[bool, Parameter(negative="")] = False,
+    overwrite: Switch = False,
 ) -> ExitCode:
     """Write a commented plan.toml and a draft codebook.toml for a file.
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter, Token
 from understudy.errors import SettingError, quoted
 from understudy.microdata.bins import Bins, bins_from
 
-__all__ = ["BinOptions", "Names", "read_bins", "source_options"]
+__all__ = ["AsJson", "BinOptions", "Names", "Switch", "Texts", "read_bins", "source_options"]
 
 
 def _split(_type: Any, tokens: tuple[Token, ...]) -> tuple[str, ...]:
@@ -21,10 +21,16 @@ def _split(_type: Any, tokens: tuple[Token, ...]) -> tuple[str, ...]:
     )
 
 
-Names = Annotated[tuple[str, ...], Parameter(converter=_split, n_tokens=1, negative="")]
-
-
-BinOptions = Annotated[tuple[str, ...], Parameter(negative="")]
+# No default is shown where it is nothing: an empty list, or a switch that is off.
+Names = Annotated[
+    tuple[str, ...], Parameter(converter=_split, n_tokens=1, negative="", show_default=False)
+]
+Texts = Annotated[  # one for each time that the option is given
+    tuple[str, ...], Parameter(negative="", consume_multiple=False, show_default=False)
+]
+BinOptions = Texts
+Switch = Annotated[bool, Parameter(negative="", show_default=False)]
+AsJson = Annotated[bool, Parameter(name="--json", negative="", show_default=False)]
 
 
 def read_bins(given: Sequence[str]) -> dict[str, Bins]:
@@ -69,11 +75,13 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
     """
     if not file.lower().endswith(".toml"):
         return {"source": file, **given}
-    if any(value and value not in ("error", "auto") for value in given.values()):
+    beside = [name for name, value in given.items() if value and value not in ("error", "auto")]
+    if beside:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in beside)
         raise SettingError(
             expected="a plan without further options",
-            came="both",
-            do="write the options into the plan",
+            came=f"{options} beside it",
+            do="write what these options say into the plan",
         )
     from understudy.study.plan import read_plan
 

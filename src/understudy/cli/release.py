@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
-
-from cyclopts import Parameter
+from typing import Literal
 
 from understudy.chained_log import read_log
+from understudy.cli.options import AsJson, Switch
 from understudy.cli.output import paragraph, say, say_json
 from understudy.errors import ExitCode
 from understudy.publishing.gate import TITLE
@@ -25,14 +24,14 @@ def release(
     approve: str,
     synthesizer: str | None = None,
     reason: str | None = None,
-    overwrite: Annotated[bool, Parameter(negative="")] = False,
+    overwrite: Switch = False,
     format: Literal["csv", "parquet", "stata", "spss"] = "csv",  # noqa: A002
     formulas: Literal["refuse", "quote"] = "refuse",
     title: str = TITLE,
-    guessable_seed: Annotated[bool, Parameter(negative="")] = False,
+    guessable_seed: Switch = False,
     register: Path | None = None,
     sign: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Make the public folder of a study, if everything that must hold does.
 

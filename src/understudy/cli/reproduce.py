@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from understudy.cli.options import AsJson, Switch
 from understudy.cli.output import paragraph, say, say_json, table
 from understudy.errors import ExitCode
 
@@ -20,10 +21,10 @@ __all__ = ["reproduce"]
 def reproduce(
     *,
     out: Path = Path("understudy-reproduction"),
-    quick: bool = False,
-    priors: bool = False,
+    quick: Switch = False,
+    priors: Switch = False,
     seed: int = 1,
-    json: bool = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Compute every printed cell of the paper, and write them beside it as a page.
 
@@ -40,7 +41,7 @@ def reproduce(
         The DPMPM alone with three priors of the county's probabilities, short chains.
     seed
         Decides every draw.
-    json
+    as_json
         Print the cells as JSON.
     """
     from understudy.reproduction.configurations import FULL, PRIORS, QUICK
@@ -48,7 +49,7 @@ def reproduce(
 
     with _shown() as show:
         made = write_all(out, QUICK if quick else PRIORS if priors else FULL, seed, show)
-    if json:
+    if as_json:
         say_json([cell.as_json() for cell in made.comparisons])
     else:
         for printed in made.tables:

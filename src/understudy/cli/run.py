@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
+from understudy.cli.options import AsJson
 from understudy.cli.output import (
     paragraph,
     say,
@@ -63,7 +62,7 @@ def run(
     seed: int | None = None,
     register: Path | None = None,
     frontier: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Run a study: data, fits, synthetic sets, utility, risk, verdict, report.
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
+from understudy.cli.options import AsJson
 from understudy.cli.output import paragraph, say, say_json
 from understudy.errors import ExitCode, FileError, quoted
 
@@ -21,7 +20,7 @@ def status(
     directory: Path,
     /,
     *,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Say how far a study is, and what it decided. It may be running.
 

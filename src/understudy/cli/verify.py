@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from understudy.cli.options import AsJson
 from understudy.cli.output import say, say_json
 from understudy.errors import ExitCode, FileError, quoted
 
@@ -21,7 +19,7 @@ def verify(
     *,
     signers: Path | None = None,
     signer: str | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> ExitCode:
     """Check that a public folder is complete and unchanged, and whose signature it bears.
 

@@ -78,6 +78,17 @@ class Bins(Settings):
         between = [f"{low}{dash}{high}" for low, high in itertools.pairwise(ends)]
         return (f"<{ends[0]}", *between, f">={ends[-1]}")
 
+    def name_of(self, text: str | None) -> str | None:
+        """Name the group of a number that is written as text; None where cuts do not settle it."""
+        try:
+            value = float(text) if text is not None and self.cuts is not None else math.nan
+        except ValueError:
+            return None
+        if not math.isfinite(value):
+            return None
+        (group,) = self.groups(np.array([value]), np.ones(1, dtype=np.int64))
+        return self.group_names[group]
+
     def groups(self, numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int32]:
         """Assign each distinct number to its group.
 

@@ -19,7 +19,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_texts, check_whole
-from understudy.errors import DataWarning, FormatError, MissingValuesError, SettingError, quoted
+from understudy.errors import (
+    DataWarning,
+    FormatError,
+    MissingValuesError,
+    SettingError,
+    nearest,
+    quoted,
+)
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
 from understudy.microdata.coding import CodedTable, OpenTable, regroup
@@ -331,8 +338,8 @@ def check_bins(bins: Mapping[str, Bins], roles: Roles) -> None:
             )
         elif name not in roles.used:
             raise SettingError(
-                expected="bins for columns that are kept or synthesized",
-                came=f"bins for {quoted(name)}",
+                expected="bins (--bins) for columns that are kept or synthesized",
+                came=f"bins for {quoted(name)}{nearest(name, roles.used)}",
                 do="correct the name, or remove the bins",
             )
 

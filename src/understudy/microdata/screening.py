@@ -42,6 +42,7 @@ from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.survey_design import DesignColumns, read_design
 from understudy.microdata.table import Cells, Microdata
+from understudy.summaries import counted
 
 __all__ = ["ColumnFinding", "Inspection", "inspect_source"]
 
@@ -372,6 +373,6 @@ def _pattern_advice(patterns: Cells) -> list[str]:
         return []
     return [
         f"{int(small.sum()):,} of {len(patterns):,} patterns have fewer than {SMALL_PATTERN} "
-        f"records ({int(patterns.sizes[small].sum()):,} records in all): consider coarser groups "
-        "of the kept variables."
+        f"records ({counted(int(patterns.sizes[small].sum()), 'record')} in all): consider coarser "
+        "groups of the kept variables."
     ]

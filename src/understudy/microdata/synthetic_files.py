@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from understudy.errors import (
     quoted,
     quoted_list,
 )
+from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.coding import CodedColumn, CodedTable
 from understudy.microdata.csv_reader import HeaderChoice
 from understudy.microdata.reading import check_header, open_table
@@ -39,6 +41,7 @@ def read_synthetic(
     sources: Iterable[Any] | str | os.PathLike[str],
     *,
     na: Sequence[str] = (),
+    bins: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     header: HeaderChoice = "auto",
@@ -56,6 +59,9 @@ def read_synthetic(
         One per synthetic set; columns beyond those of the data are skipped.
     na : sequence of str
         Texts that mean missing, in addition to those of the codebook.
+    bins : mapping, optional
+        Cut points of columns that hold numbers, as `understudy.read_microdata` takes them: a file
+        may hold the numbers themselves or the names of their groups.
     encoding, delimiter : str, optional
         Of text files.
     header : {"auto", "yes"}
@@ -65,12 +71,13 @@ def read_synthetic(
     -------
     SyntheticSets
     """
-    tables = _read_all(data, sources, na, (encoding, delimiter, None, header))
+    groups = bins_from(bins)
+    tables = _read_all(data, sources, na, (encoding, delimiter, None, header), groups=groups)
     largest = max(data.variable(name).n_levels for name in data.synthesized)
     shape = (len(tables), data.n_records, len(data.synthesized))
     codes = np.empty(shape, dtype=np.min_scalar_type(largest))  # (set, record, variable)
     for index, table in enumerate(tables):
-        columns = _record_codes(data, table, na)
+        columns = _record_codes(data, table, na, groups)
         _check_rows(data, columns, index + 1)
         for axis, name in enumerate(data.synthesized):
             codes[index, :, axis] = columns[name]
@@ -95,7 +102,7 @@ def read_new_people(
                 came="none",
                 do="give files that have rows",
             )
-    by_name = [_record_codes(data, table, ()) for table in tables]
+    by_name = [_record_codes(data, table, (), {}) for table in tables]
     return [np.stack([codes[name] for name in data.synthesized], axis=1) for codes in by_name]
 
 
@@ -105,6 +112,7 @@ def _read_all(
     na: Sequence[str],
     opening: Sequence[Any],
     any_rows: bool = False,
+    groups: Mapping[str, Bins] = MappingProxyType({}),
 ) -> list[CodedTable]:
     """Read all files and check their columns, levels and, unless any will do, numbers of rows.
 
@@ -132,7 +140,7 @@ def _read_all(
     if not any_rows:
         for number, table in enumerate(tables, start=1):
             _check_number_of_rows(data, table, number)
-    _check_levels(data, tables, na)
+    _check_levels(data, tables, na, groups)
     return tables
 
 
@@ -182,18 +190,20 @@ def _check_number_of_rows(data: Microdata, table: CodedTable, number: int) -> No
 
 
 def _record_codes(
-    data: Microdata, table: CodedTable, na: Sequence[str]
+    data: Microdata, table: CodedTable, na: Sequence[str], groups: Mapping[str, Bins]
 ) -> dict[str, NDArray[np.int32]]:
     """Give the codes (record,) of every variable among the levels of the data."""
     return {
-        variable.name: _level_codes(variable, column, na)[codes][table.of_record]
+        variable.name: _level_codes(variable, column, na, groups)[codes][table.of_record]
         for variable, column, codes in zip(
             data.variables, table.columns, table.codes.T, strict=True
         )
     }
 
 
-def _level_codes(variable: Variable, column: CodedColumn, na: Sequence[str]) -> NDArray[np.int32]:
+def _level_codes(
+    variable: Variable, column: CodedColumn, na: Sequence[str], groups: Mapping[str, Bins]
+) -> NDArray[np.int32]:
     """Code of each distinct value of a column among the variable's levels, -1 for unknown."""
     code_of: dict[str | None, int] = dict.fromkeys(na, -1)
     if variable.has_missing:
@@ -201,17 +211,23 @@ def _level_codes(variable: Variable, column: CodedColumn, na: Sequence[str]) -> 
     code_of |= {level: code for code, level in enumerate(variable.present_levels)}
     if "" in code_of:  # empty text is a level, and no value of the data is missing
         code_of.setdefault(None, code_of[""])
+    bins = groups.get(variable.name)
+    if bins is not None:
+        named = {level: bins.name_of(level) for level in column.levels if level not in code_of}
+        code_of |= {level: code_of.get(name, -1) for level, name in named.items()}
     return np.array([code_of.get(level, -1) for level in column.levels], dtype=np.int32)
 
 
-def _check_levels(data: Microdata, tables: Sequence[CodedTable], na: Sequence[str]) -> None:
+def _check_levels(
+    data: Microdata, tables: Sequence[CodedTable], na: Sequence[str], groups: Mapping[str, Bins]
+) -> None:
     """Refuse levels that the data do not have, over all files together."""
     for index, variable in enumerate(data.variables):
         unknown: list[set[str | None]] = []  # of each file
         n_levels = 0
         for table in tables:
             observed = np.unique(table.codes[:, index])
-            codes = _level_codes(variable, table.columns[index], na)[observed]
+            codes = _level_codes(variable, table.columns[index], na, groups)[observed]
             n_levels = max(n_levels, observed.size)
             unknown.append({table.columns[index].levels[row] for row in observed[codes < 0]})
         n_missing = sum(None in levels for levels in unknown)
@@ -238,7 +254,7 @@ def _unknown_levels(name: str, unknown: Sequence[set[str | None]], n_levels: int
         + (", so that it seems to be coded differently" if differently else "")
         + empty,
         do="write the same codes in the same way (01 is not 1, a label is not its code, a number "
-        "is not the group it was binned into)"
+        "is not the group it was binned into: --bins with cut points bins the files, too)"
         if differently
         else "declare these levels in a codebook if they may occur, or correct the files",
     )

@@ -99,7 +99,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
         raise OutputError(
             expected=f"no file at {quoted(name)} yet",
             came="one that is already there",
-            do="choose another name, or allow overwriting",
+            do="choose another name, or replace it (--overwrite; in Python overwrite=True)",
         )
     if not target.parent.is_dir():
         raise OutputError(

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, Field, create_model, field_validator, model_validator
 
@@ -233,6 +233,8 @@ class StudyPlan(Settings):
     data, synthesizers, intruders, analyses, baselines, own_record, thresholds, frontier
         The sections of the plan; ``[levels]`` is an older name of ``[baselines]``.
     """
+
+    keys_may_be_levels: ClassVar[bool] = False
 
     title: str = Field(default="A study of synthetic data", min_length=1, max_length=200)
     sets: int = Field(default=20, ge=1, le=1000)

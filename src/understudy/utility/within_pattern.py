@@ -22,7 +22,8 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import number, text_table
+from understudy.summaries import counted as in_number
+from understudy.summaries import number, short, text_table
 from understudy.utility.noise_floors import expected_deviation, perfect_counts
 from understudy.utility.tabulation import (
     CountedSets,
@@ -36,6 +37,7 @@ __all__ = ["WithinPatternUtility", "within_pattern_utility"]
 
 Numbers = NDArray[np.float64]
 MOST_SHOWN = 10
+LONGEST = 40  # letters of a pattern in a table of text
 FAR = 3.0  # standard deviations above the floor that chance hardly reaches
 LARGEST_BLOCK = 1 << 22  # simulated counts held at once
 
@@ -104,24 +106,29 @@ class WithinPatternUtility:
         )
 
     def __repr__(self) -> str:
-        """Show how many patterns lie above their floor, and the worst by number and size."""
+        """Show how many patterns lie above their floor, and the worst by their levels."""
         n_sets, n_patterns = self.per_set.shape
         above = int((self.distance > self.truth_floor).sum())
         far = int((self.spreads_above > FAR).sum())
+        data = self._counted.data
+        kept = list(map(column_of, data.kept))
         rows = [
-            [str(row["pattern"]), f"{row['records']:,}", number(row["distance"]),
-             number(row["noise_floor"]), number(row["truth_floor"]), number(row["excess"]),
+            [short(", ".join(str(row[name]) for name in kept), LONGEST),
+             f"{row['records']:,}", number(row["distance"]), number(row["noise_floor"]),
+             number(row["truth_floor"]), number(row["excess"]),
              number(row["spreads_above"], digits=2)]
             for row in self.patterns.head(MOST_SHOWN).iter_rows(named=True)
         ]  # fmt: skip
-        header = ["pattern", "records", "distance", "noise floor", "truth floor", "excess",
+        names = short(", ".join(data.kept) or "pattern", LONGEST)
+        header = [names, "records", "distance", "noise floor", "truth floor", "excess",
                   "s.d. above"]  # fmt: skip
         title = (
-            f"Within-pattern utility of {n_sets} sets, {n_patterns:,} patterns\n"
+            f"Within-pattern utility of {in_number(n_sets, 'set')}, "
+            f"{in_number(n_patterns, 'pattern')}\n"
             f"{far:,} of {n_patterns:,} patterns more than {FAR:.0f} standard deviations above "
             "their truth floor (a right synthesizer: hardly any)\n"
-            f"{above:,} of {n_patterns:,} patterns above their truth floor at all (a right "
-            "synthesizer: about half)"
+            f"{above:,} of {n_patterns:,} patterns above their truth floor (a right "
+            "synthesizer: about half); the worst:"
         )
         return text_table(title, header, rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from understudy.errors import quoted, quoted_list
 from understudy.findings.schema import DataFindings
-from understudy.summaries import number, percent
+from understudy.summaries import counted, number, percent
 from understudy.verdict.grading import Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
@@ -36,9 +36,9 @@ def _passed(data: DataFindings, limits: Thresholds) -> Reason:
         for column in data.passed
     )
     words = (
-        f"True values pass through unchanged in {len(data.passed):,} "
-        f"column{'s' * (len(data.passed) > 1)}. Together they make {data.passed_unique:,} records "
-        f"({percent(share)}) unique among those with the same kept variables; each alone: "
+        f"True values pass through unchanged in {counted(len(data.passed), 'column')}. Together "
+        f"they make {counted(data.passed_unique, 'record')} ({percent(share)}) unique among "
+        "those with the same kept variables; each alone: "
         f"{listed}. Whoever knows such a value finds the person's row, and the row can be followed "
         "through all files although their rows are shuffled. (The own-record effect in the worst "
         "case, which is judged, assumes as much.)"
@@ -97,9 +97,9 @@ def _group_facts(data: DataFindings) -> Reason:
     points = []
     if data.dominated_patterns:
         points.append(
-            f"In {data.dominated_patterns:,} pattern{'s' * (data.dominated_patterns > 1)} "
-            f"({data.dominated_records:,} records) one label holds nearly everybody: a useful file "
-            "tells it, whoever the person is."
+            f"In {counted(data.dominated_patterns, 'pattern')} "
+            f"({counted(data.dominated_records, 'record')}) one label holds nearly everybody: a "
+            "useful file tells it, whoever the person is."
         )
     if data.deciding:
         points.append(
@@ -112,7 +112,7 @@ def _group_facts(data: DataFindings) -> Reason:
 
 def _smallest_pattern(data: DataFindings, limits: Thresholds) -> Reason:
     size, share = smallest_pattern(data), small_pattern_share(data, limits.smallest_pattern)
-    people = "one record only" if size == 1 else f"{size:,} records"
+    people = "one record only" if size == 1 else counted(size, "record")
     words = f"The smallest combination of the kept variables is shared by {people}"
     outcome: Outcome
     if size >= limits.smallest_pattern:

@@ -88,12 +88,12 @@ def test_overlap_of_perfect_sets_needs_two_sets_and_one_group() -> None:
     one = us.regression_utility(data, perfect_sets(data, 1), "income ~ sex", repeats=4, seed=1)
     assert one.overlap_floor is None
     assert one.coefficients["overlap_floor"].to_list() == [None]
-    assert "of perfect sets there" in repr(one)
+    assert "resampled floor" in repr(one)
     few = us.regression_utility(data, perfect_sets(data, 3), "income ~ town", repeats=2, seed=1)
     assert few.overlap_floor is not None
     assert few.overlap_floor.standard_error is None
     assert few.coefficients["overlap_floor_standard_error"].null_count() == 7
-    line = next(line for line in repr(few).splitlines() if "of perfect sets there" in line)
+    line = next(line for line in repr(few).splitlines() if "resampled floor" in line)
     assert "standard error" not in line
     assert few.overlap_truth_floor is not None
     assert few.overlap_truth_floor.files == 5
