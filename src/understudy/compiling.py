@@ -7,11 +7,29 @@ neither may be writable; then each run compiles what it needs, which takes a few
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from numba import njit
+from numba.core.caching import FunctionCache
 
 __all__ = ["compiled"]
+
+
+class CompiledCache(FunctionCache):
+    """Compiled code in files; one that cannot be read is forgotten, and the function compiled anew.
+
+    Numba reads all of an index before it asks whether the index is still good, and fails where a
+    class in it has moved to another module since, or where a power cut left half a file.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Give the code for these types of arguments, or None."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # noqa: BLE001 - what unpickling a damaged file raises has no bounds
+            self.flush()
+            return None
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -20,7 +38,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     A compiled function and whatever of ours it uses must lie in one file, since the cache does not
     notice changes in other files; a test of the architecture holds that.
     """
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no folder for a cache is writable
-        return njit(nogil=True)(function)
+    made: Any = njit(nogil=True)(function)
+    with suppress(RuntimeError):  # no folder for a cache is writable
+        made._cache = CompiledCache(function)
+    return made
