@@ -70,11 +70,11 @@ def run_quietly(plan: Any, directory: Path, **options: Any) -> us.Study:
 
 
 def files_of(directory: Path) -> dict[str, str]:
-    """Digests of all files below a folder but locks, which name a process."""
+    """Digests of all files below a folder but locks, which name a process, and the time."""
     return {
         path.relative_to(directory).as_posix(): hashlib.blake2b(path.read_bytes()).hexdigest()
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and path.name != "lock"
+        if path.is_file() and path.name not in {"lock", "finished.json"}
     }
 
 

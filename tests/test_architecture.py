@@ -45,6 +45,7 @@ ALLOWED = {
     "interrupts": {"errors"},
     "chained_log": {"errors", "private_folder", "storage"},
     "study_register": {"errors", "private_folder", "storage", "chained_log"},
+    "finish_time": {"errors", "private_folder", "storage"},
     "microdata": BASE,
     "risk": {*BASE, "microdata"},
     "utility": {*BASE, "microdata"},
@@ -56,6 +57,7 @@ ALLOWED = {
         *BASE,
         "chained_log",
         "study_register",
+        "finish_time",
         "microdata",
         "findings",
         "verdict",
@@ -65,6 +67,7 @@ ALLOWED = {
     "study": {
         *BASE,
         "study_register",
+        "finish_time",
         "microdata",
         "synthesis",
         "utility",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,10 @@ from understudy.findings.schema import (
 from understudy.microdata.variable import MISSING
 from understudy.verdict.verdict import Thresholds, judge
 
-__all__ = ["APPROVAL", "Study", "digest"]
+__all__ = ["APPROVAL", "TODAY", "Study", "digest"]
 
-APPROVAL = "Ada Reviewer, 2026-01-31, read by the whole board and accepted"
+TODAY = datetime.now(UTC).date()
+APPROVAL = f"Ada Reviewer, {TODAY}, read by the whole board and accepted"
 SEED = 0xA11CE_0F_7E57_0123456789ABCDEF
 # Figures that the public must not find: each is written exactly into the findings.
 EXACT = {"risk": 31.7319, "matches": 117.2583, "max": 175.3311, "min": 47.2519, "floor": 671.0937}
@@ -105,6 +107,7 @@ class Study:
     reviewed: bool = True
     seed: int = SEED
     seed_from: str = "operating system"
+    finished: str = "2026-01-31T12:00:00+00:00"
     approvers: int = 1
     runs: int | None = None
     fully_synthetic: bool = False
@@ -268,6 +271,7 @@ class Study:
         for name, content in files.items():
             (self.internal / name).write_bytes(content)
         self.write_record({name: digest(content) for name, content in files.items()})
+        self.write_finish()
         return self
 
     def codebook(self) -> dict[str, Any]:
@@ -314,10 +318,16 @@ class Study:
         content.pop("digest", None)
         return content
 
-    def write_study(self, content: dict[str, Any]) -> None:
-        """Write ``study.json`` with the digest of itself."""
+    def write_finish(self) -> None:
+        """Write when the verdict that lies there was reached."""
+        verdict = digest((self.internal / "verdict.json").read_bytes())
+        content = {"format": 1, "verdict": verdict, "time": self.finished}
+        self.write_study(content, "finished.json")
+
+    def write_study(self, content: dict[str, Any], name: str = "study.json") -> None:
+        """Write ``study.json``, or another manifest, with the digest of itself."""
         own = digest(json.dumps(content, sort_keys=True).encode())
-        (self.internal / "study.json").write_text(json.dumps({**content, "digest": own}))
+        (self.internal / name).write_text(json.dumps({**content, "digest": own}))
 
     def reseal(self, name: str, content: bytes) -> None:
         """Change one file and the digest that is written down for it, as a careful hand would."""
@@ -325,6 +335,7 @@ class Study:
         record = self.record()
         record["stages"]["all"]["files"][name] = digest(content)
         self.write_study(record)
+        self.write_finish()
 
 
 def _fully_synthetic(n_records: int) -> RiskFindings:

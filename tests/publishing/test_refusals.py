@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from tests.bad_inputs.cases import covers
 from tests.conftest import Command
 from tests.publishing.fake_study import APPROVAL, Study, digest
 from understudy.errors import (
@@ -355,6 +357,32 @@ def test_draft_codebook(study: Study, public: Path) -> None:
 )
 def test_approval_without_substance(study: Study, public: Path, text: Any, says: str) -> None:
     refused(study, public, SettingError, says, approve=text)
+
+
+@covers(111)
+def test_approval_dated_before_the_study(study: Study, public: Path) -> None:
+    """A day earlier is a time zone, two days are not; a copy of the folder keeps the time."""
+    study.finished = "2026-05-04T00:30:00+00:00"
+    study.seal()
+    words = "read by the whole board and accepted"
+    early = f"Ada Reviewer, 2026-05-02, {words}"
+    refused(study, public, SettingError, "an earlier date", approve=early)
+    shutil.copytree(study.folder, study.folder.with_name("copy"))
+    us.release(study.folder.with_name("copy"), public, f"Ada Reviewer, 2026-05-03, {words}")
+
+
+@covers(111)
+@pytest.mark.parametrize("time", [None, "yesterday", "2026-05-04", 7, "of another verdict"])
+def test_time_of_the_study_that_is_not_known(study: Study, public: Path, time: Any) -> None:
+    path = study.internal / "finished.json"
+    if time is None:
+        path.unlink()
+    else:
+        verdict = (
+            "0" * 64 if time == "of another verdict" else json.loads(path.read_text())["verdict"]
+        )
+        study.write_study({"format": 1, "verdict": verdict, "time": time}, path.name)
+    refused(study, public, FileError, "the time at which this verdict was reached")
 
 
 def test_sentence_that_ends_in_test(study: Study, public: Path) -> None:

@@ -35,7 +35,7 @@ def test_every_file_of_a_study_is_watched(study: Study, public: Path) -> None:
     """A byte more in any of them, or any of them gone: nothing is released."""
     us.release(study.folder, public, APPROVAL)
     names = files_of(study)
-    assert len(names) == 8
+    assert len(names) == 9
     for name in names:
         path = study.internal / name
         content = path.read_bytes()

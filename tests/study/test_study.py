@@ -7,6 +7,7 @@ import stat
 import tomllib
 import warnings
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,8 @@ def test_the_whole_way(plan: Path, tmp_path: Path, run: Callable[..., us.Study])
     assert book["reviewed"]
     assert [one["name"] for one in book["variables"]] == ["gender", "age", "county"]
     assert read_plan(internal / "plan.toml").sets == 2
+    time = json.loads((internal / "finished.json").read_text())["time"]
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(time)) < timedelta(hours=1)
     assert told[-1].step == told[-1].steps == 9
     assert {one.step for one in told} == set(range(10))
     assert {one.words for one in told if one.step == 0} == {"reading the data"}

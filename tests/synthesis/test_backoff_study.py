@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.publishing.fake_study import TODAY
 from tests.studies import PLAN, run_quietly, write_study
 from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
@@ -45,7 +46,7 @@ def test_the_tree_is_not_public(tmp_path: Path) -> None:
     us.release(
         tmp_path / "study",
         public,
-        approve="J. Doe, 2026-11-02, read by the review board, risk accepted",
+        approve=f"J. Doe, {TODAY}, read by the review board, risk accepted",
         reason="nobody real is in these data",
         guessable_seed=True,
     )

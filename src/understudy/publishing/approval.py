@@ -26,6 +26,7 @@ from understudy.errors import (
     ReleaseRefused,
     SettingError,
 )
+from understudy.finish_time import FINISHED, TOLERANCE
 from understudy.publishing.evidence import StudyRecord
 from understudy.storage import Lock, write_manifest
 
@@ -33,6 +34,7 @@ __all__ = [
     "Approval",
     "approvers_so_far",
     "change_record",
+    "check_day",
     "check_first",
     "check_reason",
     "need_more_approvals",
@@ -105,6 +107,18 @@ def read_approval(text: object) -> Approval:
     if not _substantial(reason):
         raise _lacking("no reason after the date that says anything")
     return Approval(name, day, reason)
+
+
+def check_day(approval: Approval, finished: datetime) -> None:
+    """Refuse an approval dated before the study was finished, a day's tolerance for time zones."""
+    if approval.day < (finished - TOLERANCE).date():
+        raise SettingError(
+            expected="an approval given when the study was finished, which was on "
+            f"{finished.date()} (UTC)",
+            came="an earlier date, when nobody can have seen these files",
+            do="write the day on which they were approved; if the clock was wrong when the study "
+            f"ran, set it right, remove {FINISHED} and run the study again, which keeps all else",
+        )
 
 
 def check_reason(reason: object) -> str | None:

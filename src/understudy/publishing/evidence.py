@@ -17,6 +17,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ from understudy.errors import (
     quoted_list,
 )
 from understudy.findings.schema import Findings, SynthesizerFindings, VariableFindings
+from understudy.finish_time import FINISHED, read_finish
 from understudy.private_folder import PrivateFolder
 from understudy.randomness import DRAWN
 from understudy.storage import digest_of
@@ -171,6 +173,8 @@ class Evidence:
         The findings, judged again; as ``verdict.json`` says.
     register : Register or None
         Where the study was entered.
+    finished : datetime
+        When the verdict was reached.
     """
 
     internal: Path
@@ -179,6 +183,7 @@ class Evidence:
     findings: Findings
     verdict: Verdict
     register: Register | None
+    finished: datetime
 
     @property
     def runs(self) -> RegisteredRuns | None:
@@ -243,7 +248,21 @@ def gather(directory: str | os.PathLike[str]) -> Evidence:
     _check_chain(study, codebook, findings, verdict, findings_digest)
     judged = _judged_again(findings, verdict).model_copy(update={"findings": findings_digest})
     register = _registered(study, verdict_digest)
-    return Evidence(internal, study, codebook, findings, judged, register)
+    finished = _finished(internal, verdict_digest)
+    return Evidence(internal, study, codebook, findings, judged, register, finished)
+
+
+def _finished(internal: Path, verdict_digest: str) -> datetime:
+    """Tell when the verdict was reached, which an approval cannot be older than."""
+    with PrivateFolder(internal) as folder:
+        time = read_finish(folder, verdict_digest)
+    if time is None:
+        raise FileError(
+            expected=f"{FINISHED} of the study, with the time at which this verdict was reached",
+            came="no such file, or one that was changed or belongs to another verdict",
+            do="run the study again: what was computed stays, and the time of now is written down",
+        )
+    return time
 
 
 def _judged_again(findings: Findings, verdict: VerdictRecord) -> Verdict:

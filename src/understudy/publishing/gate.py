@@ -24,6 +24,7 @@ from understudy.publishing.approval import (
     Approval,
     approvers_so_far,
     change_record,
+    check_day,
     check_first,
     check_reason,
     need_more_approvals,
@@ -89,11 +90,11 @@ def release(
     a verdict that does not follow from the findings; the verdict fail, and review without a written
     reason (also where chains have not converged); further files beside those of an earlier approval
     without a written reason, and one of several registered runs; a codebook that is not declared
-    and reviewed; an approval without name, date and reason, or by fewer people than the plan asks
-    for; a folder that is not empty, a symbolic link, or mixed up with the confidential one; levels
-    that a spreadsheet takes for formulas, or that cannot be written; synthetic records that the
-    codebook calls impossible; a study whose seed was not drawn by the operating system; approvals
-    or a register from which entries were removed.
+    and reviewed; an approval without name, date and reason, dated before the study was finished, or
+    by fewer people than the plan asks for; a folder that is not empty, a symbolic link, or mixed up
+    with the confidential one; levels that a spreadsheet takes for formulas, or that cannot be
+    written; synthetic records that the codebook calls impossible; a study whose seed was not drawn
+    by the operating system; approvals or a register from which entries were removed.
 
     The rows of every file are put into a random order that takes all its randomness from the
     operating system and cannot be repeated.
@@ -143,6 +144,7 @@ def release(
     target = check_target(to, evidence.internal, overwrite=overwrite)
     with Lock(evidence.internal) as lock:  # no run changes what is being judged
         evidence = gather(directory)
+        check_day(approval, evidence.finished)
         _check_register(evidence, register)
         chosen = evidence.synthesizer(synthesizer)
         _check_chains(chosen)

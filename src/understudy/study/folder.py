@@ -29,6 +29,7 @@ from understudy.errors import (
     OutputError,
     quoted,
 )
+from understudy.finish_time import FINISHED, note_finish
 from understudy.private_folder import (
     PrivateFolder,
     belongs_to_another,
@@ -76,6 +77,7 @@ OURS = {LOCK, STUDY, FITS, "plan.toml", "codebook.json", "sets", "stages", "find
     REPORT,
     "approvals.json",
     "choices.json",
+    FINISHED,
     "chosen.toml",
     "frontier.html",
     "frontier.json",
@@ -329,6 +331,10 @@ class StudyFolder:
         if self._content["register"] != saved:
             self._content["register"] = saved
             write_manifest(self._lock, STUDY, self._content)
+
+    def note_finish(self, verdict: str) -> None:
+        """Write down when the verdict with this digest was reached."""
+        note_finish(self._lock, verdict)
 
     def registered_runs(self) -> RegisteredRuns | None:
         """Count the runs of the same people, and plan, in the register; None without one."""

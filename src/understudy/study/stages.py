@@ -360,6 +360,7 @@ class Stages:
         self._keep("verdict", "verdict.json", content)
         facts = {"verdict": verdict.outcome, "verdict_digest": digest_of(content)}
         self.folder.enter("verdict", facts)
+        self.folder.note_finish(digest_of(content))
         return verdict
 
     def show(
