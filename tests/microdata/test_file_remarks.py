@@ -13,23 +13,32 @@ from tests.bad_inputs.cases import accepted, covers
 from tests.conftest import Command
 from understudy import Microdata, read_microdata, read_synthetic
 from understudy.microdata.file_remarks import file_remarks
+from understudy.microdata.telling_columns import guessed_share
 from understudy.randomness import stream
 
 N = 200
 
 
+def survey(n_records: int) -> pl.DataFrame:
+    generator = stream(21, "remarks")
+    sex = generator.integers(0, 2, n_records)
+    county = generator.integers(0, 6, n_records)
+    return pl.DataFrame({"sex": [f"s{code}" for code in sex], "county": [f"c{c}" for c in county]})
+
+
+def shuffled(original: pl.DataFrame) -> pl.DataFrame:
+    order = stream(22, "remarks").permutation(original.height)
+    return original.with_columns(original["county"].gather(order))
+
+
 @pytest.fixture(scope="module")
 def original() -> pl.DataFrame:
-    generator = stream(21, "remarks")
-    sex = generator.integers(0, 2, N)
-    county = generator.integers(0, 6, N)
-    return pl.DataFrame({"sex": [f"s{code}" for code in sex], "county": [f"c{c}" for c in county]})
+    return survey(N)
 
 
 @pytest.fixture(scope="module")
 def synthetic(original: pl.DataFrame) -> pl.DataFrame:
-    order = stream(22, "remarks").permutation(N)
-    return original.with_columns(original["county"].gather(order))
+    return shuffled(original)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +77,93 @@ def test_a_column_that_tells_the_label(
     assert 'further columns, which no measure here covers: "old"' in told[0]
     assert '"old" of synthetic file 1 reproduces the true "county"' in told[1]
     assert not any(f"c{code}" in text for text in told for code in range(6))
+
+
+def said(data: Microdata, synthetic: pl.DataFrame, **columns: Any) -> list[str]:
+    """What is said about further columns, beyond that they are there."""
+    extra = [pl.Series(name, values) for name, values in columns.items()]
+    return remarks(data, synthetic.with_columns(extra))[1:]
+
+
+def digits(frame: pl.DataFrame, name: str) -> np.ndarray:
+    """The number in each value of a column."""
+    return np.array([int(value[1:]) for value in frame[name]])
+
+
+@covers(112)
+def test_a_label_spread_over_several_columns() -> None:
+    """Shares of a secret, none of which tells anything alone, among columns that are harmless.
+
+    With two shares, three, a part and the rest, and with the kept or the synthetic values as one of
+    the shares.
+    """
+    original = survey(10 * N)
+    data, synthetic = accepted(original), shuffled(original)
+    true, sex = digits(original, "county"), digits(original, "sex")
+    drawn = digits(synthetic, "county")
+    first, second = stream(24, "remarks").integers(0, 6, (2, 10 * N))
+    noise = stream(25, "remarks").integers(0, 3, 10 * N)
+    row, together = np.arange(10 * N)[::-1] % 97, 'reproduce the true "county"'
+    (two,) = said(data, synthetic, noise=noise, a=first, row=row, b=(true - first) % 6)
+    assert two.startswith('the columns "a", "b" of synthetic file 1 together ' + together)
+    (three,) = said(data, synthetic, a=first, b=second // 2, c=(true - first - second // 2) % 6)
+    assert three.startswith('the columns "a", "b", "c" of synthetic file 1 together ' + together)
+    (parts,) = said(data, synthetic, half=true // 2, noise=noise, rest=true % 2)
+    assert parts.startswith('the columns "half", "rest" of synthetic file 1 together ' + together)
+    (delta,) = said(data, synthetic, delta=(true - drawn) % 6, noise=noise)
+    words = 'the column "delta" of synthetic file 1, beside "county", reproduces the true "county"'
+    assert delta.startswith(words)
+    (beside,) = said(data, synthetic, shifted=(true + 3 * sex) % 6)
+    assert beside.startswith('the column "shifted" of synthetic file 1, beside "sex", reproduces')
+
+
+@covers(112)
+@pytest.mark.parametrize("kind", ["number", "begins", "ends", "sorted"])
+def test_a_label_within_values_that_nobody_else_has(
+    data: Microdata, original: pl.DataFrame, synthetic: pl.DataFrame, kind: str
+) -> None:
+    """Glued to a random number, or in the order of a file that was sorted by it."""
+    true = digits(original, "county")
+    salt = stream(26, "remarks").permutation(10 * N)[:N] + 1000
+    values: Any = {
+        "number": true + salt / 1e5,
+        "begins": [f"{7 * code}{number}" for code, number in zip(true, salt, strict=True)],
+        "ends": [f"{number}-{code}" for code, number in zip(true, salt, strict=True)],
+        "sorted": np.argsort(np.argsort(true)),
+    }[kind]
+    (told,) = said(data, synthetic, key=[str(value) for value in values])
+    assert told.startswith(
+        'the column "key" of synthetic file 1 tells the true "county" by the order'
+    )
+
+
+def test_guesses_agree_with_counting_by_hand() -> None:
+    """Whoever sees the others alone: the most frequent label among them, and no guess at a tie."""
+    generator = stream(27, "remarks")
+    for _ in range(50):
+        size, cells, labels = generator.integers(1, (30, 9, 5))
+        codes = generator.integers(0, cells, size)
+        true = generator.integers(0, labels, size)
+        right = 0
+        for row in range(size):
+            others = (codes == codes[row]) & (np.arange(size) != row)
+            counts = np.bincount(true[others], minlength=labels)
+            right += counts[true[row]] > np.delete(counts, true[row]).max(initial=0)
+        assert guessed_share(codes, true) == pytest.approx(right / size)
+
+
+@covers(112)
+def test_nothing_is_said_by_chance(data: Microdata, synthetic: pl.DataFrame) -> None:
+    """200 files with 5 columns of noise of all kinds: the chance of one remark is below 1e-8.
+
+    Each of some 100 sets of columns is tried, and counts beyond a bound of exp(-30).
+    """
+    generator = stream(28, "remarks")
+    for _ in range(200):
+        sizes = generator.integers(2, 3 * N, 5)
+        noise = {f"x{size}{number}": generator.integers(0, size, N)
+                 for number, size in enumerate(sizes)}  # fmt: skip
+        assert said(data, synthetic, **noise) == []
 
 
 @covers(112)

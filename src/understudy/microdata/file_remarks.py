@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import InputError, quoted, quoted_list
-from understudy.microdata.coding import CodedColumn, OpenTable
+from understudy.errors import InputError, quoted_list
+from understudy.microdata.coding import OpenTable
 from understudy.microdata.reading import open_table
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.microdata.telling_columns import TELLS, Column, telling_columns
 
 __all__ = ["file_remarks"]
-
-# From which share, between guessing the most frequent label and knowing all labels, a column counts
-# as one that tells the label.
-TELLS = 0.9
 
 
 def file_remarks(
@@ -59,11 +56,9 @@ def file_remarks(
             f"{quoted_list(extra)}. Leave them out of what is released, or name them as kept"
         )
         if data.kept:
-            remarks += [
-                f"the column {quoted(name)} of synthetic file {number} reproduces the true "
-                f"{quoted(label)}: whoever has the file has the confidential labels"
-                for name, label in _telling(data, table, extra)
-            ]
+            drawn = dict(zip(data.synthesized, sets.codes[number - 1].T, strict=True))
+            columns = list(_columns(table, extra, data.n_records))
+            remarks += telling_columns(data, number, drawn, columns)
     return remarks
 
 
@@ -89,56 +84,12 @@ def _sorted_rows(codes: NDArray[Any]) -> NDArray[Any]:
     return codes[np.lexsort(codes.T)]
 
 
-def _telling(data: Microdata, table: OpenTable, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Find columns that tell a label, and which."""
+def _columns(table: OpenTable, names: Sequence[str], n_records: int) -> Iterator[Column]:
+    """Read further columns, those that are no columns of categories left out."""
     for name in names:
-        column = _column(table, name, data.n_records)
-        for label in data.synthesized:
-            if column is not None and _tells(data, label, *column):
-                yield name, label
-
-
-def _column(
-    table: OpenTable, name: str, n_records: int
-) -> tuple[CodedColumn, NDArray[np.int32]] | None:
-    """Read a column and its codes (record,); None where it is no column of categories."""
-    try:
-        coded = table.read([name])
-    except InputError:
-        return None
-    if coded.of_record.size != n_records:
-        return None
-    return coded.columns[0], coded.codes[:, 0][coded.of_record]
-
-
-def _tells(data: Microdata, label: str, column: CodedColumn, codes: NDArray[np.int32]) -> bool:
-    """Tell whether a column, codes (record,), gives most true labels away.
-
-    Either it holds their text, or guessing the most frequent label among the *other* records with
-    the same value is right: a value that a single record has tells nothing about its label.
-    """
-    true = data.codes(label)  # (record,)
-    levels = data.variable(label).levels
-    counts = np.bincount(true, minlength=len(levels))
-    most_frequent = counts.max() / true.size
-    code_of = {level: code for code, level in enumerate(levels)}
-    as_label = np.array([code_of.get(level or "", -1) for level in column.levels])  # (level,)
-    same_text = float(np.mean(as_label[codes] == true))
-    guessed = float(np.mean(_guesses(codes, true) == true))
-    best = max(same_text, guessed)
-    return bool(most_frequent < 1 and (best - most_frequent) / (1 - most_frequent) >= TELLS)
-
-
-def _guesses(codes: NDArray[np.int32], true: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Guess each label from the other records with the same value: (record,), -1 for no guess."""
-    pairs, of_record, counts = np.unique(
-        np.stack([codes, true], axis=1), axis=0, return_inverse=True, return_counts=True
-    )  # (pair, 2), (record,), (pair,)
-    of_record = of_record.reshape(-1)
-    order = np.lexsort((counts, pairs[:, 0]))  # pairs of a value together, the most frequent last
-    last = np.append(pairs[order[1:], 0] != pairs[order[:-1], 0], True)
-    top = dict(zip(pairs[order[last], 0].tolist(), order[last].tolist(), strict=True))
-    best = np.array([top[value] for value in pairs[:, 0].tolist()])  # (pair,)
-    # A record is right if its label is the most frequent of its value, also without itself.
-    right = (best == np.arange(len(pairs))) & (counts > 1)
-    return np.where(right[of_record], true, -1).astype(np.int64)
+        try:
+            coded = table.read([name])
+        except InputError:
+            continue
+        if coded.of_record.size == n_records:
+            yield Column(coded.columns[0], coded.codes[:, 0][coded.of_record])

@@ -43,7 +43,13 @@ from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, s
 from understudy.microdata.parser_process import open_foreign
 from understudy.microdata.passed_columns import PassedColumns, text_columns
 from understudy.microdata.plausibility import check_plausibility
-from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
+from understudy.microdata.roles import (
+    MOST_USED,
+    Roles,
+    assign_roles,
+    check_names,
+    warn_of_similar_names,
+)
 from understudy.microdata.source_file import open_source
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.survey_design import (
@@ -317,12 +323,14 @@ def check_header(table: OpenTable, *given: Iterable[str] | str | None) -> None:
     )
     if not set(table.names).isdisjoint(name for name in listed if isinstance(name, str)):
         return
-    alone = "; is the delimiter right? Only one column was found" if len(table.names) == 1 else ""
+    hint = "; is the delimiter right? Only one column was found" if len(table.names) == 1 else ""
+    if len(table.names) > MOST_USED:
+        hint = f"; at most {MOST_USED:,} columns can be used, so name those to keep as well"
     raise FormatError(
         expected="a first line that holds the names of the columns",
         came=f"one of {len(table.names):,} fields that may be a record: it looks like the lines "
         "below it, and no column that you named is in it",
-        do=f"put a line with column names first; {CONFIRM}{alone}",
+        do=f"put a line with column names first; {CONFIRM}{hint}",
     )
 
 

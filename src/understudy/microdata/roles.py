@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from understudy.errors import ColumnError, DataWarning, SettingError, nearest, quoted, quoted_list
 
 __all__ = [
+    "MOST_USED",
     "RESERVED",
     "Roles",
     "assign_roles",

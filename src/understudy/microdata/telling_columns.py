@@ -1,0 +1,239 @@
+"""Columns of a synthetic file that tell a true label: alone, by their order, or several together.
+
+A column that was recoded, cut into finer groups, glued to a number of its own for every record, or
+spread over several columns tells a label as well as the label itself does. What is measured is how
+often a label is guessed right from the *other* records with the same value: a value that a single
+record has tells nothing that way. Nothing here is a measure of risk. It finds mistakes and plain
+tricks; a column that was encrypted tells everything to whoever has the key, and nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import quoted, quoted_list
+from understudy.microdata.coding import CodedColumn
+from understudy.microdata.table import Microdata
+from understudy.randomness import stream
+
+__all__ = ["TELLS", "Column", "guessed_share", "telling_columns"]
+
+# From which share, between guessing the most frequent label and knowing all labels, columns count
+# as telling the label.
+TELLS = 0.9
+# Sets of columns and orders of values are many. One counts if the chance that it guesses so well
+# while it tells nothing is below exp(-SURE), about 1e-13 (Chernoff's bound).
+SURE = 30.0
+RECORDS = 10_000  # among which sets of columns are tried
+MOST = 20  # columns of each kind that are tried together
+TOGETHER = 6  # columns of a set that is grown
+ALIKE = 10  # records in a group of neighbours in the order of values
+
+Codes = NDArray[np.int64]
+ALL_TOLD = "whoever has the file has the confidential labels"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A further column of a synthetic file, row i beside record i.
+
+    Attributes
+    ----------
+    coded : CodedColumn
+        Its name and its values.
+    codes : int32 (record,)
+        The value of each record.
+    """
+
+    coded: CodedColumn
+    codes: NDArray[np.int32]
+
+
+def telling_columns(
+    data: Microdata, number: int, drawn: Mapping[str, NDArray[Any]], extra: Sequence[Column]
+) -> Iterator[str]:
+    """Say which further columns of a file tell which true label, without any value.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential data.
+    number : int
+        Of the synthetic file.
+    drawn : mapping of str to integer (record,)
+        The synthesized variables of the file.
+    extra : sequence of Column
+        Its further columns.
+
+    Yields
+    ------
+    str
+        A sentence.
+    """
+    for label in data.synthesized:
+        true = data.codes(label).astype(np.int64)  # (record,)
+        quiet = []
+        for column in extra:
+            one = f"the column {quoted(column.coded.name)} of synthetic file {number}"
+            if _tells_alone(data, label, column, true):
+                yield f"{one} reproduces the true {quoted(label)}: {ALL_TOLD}"
+            elif _tells_in_order(column, true):
+                yield f"{one} tells the true {quoted(label)} by the order of its values: {ALL_TOLD}"
+            else:
+                quiet.append(column)
+        told = _Together(data, true, drawn, quiet).find()
+        if told:
+            names = {column.coded.name for column in quiet}
+            further = [name for name in told if name in names]
+            others = [name for name in told if name not in names]
+            plural = len(further) > 1
+            yield (
+                f"the column{'s' * plural} {quoted_list(further)} of synthetic file {number}"
+                f"{' together' * plural}{f', beside {quoted_list(others)},' if others else ''} "
+                f"reproduce{'s' * (not plural)} the true {quoted(label)}: {ALL_TOLD}"
+            )
+
+
+def _tells_alone(data: Microdata, label: str, column: Column, true: Codes) -> bool:
+    """Tell whether a column gives most true labels (record,) away: their text, or its values."""
+    code_of = {level: code for code, level in enumerate(data.variable(label).levels)}
+    as_label = np.array([code_of.get(level or "", -1) for level in column.coded.levels])  # (level,)
+    best = max(float(np.mean(as_label[column.codes] == true)), guessed_share(column.codes, true))
+    return _headroom(best, _most_frequent(true)) >= TELLS
+
+
+def _tells_in_order(column: Column, true: Codes) -> bool:
+    """Tell whether neighbours in the order of a column's values have the same true label.
+
+    The orders are those of numbers, of texts, and of texts read from their ends.
+    """
+    levels = [level or "" for level in column.coded.levels]
+    if len(levels) <= ALIKE:
+        return False
+    orders: list[list[Any]] = [levels, [level[::-1] for level in levels]]
+    with suppress(ValueError):
+        orders.append([float(level or "nan") for level in levels])
+    mixed = stream(0, "telling columns").random(true.size)  # the file's own order tells nothing
+    for keys in orders:
+        ranks = np.empty(len(levels), dtype=np.int64)
+        ranks[sorted(range(len(levels)), key=keys.__getitem__)] = np.arange(len(levels))
+        in_order = true[np.lexsort((mixed, ranks[column.codes]))]
+        neighbour = float(np.mean(in_order[1:] == in_order[:-1]))
+        groups = guessed_share(np.arange(true.size) // ALIKE, in_order)
+        if _surely_tells(max(neighbour, groups), _most_frequent(true), true.size):
+            return True
+    return False
+
+
+class _Together:
+    """A search for columns that tell a label together, some of them beside columns of the data.
+
+    Tried are all pairs, all columns at once, and sets that grow from the best pairs.
+    """
+
+    def __init__(
+        self,
+        data: Microdata,
+        true: Codes,
+        drawn: Mapping[str, NDArray[Any]],
+        extra: Sequence[Column],
+    ) -> None:
+        rows = stream(0, "telling columns").permutation(true.size)[:RECORDS]
+        few = [column for column in extra if 1 < len(column.coded.levels) <= true.size // 2][:MOST]
+        beside = {name: data.codes(name) for name in data.kept[:MOST]} | dict(drawn)
+        self._true = true[rows]
+        self._further = [column.coded.name for column in few]
+        self._beside = list(beside)
+        codes = {column.coded.name: column.codes for column in few} | beside
+        self._codes = {name: column[rows].astype(np.int64) for name, column in codes.items()}
+        self._shares: dict[frozenset[str], float] = {}
+
+    def find(self) -> list[str]:
+        """Name the fewest columns that tell the label, in the order of the file; or none."""
+        for names in self._candidates():
+            if self._tell(names):
+                return self._fewest(names)
+        return []
+
+    def _candidates(self) -> Iterator[frozenset[str]]:
+        every = [*self._further, *self._beside]
+        pairs = [frozenset(pair) for pair in combinations(every, 2)
+                 if pair[0] in self._further]  # fmt: skip
+        yield from pairs
+        together = frozenset(self._further)
+        for name in every if together else ():
+            yield together | {name}
+        for pair in sorted(pairs, key=self._share, reverse=True)[:3]:
+            grown, best = pair, self._share(pair)
+            while len(grown) < min(TOGETHER, len(every)):
+                grown = max(
+                    (grown | {name} for name in every if name not in grown), key=self._share
+                )
+                if self._share(grown) <= best:
+                    break
+                best = self._share(grown)
+                yield grown
+
+    def _tell(self, names: frozenset[str]) -> bool:
+        """Tell whether columns tell the label, and those of the data among them do not."""
+        alone = self._share(names & frozenset(self._beside))
+        base = max(alone, _most_frequent(self._true))
+        return _surely_tells(self._share(names), base, self._true.size)
+
+    def _share(self, names: frozenset[str]) -> float:
+        if names not in self._shares:
+            cell = np.zeros(self._true.size, dtype=np.int64)  # (record,)
+            for name in sorted(names):
+                codes = self._codes[name]
+                cell = np.unique(cell * (codes.max() + 1) + codes, return_inverse=True)[1]
+                cell = cell.reshape(-1)
+            self._shares[names] = guessed_share(cell, self._true) if names else 0.0
+        return self._shares[names]
+
+    def _fewest(self, names: frozenset[str]) -> list[str]:
+        for name in sorted(names, key=[*self._beside, *self._further].index):
+            fewer = names - {name}
+            if fewer & frozenset(self._further) and self._tell(fewer):
+                names = fewer
+        return [name for name in (*self._further, *self._beside) if name in names]
+
+
+def guessed_share(codes: NDArray[Any], true: Codes) -> float:
+    """Share of labels (record,) guessed right from the other records with the same code (record,).
+
+    The guess is the label that most of them have; where two are equally frequent it is wrong.
+    """
+    n_labels = int(true.max()) + 1
+    pairs, counts = np.unique(codes.astype(np.int64) * n_labels + true, return_counts=True)
+    value = pairs // n_labels
+    order = np.lexsort((counts, value))  # pairs of a value together, the most frequent last
+    value, counts = value[order], counts[order]
+    last = np.append(value[1:] != value[:-1], True)
+    second = np.where(np.append(False, value[1:] == value[:-1]), np.append(0, counts[:-1]), 0)
+    right = last & (counts - 1 > second)
+    return float(counts[right].sum() / true.size)
+
+
+def _most_frequent(true: Codes) -> float:
+    return float(np.bincount(true).max() / true.size)
+
+
+def _headroom(share: float, base: float) -> float:
+    """Where a share of right guesses lies between a base (0) and knowing all labels (1)."""
+    return (share - base) / (1 - base) if base < 1 else 0.0
+
+
+def _surely_tells(share: float, base: float, n_records: int) -> bool:
+    """Tell whether guesses are so often right that chance is no explanation."""
+    if _headroom(share, base) < TELLS:
+        return False
+    wrong = (1 - share) * np.log((1 - share) / (1 - base)) if share < 1 else 0.0
+    divergence = share * np.log(share / base) + wrong if base > 0 else np.inf
+    return bool(n_records * divergence >= SURE)
