@@ -6,7 +6,7 @@ numbers agree with the published ones most often; among equals, the label that i
 the person's pattern among the other people. Without the public numbers she has that guess alone.
 The gain is what the numbers add. For comparison, numbers with two digits and exact ones.
 
-    python benchmarks/greedy_intruder.py --records 400 --labels 2 --people 100
+    python -m benchmarks.greedy_intruder --records 400 --labels 2 --people 400
 
 The seed of the rounding is not known to her: she gets the random part of the numbers all the same,
 which is more than a real intruder has.
@@ -18,38 +18,65 @@ import argparse
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.publishing.neighbours import LABEL, Neighbours, made_neighbours, without_propensity
 
+import understudy as us
+from understudy.microdata.table import Microdata
 from understudy.publishing.rounding import Figure, print_shares, steps
+from understudy.randomness import stream
 
-Texts = Mapping[str, str]
+RELEASE = "one"
 
-
-def published(figures: list[Figure], n_records: int, seed: int) -> Texts:
-    """Print the numbers as a release does."""
-    shown = print_shares(figures, n_records, seed, "one")
-    return {name: str(number) for name, number in shown.items()}
+Codes = NDArray[np.float64]  # what is printed, as numbers: (number, seed)
 
 
-def two_digits(figures: list[Figure], *_: int) -> Texts:
-    """Print all numbers with two digits."""
-    return {figure.name: f"{figure.share or 0:.2g}" for figure in figures}
+class Printing:
+    """One way to print the numbers of a study, for many seeds at once.
 
+    Parameters
+    ----------
+    truth : list of Figure
+        The numbers of the study as it is.
+    n_records : int
+        Its size.
+    seeds : int
+        For how many seeds.
+    """
 
-def exact(figures: list[Figure], *_: int) -> Texts:
-    """Print all numbers as they are."""
-    return {figure.name: f"{figure.share or 0:.12g}" for figure in figures}
+    def __init__(self, truth: list[Figure], n_records: int, seeds: int) -> None:
+        self._steps = steps(truth, n_records)
+        self._parts = np.array(
+            [
+                [stream(seed, "public number", RELEASE, name).random() for seed in range(seeds)]
+                for name in self._steps
+            ]
+        ).reshape(-1, seeds)  # (number, seed)
+        shown = print_shares(truth, n_records, 0, RELEASE)  # the same rule as that of a release
+        steps_up = [round(shown[name].share / step) for name, step in self._steps.items()]
+        if self.published(truth)[:, 0].tolist() != steps_up:
+            raise AssertionError("print_shares rounds by another rule")
 
+    def published(self, figures: list[Figure]) -> Codes:
+        """As a release does: in steps, up or down at random."""
+        share = {figure.name: figure.share or 0.0 for figure in figures}
+        exact = [[share[name] / step] for name, step in self._steps.items()]
+        printed: Codes = np.floor(np.array(exact).reshape(-1, 1) + self._parts)
+        return printed
 
-WAYS: dict[str, Callable[..., Texts]] = {
-    "published": published,
-    "two digits": two_digits,
-    "exact": exact,
-}
+    @staticmethod
+    def two_digits(figures: list[Figure]) -> Codes:
+        """All numbers with two digits."""
+        return np.array([[float(f"{figure.share or 0:.2g}")] for figure in figures])
+
+    @staticmethod
+    def exact(figures: list[Figure]) -> Codes:
+        """All numbers as they are."""
+        return np.array([[float(f"{figure.share or 0:.12g}")] for figure in figures])
 
 
 def guesses(neighbours: Neighbours, row: int) -> list[int]:
@@ -73,12 +100,13 @@ def chance_of_difference(before: list[Figure], after: list[Figure], n_records: i
 
 def attack(neighbours: Neighbours, people: list[int], seeds: int) -> None:
     """Attack some people, and print how often each way of printing gives them away."""
-    n_records = neighbours.n_records
-    truth = neighbours.figures()
-    shown = {way: [write(truth, n_records, seed) for seed in range(seeds)]
-             for way, write in WAYS.items()}  # fmt: skip
-    right, by_guess, differ, compared = Counter[str](), 0, 0, 0
-    chances = []
+    n_records, truth = neighbours.n_records, neighbours.figures()
+    printing = Printing(truth, n_records, seeds)
+    ways = {"published": printing.published, "two digits": printing.two_digits,
+            "exact": printing.exact}  # fmt: skip
+    seen = {way: write(truth) for way, write in ways.items()}
+    right = dict.fromkeys(ways, 0.0)
+    by_guess, chances = 0, []
     for row in people:
         own = neighbours.levels.index(neighbours.frame[LABEL][row])
         order = guesses(neighbours, row)
@@ -87,27 +115,24 @@ def attack(neighbours: Neighbours, people: list[int], seeds: int) -> None:
                    for code in order}  # fmt: skip
         chances += [chance_of_difference(truth, figures[code], n_records)
                     for code in order if code != own]  # fmt: skip
-        for way, write in WAYS.items():
-            for seed in range(seeds if way == "published" else 1):
-                seen = shown[way][seed]
-                texts = {code: write(figures[code], n_records, seed) for code in order}
-                agree = {code: sum(texts[code].get(name) == text for name, text in seen.items())
-                         for code in order}  # fmt: skip
-                best = max(order, key=lambda code: agree[code])  # the first among equals
-                right[way] += best == own
-                if way == "published":
-                    differ += sum(texts[code] != seen for code in order if code != own)
-                    compared += len(order) - 1
-    total = len(people)
-    base = by_guess / total
-    print(f"{n_records:,} records, {len(neighbours.levels)} labels, {total} people attacked; "
+        for way, write in ways.items():
+            agree = np.array([(write(figures[code]) == seen[way]).sum(axis=0) for code in order])
+            best = agree.argmax(axis=0)  # (seed,): position in the order, the first among equals
+            right[way] += float(np.mean(np.array(order)[best] == own))
+    base = by_guess / len(people)
+    print(f"{n_records:,} records, {len(neighbours.levels)} labels, {len(people)} people attacked; "
           f"{len(steps(truth, n_records))} of {len(truth)} numbers published")  # fmt: skip
-    print(f"  public folders that differ: expected {np.mean(chances):.3%}, at most "
-          f"{max(chances):.3%}; seen {differ / compared:.3%} of {compared:,}")  # fmt: skip
+    print(f"  chance that a public folder differs, {len(chances):,} pairs of record and label: "
+          f"mean {np.mean(chances):.3%}, largest {max(chances):.3%}")  # fmt: skip
     print(f"  guess alone                right {base:.1%}")
-    for way in WAYS:
-        share = right[way] / (total * (seeds if way == "published" else 1))
+    for way, hits in right.items():
+        share = hits / len(people)
         print(f"  with numbers {way:12}  right {share:.1%}  gain {share - base:+.2%}")
+
+
+def fitted(data: Microdata) -> Any:
+    """Fit a mixture whose own-record effect is measured; it is held fixed."""
+    return us.DPMPM(n_classes=5).fit(data, chains=2, warmup=50, draws=100, seed=1)
 
 
 def main() -> None:
@@ -116,13 +141,16 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=400)
     parser.add_argument("--labels", type=int, default=2)
     parser.add_argument("--people", type=int, default=100)
-    parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--seeds", type=int, default=1_000)
+    parser.add_argument("--fit", action="store_true", help="with the numbers of a fitted model")
     options = parser.parse_args()
     patch = pytest.MonkeyPatch()
     without_propensity(patch)
     warnings.simplefilter("ignore")
     start = time.process_time()
-    neighbours = made_neighbours(options.records, options.labels, 11)
+    fit = fitted if options.fit else None
+    even = 20.0 if options.fit else 1.0  # no label so rare that a fit would lose a combination
+    neighbours = made_neighbours(options.records, options.labels, 11, fit=fit, evenness=even)
     people = np.random.default_rng(3).choice(options.records, options.people, replace=False)
     attack(neighbours, sorted(people.tolist()), options.seeds)
     print(f"  {time.process_time() - start:.0f} processor seconds")

@@ -327,6 +327,11 @@ def test_settings_are_checked() -> None:
         us.own_record_effect(data, fit, sets=0)
     with pytest.raises(SettingError, match="of type int"):
         us.own_record_effect(data, fit, 5)  # type: ignore[arg-type]
+    for other in (survey(200, 3), survey(9, 2)):
+        with pytest.raises(InputError, match="a fit of these data"):
+            us.own_record_effect(other, fit)
+        with pytest.raises(InputError, match="a fit of these data"):
+            us.own_record_effect(other, us.Others().fit(data))
     with pytest.raises(InputError, match="at least 20 kept draws"):
         us.own_record_effect(data, SaturatedFit(data, PRIOR, 5))
     with pytest.raises(InputError, match="fully_synthetic_risk"):

@@ -315,6 +315,7 @@ def own_record_effect(
     covered = data.n_records
     evidence: Evidence
     if draws_given or hasattr(source, "left_out_table"):
+        _check_of_these_data(source, data)
         attacked = Attacked(data, knowledge, check_whole("sets", sets, 1))
         generator = stream(root, "own record", "fit")
         if draws_given:
@@ -363,6 +364,18 @@ def own_record_effect(
         _data=data,
         _chances=chances,
     )
+
+
+def _check_of_these_data(fit: Any, data: Microdata) -> None:
+    """Refuse a fit of other data, where their combinations or labels are more or fewer."""
+    table = next(iter(fit.label_tables()))
+    shape = (table.row_of_combination.size, table.probabilities.shape[1])
+    if shape != (data.n_combinations, data.n_labels):
+        raise InputError(
+            expected="a fit of these data",
+            came="one of data with other combinations or labels",
+            do="fit the model to the data that the effect is measured on",
+        )
 
 
 def _knowledge(data: Microdata, known: Any) -> list[tuple[str, ...]]:
