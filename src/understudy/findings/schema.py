@@ -404,6 +404,15 @@ class AttackFindings(_Finding):
     baselines: dict[str, float] = {}  # the same attack on each baseline, aligned rows
 
 
+class PredictionFindings(_Finding):
+    """What a model trained on the files says about true labels."""
+
+    right: float  # labels guessed right if its probabilities are believed
+    gain: float  # mean over records of (confidence - the label's overall share) / (1 - that share)
+    at_risk: int  # records whose gain is above the threshold
+    threshold: float
+
+
 class InformedFindings(_Finding):
     """How far the files move the odds about a person for one who knows every other record."""
 
@@ -453,6 +462,7 @@ class RiskFindings(_Finding):
     attribute: AttributeFindings | None  # None: fully synthetic, no row stands for a record
     by_knowledge: dict[str, float]  # expected match risk by what an intruder knows, in words
     own_record: OwnRecordFindings | None = None  # None: not measured
+    prediction: PredictionFindings | None = None  # None: not measured
     fully_synthetic: FullySyntheticFindings | None = None  # None: some variables are kept
     copies: int = 0  # sets in which every label is the true one
     copy_log_chance: float = 0.0  # log probability that a set drawn from the exact table is one

@@ -6,7 +6,7 @@ in any study.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from understudy.findings.chains import chain_findings
@@ -15,15 +15,23 @@ from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import Findings, IntruderFindings, SynthesizerFindings
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.reproduction.configurations import CONFIGURATIONS
 from understudy.reproduction.measures import KNOWN
 
-__all__ = ["SHOWN", "intruders_findings", "study_findings", "synthesizer_findings"]
+__all__ = ["intruders_findings", "shown_of", "study_findings", "synthesizer_findings"]
 
 SHOWN = {  # configuration, with its name, title and kind in the report
     "collapsed kept": ("dpmpm", "DPMPM", "dpmpm"),
+    "blocked kept": ("dpmpm", "DPMPM", "dpmpm"),
     "text": ("areal", "DP-areal", "areal"),
 }
 ANALYSIS = Analysis("income ~ county + age + gender", "ordered-logit", 5000)
+
+
+def shown_of(fits: Collection[str]) -> list[str]:
+    """List the configurations that the report shows: of the DPMPM one sampler alone."""
+    dpmpm = "collapsed kept" if "collapsed" in fits else "blocked kept"
+    return [key for key in (dpmpm, "text") if CONFIGURATIONS[key].fit in fits]
 
 
 def synthesizer_findings(

@@ -96,15 +96,15 @@ FITS = {
         ),
         FitPlan(
             "tenth",
-            "DPMPM, collapsed sampler, level prior 0.1",
+            "DPMPM, blocked sampler, level prior 0.1",
             "DPMPM",
-            DPMPM(sampler="collapsed", level_prior={"county": 0.1}),
+            DPMPM(sampler="blocked", level_prior={"county": 0.1}),
         ),
         FitPlan(
             "share",
-            f"DPMPM, collapsed sampler, level prior 1/{COUNTIES}",
+            f"DPMPM, blocked sampler, level prior 1/{COUNTIES}",
             "DPMPM",
-            DPMPM(sampler="collapsed", level_prior={"county": 1 / COUNTIES}),
+            DPMPM(sampler="blocked", level_prior={"county": 1 / COUNTIES}),
         ),
         FitPlan(
             "sampled",
@@ -164,7 +164,7 @@ def _configurations() -> list[Configuration]:
 
 CONFIGURATIONS = {each.key: each for each in _configurations()}
 LEVEL_PRIORS = {  # configurations that differ in the prior of the county's probabilities alone
-    "collapsed kept": "1 (the paper's)",
+    "blocked kept": "1 (the paper's)",
     "tenth kept": "0.1",
     "share kept": f"1/{COUNTIES}",
 }
@@ -209,6 +209,7 @@ _BLOCKED = {"warmup": 8000, "draws": 1000, "thin": 30}
 # As short as its label probabilities allow. An R-hat below 1.01 in all 5,320 takes some 2,000
 # draws, which need not be far apart for most. Of more than 3,000 a chain, not all would be kept.
 _AS_LONG_AS_NEEDED = {"warmup": 600, "draws": 150, "thin": 4, "most_draws": 3000}
+_SHORT_BLOCKED = {"warmup": 3000, "draws": 200, "thin": 15}
 _QUICK_DPMPM = {"warmup": 1000, "draws": 200, "thin": 8}
 _QUICK_AREAL = {"warmup": 150, "draws": 80, "thin": 4}
 
@@ -221,8 +222,8 @@ FULL = Scale(
     lengths={
         "collapsed": {"bundled": _COLLAPSED, "redrawn": _COLLAPSED},
         "blocked": {"bundled": _BLOCKED, "redrawn": _BLOCKED},
-        "tenth": {"bundled": _COLLAPSED, "redrawn": _COLLAPSED},
-        "share": {"bundled": _COLLAPSED, "redrawn": _COLLAPSED},
+        "tenth": {"bundled": _BLOCKED, "redrawn": _BLOCKED},
+        "share": {"bundled": _BLOCKED, "redrawn": _BLOCKED},
         "sampled": {"bundled": _BLOCKED, "redrawn": _BLOCKED},
         "text": {"bundled": _AREAL, "redrawn": _AS_LONG_AS_NEEDED},
         "script": {"bundled": _AREAL, "redrawn": _AS_LONG_AS_NEEDED},
@@ -230,13 +231,13 @@ FULL = Scale(
 )
 PRIORS = Scale(
     "priors",
-    populations=3,
+    populations=10,
     sets=20,
     repeats=20,
-    fits=("collapsed", "tenth", "share"),
+    fits=("blocked", "tenth", "share"),
     lengths={
-        key: {"bundled": _QUICK_DPMPM, "redrawn": _QUICK_DPMPM}
-        for key in ("collapsed", "tenth", "share")
+        key: {"bundled": _SHORT_BLOCKED, "redrawn": _SHORT_BLOCKED}
+        for key in ("blocked", "tenth", "share")
     },
 )
 QUICK = Scale(

@@ -9,6 +9,7 @@ from typing import Any
 import understudy
 from understudy.microdata.bundled.make_ce_like import MEDIAN_SEEDS
 from understudy.pages.blocks import Block, Figure, Heading, Paragraph, Table
+from understudy.reproduction.bundled_findings import shown_of
 from understudy.reproduction.cell_comparison import (
     Comparison,
     Range,
@@ -31,7 +32,6 @@ __all__ = ["TITLE", "page_blocks"]
 
 TITLE = "The paper, cell by cell"
 COLUMNS = ("Min", "DPMPM", "DP-areal", "Max")
-USUAL = ("collapsed kept", "text", "Min", "Max")  # shown first
 PART = {
     "quick": """
         THIS IS A QUICK RUN: few populations, short chains, only some of the samplers. Read it as a
@@ -80,6 +80,7 @@ def page_blocks(results: dict[str, Any], figures: Sequence[Figure] = ()) -> list
 
 def _introduction(results: dict[str, Any]) -> list[Block]:
     count = len(results["populations"]) - 1
+    sampler = shown_of(results["populations"][0]["fits"])[0].split()[0]
     return [
         *([Paragraph(PART[results["scale"]])] if results["scale"] in PART else []),
         *warning_blocks(results),
@@ -98,7 +99,7 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             population; "over sets" gives the smallest and the largest of them. "Over populations"
             is the range of such means over {count} further populations, drawn by the same program
             from other seeds. Class counts leave out fits whose chains are apart. In the first table
-            of each kind, "ours" is the DPMPM with the collapsed sampler and class draw kept, and
+            of each kind, "ours" is the DPMPM with the {sampler} sampler and class draw kept, and
             the DP-areal as in the paper's text. A printed cell is "inside" if it lies in the range
             over populations, allowing for rounding in print. If the paper's population is like
             these, the range over all {count} covers its value with probability at least
@@ -124,7 +125,8 @@ def _table(name: str, comparisons: list[Comparison], results: dict[str, Any]) ->
     """Set one of the paper's tables: as the paper sets it, then every way of computing it."""
     own = [each for each in comparisons if each.cell.table == name]
     columns = [each for each in COLUMNS if any(cell.cell.column == each for cell in own)]
-    usual = {(each.cell.row, each.cell.column): each for each in own if each.configuration in USUAL}
+    first = (*shown_of(results["populations"][0]["fits"]), "Min", "Max")
+    usual = {(each.cell.row, each.cell.column): each for each in own if each.configuration in first}
     overview = [
         (row, *(text for column in columns for text in _overview(usual.get((row, column)))))
         for row in dict.fromkeys(each.cell.row for each in own)

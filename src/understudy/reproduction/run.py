@@ -27,8 +27,8 @@ from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
 from understudy.reproduction.bundled_findings import (
-    SHOWN,
     intruders_findings,
+    shown_of,
     study_findings,
     synthesizer_findings,
 )
@@ -89,7 +89,7 @@ def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
         parts["fits"] = {
             key: _fitted(folder, number, data, key, scale, seed, say) for key in scale.fits
         }
-        if number == 0 and "blocked" in scale.fits:
+        if number == 0 and {"blocked", "collapsed"} <= set(scale.fits):
             parts["without swaps"] = _without_swaps(folder, data, seed, say)
         populations.append(parts)
     return {"scale": scale.name, "sets": scale.sets, "seed": seed, "populations": populations}
@@ -99,8 +99,7 @@ def bundled_findings(folder: Path, results: dict[str, Any]) -> Findings:
     """Put together what the report shows of the bundled population, from finished parts."""
     synthesizers = [
         SynthesizerFindings.model_validate(_read(folder / f"report-{CONFIGURATIONS[key].fit}.json"))
-        for key in SHOWN
-        if CONFIGURATIONS[key].fit in results["populations"][0]["fits"]
+        for key in shown_of(results["populations"][0]["fits"])
     ]
     intruders = [IntruderFindings.model_validate(each) for each in _read(folder / INTRUDERS)]
     versions = {"understudy": understudy.__version__}
@@ -172,7 +171,7 @@ def _fitted(
                 "shuffled": measure_shuffled(data, sets, own),
                 "regression": measure_regression(data, sets, own),
             }
-            if number == 0 and configuration.key in SHOWN:
+            if number == 0 and configuration.key in shown_of(scale.fits):
                 shown = synthesizer_findings(data, configuration.key, fit, sets, own)
                 _write(folder / f"report-{key}.json", shown.model_dump(mode="json"))
         return {"lengths": _lengths(fit), **_convergence(fit), "configurations": configurations}

@@ -7,6 +7,7 @@ row           believe the label of the person's row in one file
 vote          the label most frequent over the person's rows in all files
 modal         the label most frequent in the person's pattern, in one file
 pooled_modal  the same over all files together
+model         believe a model trained on all files: a label drawn with its probabilities
 ============  ======================================================================
 
 Attacks on identity, counted as the expected number of records found:
@@ -20,7 +21,7 @@ match_best       whichever of the two finds more: an intruder may throw files aw
 Each in two settings. *Worst case*: rows are aligned, row i stands in for record i. *As released*:
 every file has an order of its own, so a person's row is any of the rows of people alike in the kept
 variables, and rows of different files cannot be put together: there is no vote and no match over
-all files. Guesses of the modal label need no rows and are the same in both.
+all files. Guesses of the modal label and a trained model need no rows: they are the same in both.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from understudy.risk.matching import Labels, Targets
 
 __all__ = [
     "ATTACKS",
+    "WITHOUT_ROWS",
     "attack_frame",
     "count_labels",
     "count_sets",
@@ -49,10 +51,12 @@ ATTACKS = {
     "vote": "vote over the rows of all files",
     "modal": "most frequent label of the pattern, one file",
     "pooled_modal": "most frequent label of the pattern, all files",
+    "model": "believe a model trained on all files",
     "match_one_file": "match one file",
     "match_all_files": "match all files",
     "match_best": "match, the better of both",
 }
+WITHOUT_ROWS = ("modal", "pooled_modal", "model")  # the same whatever the order of the rows
 
 
 def attack_frame(success: dict[str, tuple[float, float | None]]) -> pl.DataFrame:

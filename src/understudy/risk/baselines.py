@@ -37,6 +37,7 @@ from understudy.randomness import check_seed, stream
 from understudy.risk import match_kernels as kernels
 from understudy.risk.attacks import count_labels, modal_chance
 from understudy.risk.expected import ExpectedRisk, expected_risk
+from understudy.risk.forest import grow_on_shares
 from understudy.risk.joint import match_jointly
 from understudy.risk.matching import (
     NO_UNIQUE_MATCHES,
@@ -80,6 +81,8 @@ class Baseline:
         One row per repeat in which as many files as asked for are drawn and attacked together:
         the measures of identification, the vote's ``attribute_matches``, and ``modal_matches``
         guessed from all files together.
+    model : float or None
+        Expected right labels of one who believes a model trained on that many files.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Baseline:
     spreads: Mapping[str, Spread]
     expected: ExpectedRisk
     joint: pl.DataFrame | None
+    model: float | None
 
     @property
     def expected_match_risk(self) -> float | None:
@@ -141,11 +145,13 @@ class Baseline:
             "match_one_file": (self.samples, "expected_match_risk"),
             "match_all_files": (self.joint, "expected_match_risk"),
         }
-        rows = []
+        rows: list[tuple[str, float | None, float | None, float | None]] = []
         for attack, (frame, column) in columns.items():
             if frame is not None:
                 spread = spread_of(frame[column].to_list())
                 rows.append((attack, spread.mean, spread.standard_error, exact.get(attack)))
+            if attack == "pooled_modal" and self.model is not None:
+                rows.append(("model", self.model, None, self.model))
         matches = [row[1:] for row in rows if row[0].startswith("match")]
         rows.append(("match_best", *max(matches, key=lambda row: row[0] or 0.0)))
         numbers = dict.fromkeys(("mean", "standard_error", "exact"), pl.Float64)
@@ -282,6 +288,7 @@ def inherent_risk(
             spreads=_spreads(samples),
             expected=expected_risk(data, table, names),
             joint=None if sets is None else _joint(targets, patterns, draw, repeats, sets),
+            model=None if sets is None else _believed(root, data, table, name, sets),
         )
 
     tables = {"Uniform": uniform_labels(data), "Marginal": marginal_labels(data)}
@@ -367,6 +374,18 @@ def _joint(
         guesses.append(float(chance @ patterns.sizes))
     frame = _frame(matches, n_records, guesses)
     return frame.with_columns(attribute_matches=pl.Series(votes, dtype=pl.Float64))
+
+
+def _believed(seed: int, data: Microdata, table: LabelTable, name: str, n_sets: int) -> float:
+    """Sum what a model says of true labels that is trained on as many rows as are expected."""
+    pattern, of_row = data.patterns.of_combination, table.row_of_combination
+    starts = np.cumsum(np.bincount(pattern))[:-1]
+    groups = np.split(np.argsort(pattern, kind="stable"), starts)
+    shares = np.stack([data.counts[each] @ table.probabilities[of_row[each]] for each in groups])
+    shares /= data.patterns.sizes[:, None]  # (pattern, label)
+    generator = stream(seed, "inherent risk", name, "model")
+    predicted = grow_on_shares(generator, data, shares, n_sets).predict(shares)
+    return float(predicted[pattern, true_labels(data)] @ data.counts)
 
 
 def _frame(

@@ -7,6 +7,7 @@ The attacks, for a record with label g in a pattern of n rows:
 - *pooled_modal*: g is the most frequent label of the pattern in m files together (simulated).
 - *pooled_limit*: g is the most probable label of the pattern, as for ever more files. The least
   difference between near ties decides, so it is shown and not judged.
+- *model*: what a forest says of g, trees held fixed (`forest`), exactly.
 - *vote*: g is the most frequent of m labels drawn for the row (simulated).
 - *match_one_file*: probability of g times the mean of 1 / (1 + others that draw g), exactly.
 - *match_all_files*: m files are drawn, and the record's own rows are drawn anew with both
@@ -29,6 +30,8 @@ from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.risk import left_out_kernels as kernels
 from understudy.risk.expected import NODES, REACH
+from understudy.risk.forest import grow_on_shares
+from understudy.risk.half_samples import BLOCKS, block_sums, half_sample_error, half_samples
 from understudy.risk.matching import Targets, find_targets
 
 __all__ = [
@@ -37,9 +40,6 @@ __all__ = [
     "Key",
     "MatchLists",
     "attack_reference",
-    "block_sums",
-    "half_sample_error",
-    "half_samples",
     "match_all_files",
     "match_lists",
     "modal_of_draws",
@@ -48,7 +48,6 @@ __all__ = [
     "simulate_votes",
 ]
 
-BLOCKS = 10  # of draws; halves of them give the Monte-Carlo error
 RELEASES = 120  # simulated releases of all files
 ELEMENTS = 4_000_000  # counts of releases that are held at once
 FILES = 400  # simulated files of a reference
@@ -190,7 +189,10 @@ def attack_reference(
         chances[Key("match_all_files", False, known)] = match_all_files(
             generator, attacked, known, own[0], means[Key("row")]
         )
-    return chances
+    forest = grow_on_shares(generator, attacked.data, tables, attacked.n_sets)
+    less = np.subtract(*means[Key("row", True)])  # without a record only its own pattern is another
+    believed = forest.believe(tables, less, attacked.pattern, label, attacked.data.counts)
+    return chances | {Key("model"): Chances(*believed)}
 
 
 def _modal_of_reference(
@@ -236,24 +238,6 @@ def _modal_of_reference(
     total = np.maximum(subsets @ block_sums(weight), 1e-300)
     mean = subsets @ block_sums(chance) / (subsets.sum(axis=1)[:, None] * FILES / BLOCKS)
     return np.stack([mean, subsets @ block_sums(weight * chance) / total])
-
-
-def half_samples() -> Floats:
-    """All blocks of draws, then ten halves of them, as zeros and ones with axes (subset, block)."""
-    halves = (np.arange(BLOCKS) - np.arange(BLOCKS)[:, None]) % BLOCKS < BLOCKS // 2
-    return np.concatenate([np.ones((1, BLOCKS)), halves.astype(np.float64)])
-
-
-def block_sums(values: Floats) -> Floats:
-    """Add up draws, the first axis, in contiguous blocks."""
-    starts = np.arange(BLOCKS) * len(values) // BLOCKS
-    sums: Floats = np.add.reduceat(values, starts, axis=0)
-    return sums
-
-
-def half_sample_error(values: Floats) -> float:
-    """Standard error: halves lie as far from all draws as these from the truth, also in jumps."""
-    return float(((values[1:] - values[0]) ** 2).mean() ** 0.5)
 
 
 def most_probable(rows: Floats) -> Floats:

@@ -7,9 +7,8 @@ model that draws from the kept variables only both are p_s(. | pattern). Where a
 takes part in the draw (``class_draw="full"``) they differ, and without the record its row is drawn
 from p_s(. | pattern).
 
-Monte-Carlo errors: draws are cut into contiguous blocks, and everything is computed again from
-halves of them, so that autocorrelated draws and chains that disagree count for what they are worth;
-simulations add the variance of their repeats.
+Monte-Carlo errors come from halves of the draws (`half_samples`); simulations add the variance of
+their repeats.
 """
 
 from __future__ import annotations
@@ -24,14 +23,12 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.microdata.label_table import LabelTable
+from understudy.risk.forest import Forest
+from understudy.risk.half_samples import BLOCKS, block_sums, half_sample_error, half_samples
 from understudy.risk.left_out import (
-    BLOCKS,
     Attacked,
     Chances,
     Key,
-    block_sums,
-    half_sample_error,
-    half_samples,
     match_all_files,
     match_lists,
     modal_of_draws,
@@ -147,6 +144,7 @@ class Refitted(NamedTuple):
 
     row: Floats  # (label,), what its row is drawn from
     modal: float  # chance that the modal guess of one file is right
+    column: Floats  # (pattern,), probability of its label in every pattern
 
 
 def attack_draws(
@@ -154,6 +152,7 @@ def attack_draws(
     draws: Draws,
     attacked: Attacked,
     refitted: Mapping[int, Refitted],
+    forest: Forest,
 ) -> dict[Key, Chances]:
     """Chances of every attack from posterior draws.
 
@@ -167,6 +166,8 @@ def attack_draws(
         Data, knowledge and number of files.
     refitted : mapping of int to Refitted
         Combinations whose weights cannot be trusted, from fits without such a record.
+    forest : Forest
+        The model that an intruder trains.
     """
     size, subsets = attacked.data.n_combinations, half_samples()
     some = np.unique(np.linspace(0, len(draws) - 1, MATCH_DRAWS).astype(np.int64))
@@ -178,7 +179,7 @@ def attack_draws(
         weights, _ = draws.weights(attacked, pattern)
         some_weights[:, combinations] = weights[some]
         by_key, simulated = _attack_pattern(
-            generator, draws, attacked, pattern, weights, subsets, refitted
+            generator, draws, attacked, pattern, weights, subsets, refitted, forest
         )
         for key, value in simulated.items():
             variance[key] = variance.get(key, 0.0) + value
@@ -207,6 +208,7 @@ def _attack_pattern(
     weights: Floats,
     subsets: Floats,
     refitted: Mapping[int, Refitted],
+    forest: Forest,
 ) -> tuple[dict[Key, Floats], dict[Key, float]]:
     """Attack the records of one pattern.
 
@@ -249,7 +251,12 @@ def _attack_pattern(
     modal, column = modal_of_draws(generator, rows, n)[:, label], np.arange(label.size)
     again_row = {column: float(fit.row[label[column]]) for column, fit in again.items()}
     again_modal = {column: fit.modal for column, fit in again.items()}
-    adjusted = rows[:, label] - (own - left_out[:, label]) / n
+    parts = forest.counts_for(pattern)
+    again_model = {column: float(parts[1] @ fit.column[parts[0]]) for column, fit in again.items()}
+    less = (own - left_out[:, label]) / n  # of the pattern's mean, where rows keep their labels
+    adjusted = rows[:, label] - less
+    model = forest.predict_draws(draws.pattern, pattern, label)
+    own_part = float(parts[1][np.searchsorted(parts[0], pattern)])
     own_rows = draws.own_rows.probabilities[draws.own_rows.row_of_combination[combinations]]
     without_rows = weighted_rows(left_out)
     of_pattern = without_rows
@@ -267,6 +274,7 @@ def _attack_pattern(
         Key("modal"): compared(modal, modal, again_modal),
         Key("pooled_modal"): pooled,
         Key("pooled_limit"): np.stack(limit),
+        Key("model"): compared(model, model - own_part * less, again_model),
         Key("vote"): votes,
     }
     return chances, {Key("vote"): of_votes, Key("pooled_modal"): of_releases}

@@ -76,12 +76,15 @@ def refit_without(
         rows = {tuple(codes): row for row, codes in enumerate(data.patterns.codes.tolist())}
         patterns = attacked.data.patterns.codes.tolist()
         tables = np.stack(list(refit(data).predictive_tables()))  # (draw, pattern, label)
+        mean = tables.mean(axis=0)[[rows[tuple(codes)] for codes in patterns]]  # (pattern, label)
         for combination in left_out.tolist():
             pattern = int(attacked.pattern[combination])
             draws = tables[:, rows[tuple(patterns[pattern])]]  # (draw, label)
             modal = modal_of_draws(generator, draws, int(attacked.sizes[pattern]))
             label = int(attacked.label[combination])
-            again[combination] = Refitted(draws.mean(axis=0), float(modal[:, label].mean()))
+            again[combination] = Refitted(
+                mean[pattern], float(modal[:, label].mean()), mean[:, label]
+            )
     return again
 
 

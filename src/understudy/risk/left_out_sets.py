@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, InputError
-from understudy.microdata.label_table import combined_labels
+from understudy.microdata.label_table import LARGEST_TABLE, combined_labels
+from understudy.microdata.plausibility import table_size
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
 from understudy.risk.alignment import aligned_sets
@@ -25,6 +26,7 @@ from understudy.risk.identification import match_sets
 from understudy.risk.joint import match_each_jointly, vote_right
 from understudy.risk.left_out import Attacked, Chances, Key
 from understudy.risk.matching import Labels, find_targets, labels_of
+from understudy.risk.prediction import pooled_rows, predict_labels
 
 __all__ = ["Measured", "attack_sets", "compare_with_control"]
 
@@ -39,6 +41,8 @@ class Measured:
     ----------
     success : mapping of Key to float64 (combination,)
         Mean chance of the records of each combination.
+    predicted : float64 (pattern, label), optional
+        What a model that is trained on the files says; None where the table would be too large.
     n_sets : int
         Files.
     labels : Labels
@@ -46,6 +50,7 @@ class Measured:
     """
 
     success: Mapping[Key, Floats]
+    predicted: Floats | None
     n_sets: int
     labels: Labels
 
@@ -65,7 +70,12 @@ class Measured:
         return compared
 
 
-def attack_sets(data: Microdata, synthetic: Any, knowledge: Sequence[tuple[str, ...]]) -> Measured:
+def attack_sets(
+    generator: np.random.Generator,
+    data: Microdata,
+    synthetic: Any,
+    knowledge: Sequence[tuple[str, ...]],
+) -> Measured:
     """Attack synthetic sets in every way that they allow."""
     sets = aligned_sets(data, synthetic)
     labels = labels_of(sets)
@@ -91,7 +101,11 @@ def attack_sets(data: Microdata, synthetic: Any, knowledge: Sequence[tuple[str, 
         success[Key("match_one_file", False, known)] = one
         together = match_each_jointly(targets, found.matched, found.counts)
         success[Key("match_all_files", False, known)] = _by_combination(data, together)
-    return Measured(success, n_sets, labels)
+    predicted = None
+    if table_size(data) <= LARGEST_TABLE:
+        predicted = predict_labels(generator, data, pooled_rows(data, data, sets))
+        success[Key("model")] = predicted[data.patterns.of_combination, labels.of_combination]
+    return Measured(success, predicted, n_sets, labels)
 
 
 def _by_combination(data: Microdata, chance: Floats) -> Floats:
@@ -139,6 +153,9 @@ def compare_with_control(
         Key("modal"): modal,
         Key("pooled_modal"): modal_chance(patterns, *pooled, wanted=wanted),
     }  # (person,) each
+    if measured.predicted is not None:
+        said = measured.predicted[pattern, np.maximum(wanted, 0) % labels.size]
+        of_control[Key("model")] = np.where(wanted >= 0, said, 0.0)
     n_control = np.bincount(pattern, minlength=len(attacked.sizes))  # (pattern,)
     covered = n_control > 0
     n_covered = int(attacked.sizes[covered].sum())

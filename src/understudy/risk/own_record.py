@@ -37,7 +37,8 @@ from understudy.microdata.label_table import empirical_labels, others_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.risk.attacks import ATTACKS
+from understudy.risk.attacks import ATTACKS, WITHOUT_ROWS
+from understudy.risk.forest import grow_on_shares
 from understudy.risk.identification import pattern_frame
 from understudy.risk.left_out import Attacked, Chances, Key, attack_reference
 from understudy.risk.left_out_draws import attack_draws, k_hats, read_draws
@@ -326,7 +327,9 @@ def own_record_effect(
             )
             unreliable = int(data.counts[doubtful].sum())
             refitted = int(data.counts[list(again)].sum())
-            chances = attack_draws(generator, draws, attacked, again)
+            shares, grown = draws.pattern.mean(axis=0), stream(root, "own record", "forest")
+            forest = grow_on_shares(grown, data, shares, attacked.n_sets)
+            chances = attack_draws(generator, draws, attacked, again, forest)
         else:
             evidence, table = "closed form", source.label_tables()[0]
             chances = attack_reference(
@@ -337,7 +340,7 @@ def own_record_effect(
             )
         exact = _exact_table(root, attacked)
     else:
-        measured = attack_sets(data, source, knowledge)
+        measured = attack_sets(stream(root, "own record", "forest"), data, source, knowledge)
         attacked = Attacked(data, knowledge, measured.n_sets)
         exact = _exact_table(root, attacked)
         if control is None:
@@ -433,7 +436,7 @@ def _attacks(
     listed = []
     judged = [key for key in chances if key.attack in ATTACKS]
     for key in sorted(judged, key=lambda key: (key.released, list(ATTACKS).index(key.attack))):
-        settings = (False, True) if key.attack.endswith("modal") else (key.released,)
+        settings = (False, True) if key.attack in WITHOUT_ROWS else (key.released,)
         for released in settings:
             measured, scale = sums(chances, key), sums(exact, key)
             listed.append(_effect(key._replace(released=released), measured, scale))

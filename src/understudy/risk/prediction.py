@@ -7,12 +7,12 @@ knows no more than the totals and 1 if she is certain of the truth. A person is 
 exceeds a threshold.
 
 The model: the label's share in the person's pattern where the pattern is large, and a small forest
-of classification trees on the kept variables where it is not, which learns from people alike in
-some of them.
+where it is not (`forest`).
 
-What is the person's own record's doing is found by K folds: a K-th of the records is left out, the
-rest is synthesized, and her model is trained on that. Confidence in people who took part less
-confidence in the same people had they not is the own-record effect of this attack.
+What is the person's own record's doing is part of every study (`left_out`, the attack "model"). By
+K folds, as here, it costs K fits and is less exact: a K-th of the records is left out, the rest is
+synthesized, and her model is trained on that. Confidence in people who took part less confidence in
+the same people had they not is the effect.
 
 References
 ----------
@@ -36,15 +36,13 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, child_seed, stream
 from understudy.risk.alignment import aligned_sets
+from understudy.risk.forest import LARGE, grow_forest
 from understudy.risk.left_out_refits import leave_out
 from understudy.risk.matching import labels_of
 from understudy.summaries import number, text_table
 
-__all__ = ["PredictionRisk", "prediction_risk"]
+__all__ = ["PredictionRisk", "pooled_rows", "predict_labels", "prediction_risk"]
 
-LARGE = 50  # records of a pattern whose own shares are used
-TREES = 25
-SMALLEST_NODE = 30  # rows; smaller groups are not split
 Floats = NDArray[np.float64]
 
 
@@ -159,9 +157,9 @@ def prediction_risk(
     root = check_seed(seed)
     pattern = data.patterns.of_combination[data.of_record]  # (record,)
     true = true_labels(data)[data.of_record]  # (record,)
-    counts = _count(data, data, sets)
+    rows = pooled_rows(data, data, sets)
     share = np.bincount(true, minlength=data.n_labels)[true] / data.n_records  # (record,)
-    confidence = _predict(stream(root, "forest"), data, counts, data.patterns.sizes)[pattern, true]
+    confidence = predict_labels(stream(root, "forest"), data, rows)[pattern, true]
     gain = (confidence - share) / np.maximum(1.0 - share, 1e-12)
     without = _without(root, data, sets, refit, folds) if refit is not None else None
     difference = None if without is None else confidence - without
@@ -202,13 +200,22 @@ def _without(
         less = leave_out(data, left_out)
         made = refit(less).synthesize(len(sets), seed=child_seed(seed, "fold", index))
         sizes = np.bincount(pattern[fold != index], minlength=len(data.patterns))
-        predicted = _predict(stream(seed, "forest", index), data, _count(data, less, made), sizes)
+        rows = pooled_rows(data, less, made)
+        predicted = predict_labels(stream(seed, "forest", index), data, rows, sizes)
         confidence[left_out] = predicted[pattern[left_out], true[left_out]]
     return confidence
 
 
-def _count(data: Microdata, source: Microdata, sets: SyntheticSets) -> Floats:
-    """Count the rows of all files by pattern of the data and label, (pattern, label)."""
+def pooled_rows(data: Microdata, source: Microdata, sets: SyntheticSets) -> Floats:
+    """Count the rows of all files by pattern of the data and label, (pattern, label).
+
+    Parameters
+    ----------
+    data, source : Microdata
+        All records, and those that the files stand for.
+    sets : SyntheticSets
+        The files.
+    """
     index = {tuple(row): position for position, row in enumerate(data.patterns.codes.tolist())}
     patterns = np.array([index[tuple(row)] for row in source.patterns.codes.tolist()])
     of_record = patterns[source.patterns.of_combination[source.of_record]]
@@ -219,68 +226,25 @@ def _count(data: Microdata, source: Microdata, sets: SyntheticSets) -> Floats:
     return counts.reshape(-1, size)
 
 
-def _predict(
-    generator: np.random.Generator, data: Microdata, counts: Floats, sizes: NDArray[np.int64]
-) -> Floats:
-    """Give each pattern's label probabilities as the model learns them, (pattern, label)."""
-    total = counts.sum(axis=1, keepdims=True)
-    own: Floats = counts / np.maximum(total, 1.0)
-    small = sizes < LARGE
-    if not small.any():
-        return own
-    forest, overall = np.zeros_like(counts), counts.sum(axis=0) / counts.sum()
-    for _ in range(TREES):
-        bagged = generator.poisson(counts).astype(np.float64)
-        _grow(generator, data.patterns.codes, bagged, np.arange(len(counts)), overall, forest)
-    return np.where(small[:, None], forest / TREES, own)
-
-
-def _grow(
+def predict_labels(
     generator: np.random.Generator,
-    codes: NDArray[np.int32],
-    counts: Floats,
-    node: NDArray[np.int64],
-    parent: Floats,
-    sums: Floats,
-) -> None:
-    """Grow a tree on some patterns, and add the shares of its leaves to `sums`.
-
-    A node is split by all levels of one variable, the one of a random half of them that lowers the
-    Gini impurity most.
+    data: Microdata,
+    rows: Floats,
+    sizes: NDArray[np.int64] | None = None,
+) -> Floats:
+    """Give each pattern's label probabilities as the model learns them, (pattern, label).
 
     Parameters
     ----------
     generator : numpy.random.Generator
-        Chooses the variables.
-    codes : int32 (pattern, kept variable)
-        Of all patterns.
-    counts : float64 (pattern, label)
-        Rows.
-    node : int64 (pattern of the node,)
-        Patterns that are still together.
-    parent : float64 (label,)
-        Shares in the group that the node was split from.
-    sums : float64 (pattern, label)
-        To which shares are added.
+        For the forest.
+    data : Microdata
+        All records.
+    rows : float64 (pattern, label)
+        Rows of all files.
+    sizes : int64 (pattern,), optional
+        Records that the files stand for; those of the data when left out.
     """
-    inside = counts[node].sum(axis=0)  # (label,)
-    shares = (inside + parent) / (inside.sum() + 1.0)  # the parent's shares count as one row
-    varies = np.flatnonzero((codes[node] != codes[node[0]]).any(axis=0))
-    if varies.size == 0 or inside.sum() < SMALLEST_NODE:
-        sums[node] += shares
-        return
-    tried = generator.permutation(varies)[: max(1, (varies.size + 1) // 2)]
-    splits = [_split(codes[node, variable], counts[node]) for variable in tried]
-    best = int(np.argmax([purity for purity, _ in splits]))
-    for group in splits[best][1]:
-        _grow(generator, codes, counts, node[group], shares, sums)
-
-
-def _split(levels: NDArray[np.int32], counts: Floats) -> tuple[float, list[NDArray[np.intp]]]:
-    """Split by levels: the summed purity, sum of squares over sums, and who is in which group."""
-    groups = [np.flatnonzero(levels == level) for level in np.unique(levels)]
-    purity = 0.0
-    for group in groups:
-        inside = counts[group].sum(axis=0)
-        purity += float((inside**2).sum() / max(inside.sum(), 1.0))
-    return purity, groups
+    sizes = data.patterns.sizes if sizes is None else sizes
+    shares = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
+    return grow_forest(generator, data.patterns.codes, rows, sizes).predict(shares)

@@ -8,6 +8,7 @@ from understudy.findings.schema import (
     FullySyntheticFindings,
     InformedFindings,
     OwnRecordFindings,
+    PredictionFindings,
     SynthesizerFindings,
 )
 from understudy.pages.blocks import (
@@ -40,7 +41,7 @@ SETTINGS = {
     "worst case": "Worst case: the intruder knows which row stands for whom",
     "as released": "As released: the rows are shuffled",
 }
-WITHOUT_ROWS = ("modal", "pooled_modal", "guess")  # attacks that are the same in both settings
+WITHOUT_ROWS = ("modal", "pooled_modal", "model", "guess")  # the same in both settings
 LEAD = (
     "An attack may be right about a person because of other people's records: that is inference, "
     "and every useful file allows it. What taking part costs the person is the rest: how much "
@@ -107,7 +108,23 @@ def _attacks(
         ),
         *(Paragraph(remark, "remark") for remark in _reliability(own_record)),
         table,
+        *_model(synthesizer.risk.prediction, own_record.n_records),
         *([] if own_record.informed is None else _informed(synthesizer, own_record.informed)),
+    ]
+
+
+def _model(prediction: PredictionFindings | None, n_records: int) -> list[Block]:
+    """Say how sure of true labels a model is that is trained on the files."""
+    if prediction is None:
+        return []
+    return [
+        Paragraph(
+            f"A model trained on all files is more than {percent(prediction.threshold)} of the "
+            "way from a label's overall share to certainty of the true label for "
+            f"{_of(prediction.at_risk, n_records)} records; the mean is "
+            f"{percent(prediction.gain)}. Most of that is inference: its own-record effect is in "
+            "the table."
+        )
     ]
 
 

@@ -1,0 +1,34 @@
+"""Monte-Carlo errors from halves of the draws.
+
+Draws are cut into contiguous blocks, and what is computed from all of them is computed again from
+halves, so that autocorrelated draws and chains that disagree count for what they are worth.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BLOCKS", "block_sums", "half_sample_error", "half_samples"]
+
+BLOCKS = 10  # of draws
+
+Floats = NDArray[np.float64]
+
+
+def half_samples() -> Floats:
+    """All blocks of draws, then ten halves of them, as zeros and ones with axes (subset, block)."""
+    halves = (np.arange(BLOCKS) - np.arange(BLOCKS)[:, None]) % BLOCKS < BLOCKS // 2
+    return np.concatenate([np.ones((1, BLOCKS)), halves.astype(np.float64)])
+
+
+def block_sums(values: Floats) -> Floats:
+    """Add up draws, the first axis, in contiguous blocks."""
+    starts = np.arange(BLOCKS) * len(values) // BLOCKS
+    sums: Floats = np.add.reduceat(values, starts, axis=0)
+    return sums
+
+
+def half_sample_error(values: Floats) -> float:
+    """Standard error: halves lie as far from all draws as these from the truth, also in jumps."""
+    return float(((values[1:] - values[0]) ** 2).mean() ** 0.5)
