@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests import findings_factory as making
+from tests.bad_inputs.cases import covers
 from tests.findings_factory import INTRUDERS, SETS
 
 import understudy as us
@@ -18,6 +19,7 @@ from understudy.findings.data import data_findings
 from understudy.findings.risk import risk_findings
 from understudy.findings.schema import LARGEST_RHAT, Findings
 from understudy.findings.utility import Analysis, utility_findings
+from understudy.randomness import stream
 from understudy.verdict.verdict import judge
 
 
@@ -308,3 +310,26 @@ def test_a_stratum_that_gives_the_label_away() -> None:
     data = us.read_microdata(table, synthesize="town", pass_through=["stratum"])
     findings = data_findings(data, codebook_declared=False, codebook_reviewed=False)
     assert findings.passed[0].decides
+
+
+@covers(150)
+def test_columns_passed_through_that_give_the_label_away_together() -> None:
+    """Two shares of it, none of which tells anything; a third column tells it by its order."""
+    generator = stream(9, "passed")
+    town, share = generator.integers(0, 4, (2, 800))
+    salt = generator.permutation(800)
+    table = pl.DataFrame(
+        {
+            "sex": [("f", "m")[row % 2] for row in range(800)],
+            "town": [f"t{code}" for code in town],
+            "part": share,
+            "rest": (town - share) % 4,
+            "wt": town + salt / 1e4,
+            "noise": salt / 7,
+        }
+    )
+    passed = ["part", "rest", "wt", "noise"]
+    data = us.read_microdata(table, synthesize="town", pass_through=passed)
+    findings = data_findings(data, codebook_declared=False, codebook_reviewed=False)
+    assert findings.passed_together == (("part", "rest"),)
+    assert [column.name for column in findings.passed if column.decides] == ["wt"]

@@ -22,6 +22,7 @@ import understudy as us
 from tests.publishing.fake_study import APPROVAL, SEED, Study, digest
 from tests.publishing.looking import disguises, places
 from understudy.findings.schema import Findings, Pattern, VariableFindings
+from understudy.findings.survey_schema import PassedFindings, WeightedFindings
 from understudy.microdata.variable import MISSING
 from understudy.publishing import rounding
 from understudy.publishing.public_figures import public_findings
@@ -166,6 +167,23 @@ def test_plots_see_nothing_that_is_not_public(study: Study) -> None:
     assert (tables.deviation[0].mean, tables.truth_floor) == (120.0, (120.0,))
     assert Pattern(levels=("f", "old"), records=7) in found.data.patterns
     assert shown.data.patterns == ()
+
+
+def test_plots_see_nothing_that_was_measured_later(study: Study) -> None:
+    """Weights, columns passed through, registers: what findings gained since changes nothing."""
+    found = Findings.model_validate_json((study.internal / "findings.json").read_bytes())
+    released = found.synthesizers[0]
+    weighted = WeightedFindings(
+        orders=(1,), deviation=(1.5,), truth_floor=(1.0,), shares=3, mean_overlap=0.5
+    )
+    column = PassedFindings(name="wt", stored="numbers", values=9, alone=3, unique_with_kept=3)
+    richer = released.model_copy(
+        update={"utility": released.utility.model_copy(update={"weighted": weighted})}
+    )
+    data = found.data.model_copy(update={"passed": (column,), "passed_unique": 9, "n_labels": 99})
+    more = found.model_copy(update={"data": data, "synthesizers": (richer,), "runs": 5})
+    numbers = {name: Printed(0.25, 0.05) for name in ("tables 1", "tables floor 1")}
+    assert public_findings(more, richer, numbers) == public_findings(found, released, numbers)
 
 
 # The order of the rows

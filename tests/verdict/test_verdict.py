@@ -337,6 +337,15 @@ def test_columns_passed_through(unique: int, decides: bool, outcome: str) -> Non
     assert "as in a name or an identifier" in reason.words
 
 
+@covers(150)
+def test_columns_passed_through_that_tell_the_label_together() -> None:
+    column = PassedFindings(name="a", stored="text", values=6, alone=0, unique_with_kept=0)
+    both = making.findings(passed=(column,), passed_together=(("a", "b"),))
+    reason = of(judge(both), "columns passed through")
+    assert reason.outcome == "review"
+    assert '"a", "b" together all but decides what is synthesized' in reason.words
+
+
 def test_nothing_passed_through_is_no_reason() -> None:
     assert "columns passed through" not in {one.subject for one in judge(making.findings()).reasons}
 

@@ -139,6 +139,7 @@ class DataFindings(_Finding):
     pattern_sizes: dict[int, int] = {}  # how many patterns have so many records, up to a few
     largest_pattern: int = 0
     passed: tuple[PassedFindings, ...] = ()
+    passed_together: tuple[tuple[str, ...], ...] = ()  # of them, those that tell a label together
     passed_unique: int = 0  # records that all of them together make unique, as above
     passed_unique_unweighted: int = 0  # the same without the survey weight
     population: PopulationFindings | None = None  # with a survey weight

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import InputError, quoted_list
+from understudy.errors import InputError, quoted, quoted_list
 from understudy.microdata.coding import OpenTable
 from understudy.microdata.reading import open_table
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.microdata.telling_columns import TELLS, Column, telling_columns
+from understudy.microdata.telling_columns import TELLS, Column, Told, telling_columns
 
 __all__ = ["file_remarks"]
 
@@ -58,7 +58,11 @@ def file_remarks(
         if data.kept:
             drawn = dict(zip(data.synthesized, sets.codes[number - 1].T, strict=True))
             columns = list(_columns(table, extra, data.n_records))
-            remarks += telling_columns(data, number, drawn, columns)
+            remarks += [
+                _words(told, label, number)
+                for label in data.synthesized
+                for told in telling_columns(data, label, columns, drawn)
+            ]
     return remarks
 
 
@@ -82,6 +86,23 @@ def _same_labels(
 
 def _sorted_rows(codes: NDArray[Any]) -> NDArray[Any]:
     return codes[np.lexsort(codes.T)]
+
+
+def _words(told: Told, label: str, number: int) -> str:
+    """Say that further columns of a file tell a label."""
+    several = len(told.further) > 1
+    which = f"the column{'s' * several} {quoted_list(told.further)} of synthetic file {number}"
+    how = " together" * several
+    if told.beside:
+        how += f", beside {quoted_list(told.beside)},"
+    does = "reproduce" if several else "reproduces"
+    order = ""
+    if told.by_order:
+        does, order = "tells", " by the order of its values"
+    return (
+        f"{which}{how} {does} the true {quoted(label)}{order}: whoever has the file has the "
+        "confidential labels"
+    )
 
 
 def _columns(table: OpenTable, names: Sequence[str], n_records: int) -> Iterator[Column]:

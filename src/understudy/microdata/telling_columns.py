@@ -1,4 +1,4 @@
-"""Columns of a synthetic file that tell a true label: alone, by their order, or several together.
+"""Further columns of a file that tell a true label: alone, by their order, or several together.
 
 A column that was recoded, cut into finer groups, glued to a number of its own for every record, or
 spread over several columns tells a label as well as the label itself does. What is measured is how
@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import quoted, quoted_list
 from understudy.microdata.coding import CodedColumn
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
 
-__all__ = ["TELLS", "Column", "guessed_share", "telling_columns"]
+__all__ = ["TELLS", "Column", "Told", "guessed_share", "telling_columns"]
 
 # From which share, between guessing the most frequent label and knowing all labels, columns count
 # as telling the label.
@@ -37,12 +36,11 @@ TOGETHER = 6  # columns of a set that is grown
 ALIKE = 10  # records in a group of neighbours in the order of values
 
 Codes = NDArray[np.int64]
-ALL_TOLD = "whoever has the file has the confidential labels"
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A further column of a synthetic file, row i beside record i.
+    """A further column of a file, row i beside record i.
 
     Attributes
     ----------
@@ -56,49 +54,61 @@ class Column:
     codes: NDArray[np.int32]
 
 
+@dataclass(frozen=True)
+class Told:
+    """Columns that tell a label.
+
+    Attributes
+    ----------
+    further : tuple of str
+        Of the further columns the fewest that tell it together.
+    beside : tuple of str
+        Columns of the data that it takes as well.
+    by_order : bool
+        Whether not equal values but neighbours in their order have the same label.
+    """
+
+    further: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    by_order: bool = False
+
+
 def telling_columns(
-    data: Microdata, number: int, drawn: Mapping[str, NDArray[Any]], extra: Sequence[Column]
-) -> Iterator[str]:
-    """Say which further columns of a file tell which true label, without any value.
+    data: Microdata,
+    label: str,
+    further: Sequence[Column],
+    drawn: Mapping[str, NDArray[Any]] | None = None,
+    rows: NDArray[np.int64] | None = None,
+) -> Iterator[Told]:
+    """Find the further columns of a file that tell the true label.
 
     Parameters
     ----------
     data : Microdata
         The confidential data.
-    number : int
-        Of the synthetic file.
-    drawn : mapping of str to integer (record,)
+    label : str
+        A synthesized variable.
+    further : sequence of Column
+        Columns that are neither kept nor synthesized.
+    drawn : mapping of str to integer (record,), optional
         The synthesized variables of the file.
-    extra : sequence of Column
-        Its further columns.
-
-    Yields
-    ------
-    str
-        A sentence.
+    rows : int64 (record,), optional
+        Which records the columns are about; all, in their order, when left out.
     """
-    for label in data.synthesized:
-        true = data.codes(label).astype(np.int64)  # (record,)
-        quiet = []
-        for column in extra:
-            one = f"the column {quoted(column.coded.name)} of synthetic file {number}"
-            if _tells_alone(data, label, column, true):
-                yield f"{one} reproduces the true {quoted(label)}: {ALL_TOLD}"
-            elif _tells_in_order(column, true):
-                yield f"{one} tells the true {quoted(label)} by the order of its values: {ALL_TOLD}"
-            else:
-                quiet.append(column)
-        told = _Together(data, true, drawn, quiet).find()
-        if told:
-            names = {column.coded.name for column in quiet}
-            further = [name for name in told if name in names]
-            others = [name for name in told if name not in names]
-            plural = len(further) > 1
-            yield (
-                f"the column{'s' * plural} {quoted_list(further)} of synthetic file {number}"
-                f"{' together' * plural}{f', beside {quoted_list(others)},' if others else ''} "
-                f"reproduce{'s' * (not plural)} the true {quoted(label)}: {ALL_TOLD}"
-            )
+    asked = np.arange(data.n_records) if rows is None else rows
+    true = data.codes(label)[asked].astype(np.int64)  # (record,)
+    quiet = []
+    for column in further:
+        if _tells_alone(data, label, column, true):
+            yield Told((column.coded.name,))
+        elif _tells_in_order(column, true):
+            yield Told((column.coded.name,), by_order=True)
+        else:
+            quiet.append(column)
+    beside = {name: data.codes(name)[asked] for name in data.kept[:MOST]} | dict(drawn or {})
+    together = _Together(true, beside, quiet).find()
+    if together is not None:
+        yield together
 
 
 def _tells_alone(data: Microdata, label: str, column: Column, true: Codes) -> bool:
@@ -139,28 +149,27 @@ class _Together:
     """
 
     def __init__(
-        self,
-        data: Microdata,
-        true: Codes,
-        drawn: Mapping[str, NDArray[Any]],
-        extra: Sequence[Column],
+        self, true: Codes, beside: Mapping[str, NDArray[Any]], extra: Sequence[Column]
     ) -> None:
         rows = stream(0, "telling columns").permutation(true.size)[:RECORDS]
         few = [column for column in extra if 1 < len(column.coded.levels) <= true.size // 2][:MOST]
-        beside = {name: data.codes(name) for name in data.kept[:MOST]} | dict(drawn)
         self._true = true[rows]
         self._further = [column.coded.name for column in few]
         self._beside = list(beside)
-        codes = {column.coded.name: column.codes for column in few} | beside
+        codes = {column.coded.name: column.codes for column in few} | dict(beside)
         self._codes = {name: column[rows].astype(np.int64) for name, column in codes.items()}
         self._shares: dict[frozenset[str], float] = {}
 
-    def find(self) -> list[str]:
-        """Name the fewest columns that tell the label, in the order of the file; or none."""
+    def find(self) -> Told | None:
+        """Find the fewest columns that tell the label, in the order of the file."""
         for names in self._candidates():
             if self._tell(names):
-                return self._fewest(names)
-        return []
+                fewest = self._fewest(names)
+                return Told(
+                    tuple(name for name in self._further if name in fewest),
+                    tuple(name for name in self._beside if name in fewest),
+                )
+        return None
 
     def _candidates(self) -> Iterator[frozenset[str]]:
         every = [*self._further, *self._beside]
@@ -197,12 +206,12 @@ class _Together:
             self._shares[names] = guessed_share(cell, self._true) if names else 0.0
         return self._shares[names]
 
-    def _fewest(self, names: frozenset[str]) -> list[str]:
+    def _fewest(self, names: frozenset[str]) -> frozenset[str]:
         for name in sorted(names, key=[*self._beside, *self._further].index):
             fewer = names - {name}
             if fewer & frozenset(self._further) and self._tell(fewer):
                 names = fewer
-        return [name for name in (*self._further, *self._beside) if name in names]
+        return names
 
 
 def guessed_share(codes: NDArray[Any], true: Codes) -> float:

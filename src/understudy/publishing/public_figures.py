@@ -12,12 +12,15 @@ from collections.abc import Mapping
 
 from understudy.errors import OutputError
 from understudy.findings.schema import (
+    Convergence,
+    DataFindings,
     Findings,
     RiskFindings,
     Spread,
     SynthesizerFindings,
     Tables,
     UtilityFindings,
+    WithinPattern,
 )
 from understudy.publishing.public_summary import BASELINES, model_words, n_tables
 from understudy.publishing.rounding import Printed
@@ -61,68 +64,70 @@ def public_pictures(
 def public_findings(
     findings: Findings, released: SynthesizerFindings, numbers: Mapping[str, Printed]
 ) -> Findings:
-    """Remove from the findings everything but the deviations of tables, as they are printed.
+    """Make findings that hold nothing but the deviations of tables, as they are printed.
+
+    They are made from nothing, so that what is measured one day is not public unasked.
 
     Returns
     -------
     Findings
-        Without title, seed, versions, digests, patterns, records, levels, labels, risks and
-        regressions; without tables where their deviations cannot be published.
+        Without title, seed, versions, digests, patterns, records, levels, labels, risks,
+        regressions and chains; without tables where their deviations cannot be published.
     """
-    data = findings.data.model_copy(
-        update={
-            "n_dropped": 0,
-            "n_combinations": 0,
-            "variables": (),
-            "patterns": (),
-            "n_patterns": 0,
-            "pattern_numbers": (),
-            "pattern_sizes": {},
-            "largest_pattern": 0,
-            "undeclared": (),
-            "observed_only": (),
-            "rare_levels": {},
-            "dominated_patterns": 0,
-            "dominated_records": 0,
-            "deciding": (),
-        }
+    data = findings.data
+    known = released.kind in {*MODELS, *BASELINES}
+    public = SynthesizerFindings(
+        name="released",
+        title=model_words(released.kind)[0],
+        kind=released.kind if known else "other",
+        settings={},
+        m=released.m,
+        fully_synthetic=released.fully_synthetic,
+        convergence=_no_chains(released.convergence),
+        utility=_utility(findings, released.utility, numbers),
+        risk=RiskFindings(identification=(), attribute=None, by_knowledge={}),
+        notes=(),
     )
-    public = released.model_copy(
-        update={
-            "name": "released",
-            "kind": released.kind if released.kind in {*MODELS, *BASELINES} else "other",
-            "title": model_words(released.kind)[0],
-            "settings": {},
-            "notes": (),
-            "utility": _utility(findings, released.utility, numbers),
-            "risk": RiskFindings(identification=(), attribute=None, by_knowledge={}),
-            "convergence": released.convergence.model_copy(
-                update={
-                    "traces": (),
-                    "cell_rhats": None,
-                    "quantities": (),
-                    "set_chains": (),
-                    "worst_rhat": None,
-                    "least_ess": None,
-                    "label_rhat_limit": None,
-                    "set_correlation": None,
-                    "autocorrelation_time": None,
-                    "spacing": None,
-                }
-            ),
-        }
+    return Findings(
+        title="",
+        data=DataFindings(
+            n_records=data.n_records,
+            n_dropped=0,
+            n_combinations=0,
+            n_labels=0,
+            kept=data.kept,
+            synthesized=data.synthesized,
+            variables=(),
+            patterns=(),
+            codebook_declared=data.codebook_declared,
+            codebook_reviewed=data.codebook_reviewed,
+        ),
+        intruders=(),
+        synthesizers=(public,),
+        versions={},
+        seed=None,
+        data_fingerprint="",
+        set_digests={},
     )
-    return findings.model_copy(
-        update={
-            "title": "",
-            "data": data,
-            "intruders": (),
-            "synthesizers": (public,),
-            "versions": {},
-            "seed": None,
-            "data_fingerprint": "",
-            "set_digests": {},
-        }
+
+
+def _no_chains(convergence: Convergence) -> Convergence:
+    """Keep what the page says of the chains."""
+    return Convergence(
+        converged=convergence.converged,
+        chains=convergence.chains,
+        draws=0,
+        warmup_sweeps=0,
+        sweeps_per_draw=0,
+        quantities=(),
+        n_cells=0,
+        n_cells_failed=0,
+        cell_rhats=None,
+        traces=(),
+        autocorrelation_time=None,
+        spacing=None,
+        rhat_target=convergence.rhat_target,
+        ess_target=convergence.ess_target,
     )
 
 
@@ -143,33 +148,27 @@ def _utility(
     whole = [2.0 * findings.data.n_records * n_tables(findings, order) for order in orders]
     own = [numbers[f"tables {order}"].share for order in orders]
     floor = [numbers[f"tables floor {order}"].share for order in orders]
-    return utility.model_copy(
-        update={
-            "tables": Tables(
-                orders=orders,
-                deviation=tuple(
-                    _mean(share * most) for share, most in zip(own, whole, strict=True)
-                ),
-                noise_floor=(0.0,) * len(orders),
-                truth_floor=tuple(share * most for share, most in zip(floor, whole, strict=True)),
-                tables=(),
-                signed=(),
-                signed_floor=(),
-                propensity_ratio=None,
-            ),
-            "regressions": (),
-            "within": utility.within.model_copy(
-                update={
-                    "distance": (),
-                    "noise_floor": (),
-                    "truth_floor": (),
-                    "spreads_above": (),
-                    "shares": (),
-                    "mean_distance": 0.0,
-                    "mean_floor": 0.0,
-                    "mean_truth_floor": 0.0,
-                    "n_far": 0,
-                }
-            ),
-        }
+    return UtilityFindings(
+        tables=Tables(
+            orders=orders,
+            deviation=tuple(_mean(share * most) for share, most in zip(own, whole, strict=True)),
+            noise_floor=(0.0,) * len(orders),
+            truth_floor=tuple(share * most for share, most in zip(floor, whole, strict=True)),
+            tables=(),
+            signed=(),
+            signed_floor=(),
+            propensity_ratio=None,
+        ),
+        regressions=(),
+        within=WithinPattern(
+            distance=(),
+            noise_floor=(),
+            truth_floor=(),
+            spreads_above=(),
+            shares=(),
+            mean_distance=0.0,
+            mean_floor=0.0,
+            mean_truth_floor=0.0,
+            n_far=0,
+        ),
     )

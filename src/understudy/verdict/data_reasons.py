@@ -50,6 +50,7 @@ def _passed(data: DataFindings, limits: Thresholds) -> Reason:
             "identifier."
         )
     deciding = [quoted(column.name) for column in data.passed if column.decides]
+    deciding += [f"{quoted_list(names)} together" for names in data.passed_together]
     if deciding:
         outcome = "review" if outcome == "pass" else outcome
         words += (
