@@ -106,6 +106,7 @@ def new_file(target: Path) -> Iterator[Path]:
     """
     try:
         check_safe_to_write(target.parent)
+        _check_replaceable(target)
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=".understudy-", suffix="".join(target.suffixes[-2:])
         )
@@ -124,6 +125,17 @@ def new_file(target: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _check_replaceable(target: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe or a folder."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(mode := target.lstat().st_mode) and not stat.S_ISLNK(mode):
+            raise OutputError(
+                expected=f"a new file at {quoted(target.name)}, or one to replace",
+                came="a folder, a device or a pipe",
+                do="choose another path",
+            )
 
 
 def check_safe_to_write(folder: Path) -> None:

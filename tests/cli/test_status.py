@@ -111,6 +111,13 @@ def test_studies_beside_each_other(command: Command, study: Path, tmp_path: Path
     html = page.read_text(encoding="utf-8")
     assert html.count("<tr") == 3
     assert "Confidential" in html
+    deep = [tmp_path / name / "twin" / "study" for name in "ab"]
+    for folder in deep:
+        shutil.copytree(study, folder)
+    answer = command("compare", *deep, deep[0], twin, "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert list(told) == ["a/twin/study", "b/twin/study", f"{tmp_path.name}/twin/study"]
     told = json.loads(command("compare", study, "--json").out)
     assert told["study"]["outcome"] == "fail"
     (twin / "internal" / "study.json").unlink()

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from understudy.cli.confidential_page import new_page
 from understudy.cli.options import AsJson
 from understudy.cli.output import paragraph, say, say_json, table
 from understudy.cli.run import COLUMNS, EXPLANATION, verdict_as_json, verdict_row
 from understudy.errors import ExitCode
-from understudy.storage import new_file
 
 __all__ = ["compare"]
 
@@ -36,12 +36,13 @@ def compare(
     """
     from understudy.study.compared_studies import compared_page, compared_studies
 
-    studies = compared_studies(directories)
+    folders = list(dict.fromkeys(directory.absolute() for directory in directories))
+    studies = compared_studies(folders)
     if report is not None:
-        with new_file(report) as target:
+        with new_page(report) as target:
             target.write_text(compared_page(studies), encoding="utf-8")
     if as_json:
-        pages = [folder / "internal" / "report.html" for folder in directories]
+        pages = [folder / "internal" / "report.html" for folder in folders]
         say_json(
             {
                 name: verdict_as_json(verdict, page)

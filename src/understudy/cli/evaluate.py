@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from understudy.cli.confidential_page import new_page
 from understudy.cli.options import AsJson, BinOptions, Names, Texts, read_bins, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
@@ -25,7 +26,6 @@ from understudy.risk.baselines import Baseline, InherentRisk, inherent_risk
 from understudy.risk.fully_synthetic import FullySyntheticRisk, fully_synthetic_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
 from understudy.risk.own_record import OwnRecordEffect, own_record_effect
-from understudy.storage import new_file
 from understudy.summaries import Spread, counted, number
 from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
 from understudy.utility.tables import TableUtility, table_utility
@@ -208,7 +208,7 @@ def _report(
     from understudy.cli.run import show_verdict, verdict_as_json
     from understudy.study.evaluation import judged_files
 
-    with new_file(path) as target:  # refused at once where it cannot be written
+    with new_page(path) as target:  # refused at once where it cannot be written
         verdict, html = judged_files(
             data,
             sets,

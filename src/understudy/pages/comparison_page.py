@@ -64,4 +64,6 @@ def comparison_page(studies: Sequence[tuple[str, Findings, Verdict]]) -> str:
         text_columns=(0, 1, 2),
     )  # fmt: skip
     blocks: list[Block] = [Heading(TITLE, 1), Paragraph(CONFIDENTIAL)]
-    return html_page(TITLE, [*blocks, *topic(READING, figures=[drawn], tables=[table])])
+    return html_page(
+        f"{TITLE} (confidential)", [*blocks, *topic(READING, figures=[drawn], tables=[table])]
+    )

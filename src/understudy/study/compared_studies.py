@@ -20,18 +20,19 @@ def compared_studies(directories: Sequence[Path]) -> list[Compared]:
     Parameters
     ----------
     directories : sequence of Path
-        The folders of finished studies; the name of a study is that of its folder, with the folder
-        above it where two have the same.
+        The folders of finished studies, each once; the name of a study is that of its folder, with
+        as many folders above it as tell it from the others.
     """
     folders = [directory.absolute() for directory in directories]
-    names = [folder.name for folder in folders]
-    return [
-        (
-            folder.name if names.count(folder.name) == 1 else f"{folder.parent.name}/{folder.name}",
-            *finished_findings(folder),
-        )
-        for folder in folders
-    ]
+    return [(_name(folder, folders), *finished_findings(folder)) for folder in folders]
+
+
+def _name(folder: Path, folders: Sequence[Path]) -> str:
+    for parts in range(1, len(folder.parts)):
+        name = folder.parts[-parts:]
+        if sum(other.parts[-parts:] == name for other in folders) == 1:
+            return "/".join(name)
+    return str(folder)
 
 
 def compared_page(studies: Sequence[Compared]) -> str:
