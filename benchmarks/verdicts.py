@@ -8,10 +8,10 @@ does, and appends a line to FILE; seeds that FILE has are left out, so that a ru
 The second form prints the lines as a table.
 
 GENERATOR: the four baselines; ``truth``, the distribution that the bundled data were drawn from;
-``original``, whose sets are the confidential file itself; ``dpmpm`` (class draw kept), ``full``
-(the same chains, class draw full) and ``areal``. A model is fitted once, with its default settings;
-its sets have the seeds. What does not depend on the sets, or takes long, is measured for the first
-seeds and used for the others: utility (``--whole``), and own-record effects from a fit
+``original``, whose sets are the confidential file itself; ``dpmpm`` (the paper's prior, class draw
+kept), ``full`` (the same chains, class draw full), ``areal`` and ``backoff``. A model is fitted
+once; its sets have the seeds. What does not depend on the sets, or takes long, is measured for the
+first seeds and used for the others: utility (``--whole``), and own-record effects from a fit
 (``--effects``), whose seeds only simulate again.
 
 Evidence of what would be guessed without a person's own record: ``fit`` is what a study uses, the
@@ -64,14 +64,20 @@ BASELINES: dict[str, Any] = {
     "others": us.Others(),
     "perfect": us.Perfect(),
 }
-MODELS: dict[str, Any] = {"dpmpm": us.DPMPM(), "full": us.DPMPM(), "areal": us.DPAreal()}
+DPMPM = us.DPMPM(level_prior=1.0)  # the paper's
+MODELS: dict[str, Any] = {
+    "dpmpm": DPMPM,
+    "full": DPMPM,
+    "areal": us.DPAreal(),
+    "backoff": us.BackoffTree(),
+}
 GENERATORS = (*BASELINES, "truth", "original", *MODELS)
 BUNDLED_INTRUDERS: tuple[tuple[str, ...], ...] = (
     ("gender",),
     ("gender", "age"),
     ("gender", "income", "age"),
 )
-LABEL_ATTACKS = ("row", "vote", "modal", "pooled_modal")
+LABEL_ATTACKS = ("row", "vote", "modal", "pooled_modal", "model")
 FIELDS = (
     "data", "generator", "evidence", "seed", "sets", "risk", "verdict", "not_passed", "attack",
     "setting", "with_record", "without_record", "effect", "error", "position",

@@ -36,6 +36,7 @@ COPIED = (
     "exact_table",
     "position",
     "position_error",
+    "doubtful",
 )
 
 

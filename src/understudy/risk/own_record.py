@@ -22,7 +22,7 @@ model that learns from all patterns can be right more often without anybody's ow
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -80,6 +80,9 @@ class AttackEffect:
         The effect of publishing the exact table.
     position, position_error : float
         Effect as a share of that of the exact table, or of one record where that is less.
+    doubtful : float
+        Part of `without_record` that rests on weights which cannot be trusted: by so much the
+        effect could be larger, if nothing but their own labels told about these records.
     """
 
     attack: str
@@ -92,6 +95,7 @@ class AttackEffect:
     exact_table: float
     position: float
     position_error: float
+    doubtful: float = 0.0
 
     def sentence(self, n_records: int) -> str:
         """Say the effect in natural frequencies."""
@@ -141,7 +145,7 @@ class OwnRecordEffect:
         """One row per attack and setting, a column per attribute of `AttackEffect`."""
         rows = [{**asdict(attack), "known": ", ".join(attack.known)} for attack in self.attacks]
         numbers = ("with_record", "without_record", "effect", "standard_error", "exact_table",
-                   "position", "position_error")  # fmt: skip
+                   "position", "position_error", "doubtful")  # fmt: skip
         return pl.DataFrame(
             rows, schema_overrides=dict.fromkeys(numbers, pl.Float64), infer_schema_length=None
         )
@@ -313,6 +317,7 @@ def own_record_effect(
     check_whole("folds", folds, 1)
     draws_given = hasattr(source, "left_out_weights_tables")
     unreliable = refitted = 0
+    in_doubt = np.zeros(data.n_combinations, dtype=np.int64)  # (combination,) records
     covered = data.n_records
     evidence: Evidence
     if draws_given or hasattr(source, "left_out_table"):
@@ -327,6 +332,8 @@ def own_record_effect(
             )
             unreliable = int(data.counts[doubtful].sum())
             refitted = int(data.counts[list(again)].sum())
+            in_doubt[doubtful] = data.counts[doubtful]
+            in_doubt[list(again)] = 0
             shares, grown = draws.pattern.mean(axis=0), stream(root, "own record", "forest")
             forest = grow_on_shares(grown, data, shares, attacked.n_sets)
             chances = attack_draws(generator, draws, attacked, again, forest)
@@ -356,7 +363,7 @@ def own_record_effect(
             }  # nobody of a control group is in the files: the other records stand in
             chances = {**controlled, **matches}
     return OwnRecordEffect(
-        attacks=_attacks(attacked, chances, exact),
+        attacks=_attacks(attacked, chances, exact, in_doubt),
         pooled_limit=_limit(attacked, chances, exact),
         evidence=evidence,
         n_records=data.n_records,
@@ -417,7 +424,10 @@ def _attack_exact_table(seed: int, attacked: Attacked) -> dict[Key, Chances]:
 
 
 def _attacks(
-    attacked: Attacked, chances: Mapping[Key, Chances], exact: Mapping[Key, Chances]
+    attacked: Attacked,
+    chances: Mapping[Key, Chances],
+    exact: Mapping[Key, Chances],
+    in_doubt: NDArray[np.int64],
 ) -> tuple[AttackEffect, ...]:
     """Sum over records, add the better of both matches, and put each beside the exact table."""
     counts = attacked.data.counts
@@ -433,16 +443,17 @@ def _attacks(
             return key
         return other
 
+    def listed_as(key: Key, used: Key) -> AttackEffect:
+        doubtful = float(chances[used].without_record @ in_doubt)
+        return replace(_effect(key, sums(chances, used), sums(exact, used)), doubtful=doubtful)
+
     listed = []
     judged = [key for key in chances if key.attack in ATTACKS]
     for key in sorted(judged, key=lambda key: (key.released, list(ATTACKS).index(key.attack))):
         settings = (False, True) if key.attack in WITHOUT_ROWS else (key.released,)
-        for released in settings:
-            measured, scale = sums(chances, key), sums(exact, key)
-            listed.append(_effect(key._replace(released=released), measured, scale))
+        listed += [listed_as(key._replace(released=released), key) for released in settings]
         if key.attack == "match_one_file":
-            best, used = key._replace(attack="match_best"), better(key)
-            listed.append(_effect(best, sums(chances, used), sums(exact, used)))
+            listed.append(listed_as(key._replace(attack="match_best"), better(key)))
     order = list(ATTACKS)
     return tuple(
         sorted(

@@ -7,7 +7,7 @@ than a few records; it fails only if chance does not explain that either.
 
 from __future__ import annotations
 
-import math
+from math import ceil, comb, exp, lgamma, log, sqrt
 
 from understudy.errors import quoted_list
 from understudy.findings.schema import (
@@ -25,9 +25,9 @@ from understudy.verdict.thresholds import Thresholds
 __all__ = ["OWN_RECORD", "attack_in_words", "effect_outcome", "judged_attack", "risk_reasons"]
 
 OWN_RECORD = "own-record effect"
-NO_ACCIDENT = -9.2  # log of 1 in 10,000: a copy less probable than that was not drawn
-DOUBTFUL = 0.01  # share of records without trusted weights, up to which an effect may pass
+LEAST = 1.0  # records: the least effect of the exact table that effects are compared with
 ERRORS = 3.0  # standard errors that chance is allowed: the worst of some fifteen attacks is judged
+FALSE_ALARM = 0.00135  # probability that a normal variable lies so many errors above its mean
 EVIDENCE = {
     "draws": "",
     "closed form": "",
@@ -42,7 +42,7 @@ def risk_reasons(synthesizer: SynthesizerFindings, limits: Thresholds) -> list[R
     """Judge alignment, the worst attack, and the rate of true matches."""
     risk = synthesizer.risk
     reasons = _alignment(synthesizer)
-    reasons += _copies(risk)
+    reasons += _copies(risk, synthesizer.m)
     if risk.fully_synthetic is not None:
         reasons.append(_repeated(risk.fully_synthetic, limits))
     if risk.own_record is not None and risk.own_record.attacks:
@@ -74,9 +74,17 @@ def _alignment(synthesizer: SynthesizerFindings) -> list[Reason]:
     return [Reason(subject="alignment", outcome="review", words=words)]
 
 
-def _copies(risk: RiskFindings) -> list[Reason]:
-    """A set with all true labels is the confidential file, unless chance explains it."""
-    if not risk.copies or risk.copies * risk.copy_log_chance > NO_ACCIDENT:
+def _copies(risk: RiskFindings, n_sets: int) -> list[Reason]:
+    """A set with all true labels is the confidential file, unless chance explains it.
+
+    No table of labels by kept variables makes the true labels more probable than the exact table.
+    So the probability that k of m sets are copies is at most (m choose k) times the k-th power of
+    its, whatever model drew them that does not look at a record's own label.
+    """
+    if not risk.copies:
+        return []
+    by_chance = log(comb(n_sets, risk.copies)) + risk.copies * risk.copy_log_chance
+    if by_chance > log(FALSE_ALARM):
         return []
     words = (
         f"In {risk.copies:,} of the files every label is the true one: they are the confidential "
@@ -92,7 +100,7 @@ def effect_outcome(attack: AttackFindings, limits: Thresholds) -> Outcome:
     only if three standard errors do not explain that. The error is that of the effect less the
     limit times the exact table's.
     """
-    scale = attack.effect / attack.position if attack.position else max(attack.exact_table, 1.0)
+    scale = max(attack.exact_table, LEAST)
     least, error = limits.own_record_least, attack.position_error * scale
     if attack.effect - limits.own_record_pass * scale <= (least if limits.own_record_pass else 0.0):
         return "pass"
@@ -132,19 +140,36 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
         )
     words += EVIDENCE.get(own_record.evidence, "")
     uncertain = own_record.unreliable - own_record.refitted
-    if outcome == "pass" and uncertain > DOUBTFUL * own_record.n_records:
-        outcome = "review"
     if uncertain > 0:
+        most = max(map(_at_most, own_record.attacks), key=lambda attack: attack.position)
         words += (
             f" For {uncertain:,} records the weights that leave them out cannot be trusted, and "
-            "no fit was made without them."
+            "no fit was made without them: if nothing but their own labels told about them, the "
+            f"worst would be {_share(most.position)}, {_who(most)} "
+            f"{_frequencies(most, own_record.n_records)}."
         )
+        if outcome == "pass" and any(
+            effect_outcome(_at_most(attack), limits) != "pass" for attack in own_record.attacks
+        ):
+            outcome = "review"
     return Reason(
         subject=OWN_RECORD,
         outcome=outcome,
         words=words,
         found=worst.position,
         limit=limits.own_record_pass,
+    )
+
+
+def _at_most(attack: AttackFindings) -> AttackFindings:
+    """Give an attack as if nothing but their own labels told about the records in doubt."""
+    effect, scale = attack.effect + attack.doubtful, max(attack.exact_table, LEAST)
+    return attack.model_copy(
+        update={
+            "without_record": attack.without_record - attack.doubtful,
+            "effect": effect,
+            "position": effect / scale,
+        }
     )
 
 
@@ -155,7 +180,7 @@ def attack_in_words(attack: AttackFindings, n_records: int) -> str:
 
 def _exact(attack: AttackFindings) -> str:
     """Name what an effect is compared with: that of the exact table, or one record."""
-    if attack.exact_table < 1.0:
+    if attack.exact_table < LEAST:
         return "one record's, because the exact table's own is less"
     return f"the exact table's ({number(attack.exact_table)})"
 
@@ -214,7 +239,7 @@ def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
         outcome = "pass"
     elif risk.repeated > limits.repeated_records_review * chance + least:
         outcome = "fail"
-    if outcome == "pass" and risk.repeated_everywhere > 2.0 * risk.expected_everywhere + least:
+    if outcome == "pass" and not _chance_repeats(risk, least):
         outcome = "review"
     by_chance = ", ".join(
         f"{number(abs(value))} ({name})" for name, value in risk.expected_repeats.items()
@@ -243,11 +268,24 @@ def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
     )
 
 
+def _chance_repeats(risk: FullySyntheticFindings, least: float) -> bool:
+    """Tell whether chance explains how many records are in all files.
+
+    By chance it is a number of rare events, about Poisson; beyond `least` more than expected it is
+    chance if at least so many have a probability above `FALSE_ALARM`.
+    """
+    excess, mean = risk.repeated_everywhere - least, risk.expected_everywhere
+    if excess <= mean or mean <= 0:
+        return excess <= mean
+    below = sum(exp(k * log(mean) - mean - lgamma(k + 1)) for k in range(ceil(excess)))
+    return 1.0 - below > FALSE_ALARM
+
+
 def _above_perfect(risk: FullySyntheticFindings, least: float) -> bool:
     """Tell whether files repeat more than rows drawn from the records, or chance, would."""
     if risk.perfect_repeats is None or not risk.uniques:
         return False
     most = max(risk.perfect_repeats, *risk.expected_repeats.values())
     share = min(most / risk.uniques, 1.0)
-    error = math.sqrt(risk.uniques * share * (1.0 - share))  # of a single file, at most
+    error = sqrt(risk.uniques * share * (1.0 - share))  # of a single file, at most
     return risk.repeated - most > max(least, ERRORS * error)
