@@ -6,6 +6,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 CORES  ?= 2
 # Tests run side by side already: libraries of linear algebra must not take the cores again.
 export OPENBLAS_NUM_THREADS ?= 1
+# Hundreds of processes of the tests import the same modules: they are compiled once.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test quick lint types browser unit docs bench calibrate fuzz mutants lock clean help
 

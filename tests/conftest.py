@@ -25,32 +25,75 @@ settings.register_profile(
 settings.load_profile("understudy")
 
 
-# What `make quick` leaves out: whole folders, and the slowest tests elsewhere, by name.
-SLOW_FOLDERS = {"browser", "docs", "faults", "fuzz", "reproduction", "statistics"}
+# What `make quick` leaves out: whole folders and files, and the slowest tests elsewhere, by name.
+SLOW_FOLDERS = {"browser", "docs", "faults", "reproduction", "statistics"}
+SLOW_FILES = {
+    "test_checkpoints.py",
+    "test_convergence.py",
+    "test_damaged_files.py",
+    "test_known_generators.py",
+    "test_noise_floors.py",
+}
 SLOW_TESTS = {
+    "test_a_certain_strength_is_as_good_as_a_given_one",
+    "test_a_fit_without_a_number_of_draws_goes_on_until_it_has_converged",
     "test_a_link_planted_at_every_instant",
     "test_a_program_of_its_own",
+    "test_a_report_with_the_verdict_of_a_study",
+    "test_a_second_process_is_refused",
+    "test_a_signal_stops_cleanly",
+    "test_a_synthesizer_that_knows_the_population_has_ratio_one",
+    "test_a_synthesizer_that_knows_the_population_reaches_the_truth_floors",
     "test_a_terminal_that_goes_away",
     "test_agrees_with_listing_every_file",
-    "test_a_fit_without_a_number_of_draws_goes_on_until_it_has_converged",
+    "test_an_analysis_compares_levels_with_those_that_are_asked_for",
     "test_any_text_comes_back_byte_for_byte",
+    "test_chains_from_far_apart_meet",
     "test_chains_from_one_class_and_from_many_arrive_at_the_same_likelihood",
+    "test_chains_interrupted_before_every_line_of_a_thread_pool_end",
+    "test_damaged_files_are_said_and_made_again",
     "test_disk_full_at_a_checkpoint",
+    "test_exact_table_of_the_bundled_sample",
+    "test_floors_of_the_overlap_are_ordered_and_those_of_a_right_synthesizer",
+    "test_folder_prepared_by_somebody_else",
+    "test_full_and_closed_streams_of_commands_that_print",
+    "test_imputed_sets_are_nested",
+    "test_intervals_cover",
     "test_killed_at_any_instant_and_resumed_to_the_same_bytes",
+    "test_modules_in_the_folder_that_the_user_works_in",
+    "test_names_nearly_the_same",
     "test_nobody_reads_the_output",
+    "test_not_converged_is_said_loudly",
     "test_numbers_of_sets",
     "test_one_class_and_more_classes_than_records",
     "test_one_cluster_is_the_poisson_lognormal_model",
     "test_order_of_columns_and_levels_does_not_matter",
     "test_ordered_logit_is_that_of_statsmodels",
     "test_program_that_is_killed_goes_on",
+    "test_progress_needs_a_terminal",
+    "test_random_pairings_average_to_the_baselines",
+    "test_rates_of_the_areal_model_have_the_size_of_the_counts",
+    "test_reader_of_the_output_goes_away",
     "test_results_do_not_depend_on_the_surroundings",
+    "test_right_sets_are_hardly_ever_flagged_and_bad_ones_are",
     "test_runs_until_targets_are_met",
+    "test_runs_until_targets_are_met_or_the_limit_is_reached",
+    "test_same_bytes_for_one_and_two_threads",
+    "test_same_bytes_twice_and_with_two_threads_on_the_bundled_data",
+    "test_samples_agree_with_the_exact_figures",
     "test_separation_is_found_per_coefficient",
+    "test_tables_of_every_snapshot",
     "test_the_page_shows_every_measure_by_chain",
     "test_the_program_runs_where_nothing_can_be_cached",
     "test_the_same_bytes_in_another_process",
+    "test_the_samplers_agree_on_strengths",
+    "test_the_samplers_agree_on_very_many_records",
+    "test_the_tree_is_not_public",
+    "test_two_processes_in_one_folder",
+    "test_two_signals_stop_at_once",
     "test_very_many_columns",
+    "test_very_many_labels",
+    "test_work_that_was_done_is_not_reported_as_failed",
 }
 
 
@@ -58,11 +101,17 @@ SLOW_TESTS = {
 REPEATING_FOLDERS = {"faults", "statistics"}
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import what `make quick` leaves out whole."""
+    quick = config.getoption("markexpr") == "not slow"
+    return True if quick and collection_path.name in SLOW_FOLDERS | SLOW_FILES else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what takes long, and what need not be measured."""
     for item in items:
         name = getattr(item, "originalname", None) or item.name
-        if name in SLOW_TESTS or SLOW_FOLDERS & set(item.path.parts):
+        if name in SLOW_TESTS or (SLOW_FOLDERS | SLOW_FILES) & set(item.path.parts):
             item.add_marker("slow")
         if REPEATING_FOLDERS & set(item.path.parts):
             item.add_marker("no_cover")

@@ -427,8 +427,8 @@ MUTANTS = [
         DPMPM + "split_merge.py",
         "observed = size[side] if hole < 0 else size[side] - count[side, hole]",
         "observed = size[side]",
-        ENUMERATION,
-        "holes and split_merge_move",
+        SPLIT_MERGE,
+        "ratios and holes",
     ),
     Mutant(
         "holes: split-merge's marginal likelihood counts records that have a hole",

@@ -26,6 +26,8 @@ PRIORS = [[0.4, 0.6], [0.3, 0.5, 0.4]]
 # Partitions of the records by their numbers: sizes 5, 3 + 2 in two ways, 2 + 2 + 1.
 STARTS = [[[0, 1, 2, 3, 4]], [[0, 1, 2], [3, 4]], [[0, 1, 3], [2, 4]], [[0, 4], [1, 3], [2]]]
 
+WITH_HOLES = [(0, 0), (2, 1), (0, 3), (1, 1), (1, 3)]  # 2 and 3: holes, behind the last level
+
 
 def test_the_written_out_move_is_in_detailed_balance() -> None:
     """For all pairs of the 52 partitions of five different records; no false alarms."""
@@ -43,20 +45,21 @@ def test_the_written_out_move_is_in_detailed_balance() -> None:
             assert np.exp(weight[end]) * moves[end][start] == pytest.approx(there, rel=1e-9)
 
 
+@pytest.mark.parametrize("rows", [ROWS, WITH_HOLES], ids=["whole", "holes"])
 @pytest.mark.parametrize("start", range(len(STARTS)))
-def test_the_kernel_takes_the_written_out_ratios(start: int) -> None:
+def test_the_kernel_takes_the_written_out_ratios(start: int, rows: naive.Rows) -> None:
     """Ratio and kind of every proposal are possible ones, and all occur; no false alarms."""
     possible: dict[bool, list[float]] = {True: [], False: []}
     for _, log_ratio, _, split in naive.split_merge_moves(
-        ROWS, STARTS[start], PRIORS, CONCENTRATION
+        rows, STARTS[start], PRIORS, CONCENTRATION
     ):
         possible[split].append(log_ratio)
-    problem = tiny.problem_of(ROWS, PRIORS)
-    key = naive.key_of([[ROWS[record] for record in members] for members in STARTS[start]])
+    problem = tiny.problem_of(rows, PRIORS)
+    key = naive.key_of([[rows[record] for record in members] for members in STARTS[start]])
     generator = stream(71, "ratios", start)
     found: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(20_000):
-        state = tiny.state_of_key(key, ROWS, problem, CONCENTRATION)
+        state = tiny.state_of_key(key, rows, problem, CONCENTRATION)
         _, info = split_merge.split_or_merge(generator, problem, state)
         found[info.split].append(info.log_ratio)
     for split in (True, False):
