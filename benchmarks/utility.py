@@ -1,4 +1,4 @@
-"""How long the utility room takes: tables at a million records, regressions beside statsmodels.
+"""How long the utility measures take: tables at a million records, regressions beside statsmodels.
 
 Run ``python -m benchmarks.utility``; ``--records 100000`` makes the tables smaller. Ratios are of
 one run on one machine. statsmodels is timed on one fit, and its time for all fits is that time

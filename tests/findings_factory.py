@@ -28,7 +28,7 @@ from understudy.findings.schema import (
     RecordRisk,
     Regression,
     RiskFindings,
-    Spread,
+    SpreadFindings,
     SynthesizerFindings,
     TableRow,
     Tables,
@@ -118,9 +118,9 @@ def nothing_to_converge() -> Convergence:
     )
 
 
-def spread(*values: float | None) -> Spread:
+def spread(*values: float | None) -> SpreadFindings:
     """Make a spread from its values."""
-    return Spread.of(values)
+    return SpreadFindings.of(values)
 
 
 def chains(converged: bool = True) -> Convergence:

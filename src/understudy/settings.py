@@ -227,7 +227,7 @@ def _is_kind(kind: Any, part: str | int) -> bool:
 
 
 def _unpacked(annotation: Any) -> list[Any]:
-    """Take a type apart into the types that may stand in it."""
+    """Take a type apart into the types of its parts."""
     parts = get_args(annotation)
     if not parts:
         return [annotation]

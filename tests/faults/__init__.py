@@ -1,1 +1,1 @@
-"""Faults: runs that are killed, interrupted or out of room at any instant."""
+"""Faults: runs that are killed, interrupted or out of disk space at any instant."""

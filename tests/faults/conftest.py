@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Path]:
+def memory_folder(tmp_path: Path) -> Iterator[Path]:
     """Give a folder in memory, where there is one: flushing to the disk takes most of the time."""
     memory = Path("/dev/shm")  # noqa: S108
     if not os.access(memory, os.W_OK):

@@ -90,16 +90,16 @@ def nursery() -> Iterator[Nursery]:
 
 @pytest.mark.parametrize("sampler", ["collapsed", "areal"])
 def test_a_fault_at_every_write_fsync_and_rename(
-    nursery: Nursery, room: Path, sampler: str
+    nursery: Nursery, memory_folder: Path, sampler: str
 ) -> None:
     """Whatever the fault, what is left is whole and the same call ends with the same bytes."""
     asked = {"sampler": sampler, "n_chains": 1}
-    calm = nursery.run({**asked, "folder": str(room / "calm")})
+    calm = nursery.run({**asked, "folder": str(memory_folder / "calm")})
     assert calm.status == "done"
     assert {"write", "fsync", "rename", "unlink"} <= set(calm.calls)
     seen = set()
     for number, fault in enumerate(faults_at_every_call(calm.calls)):
-        folder = room / f"struck-{number}"
+        folder = memory_folder / f"struck-{number}"
         struck = {**asked, "folder": str(folder)}
         ended = nursery.run(struck, fault=fault)
         seen.add(ended.status)
@@ -112,14 +112,14 @@ def test_a_fault_at_every_write_fsync_and_rename(
 
 
 @pytest.mark.parametrize("sampler", MODELS)
-def test_killed_at_random_instants(nursery: Nursery, room: Path, sampler: str) -> None:
+def test_killed_at_random_instants(nursery: Nursery, memory_folder: Path, sampler: str) -> None:
     """Fifty kills, spread over all lines that a run goes through; two chains at once."""
     generator = stream(61, "kills", sampler)
     asked = {"sampler": sampler, "threads": 2}
-    calm = nursery.run({**asked, "folder": str(room / "calm")}, strike=COUNT)
+    calm = nursery.run({**asked, "folder": str(memory_folder / "calm")}, strike=COUNT)
     killed = 0
     for number in range(KILLS):
-        struck = {**asked, "folder": str(room / f"struck-{number}")}
+        struck = {**asked, "folder": str(memory_folder / f"struck-{number}")}
         line = int(generator.random() * calm.lines)
         ended = nursery.run(struck, strike=Strike(line, signal.SIGKILL))
         killed += ended.status == "killed"
@@ -128,10 +128,10 @@ def test_killed_at_random_instants(nursery: Nursery, room: Path, sampler: str) -
     assert killed > KILLS / 4
 
 
-def test_killed_again_and_again_in_one_folder(nursery: Nursery, room: Path) -> None:
+def test_killed_again_and_again_in_one_folder(nursery: Nursery, memory_folder: Path) -> None:
     """A run that is killed after every few steps comes to its end all the same."""
-    calm = nursery.run({"folder": str(room / "calm")})
-    struck = {"folder": str(room / "struck")}
+    calm = nursery.run({"folder": str(memory_folder / "calm")})
+    struck = {"folder": str(memory_folder / "struck")}
     for number in range(100):
         ended = nursery.run(struck, fault=next(_stops_at(7 + number % 9)))
         if ended.status == "done":
@@ -145,16 +145,16 @@ def _stops_at(number: int) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("again", [0.0, 0.002], ids=["once", "twice"])
-def test_interrupted_from_the_keyboard(nursery: Nursery, room: Path, again: float) -> None:
+def test_interrupted_from_the_keyboard(nursery: Nursery, memory_folder: Path, again: float) -> None:
     """Once or twice in a row: it ends as an interruption, and goes on to the same bytes.
 
     The first comes at lines spread over the run; the second may come at any instant after it, the
     end of the run included.
     """
-    calm = nursery.run({"folder": str(room / "calm")}, strike=COUNT)
+    calm = nursery.run({"folder": str(memory_folder / "calm")}, strike=COUNT)
     interrupted = 0
     for number in range(INTERRUPTIONS):
-        struck = {"folder": str(room / f"struck-{number}")}
+        struck = {"folder": str(memory_folder / f"struck-{number}")}
         line = calm.lines * number // INTERRUPTIONS
         ended = nursery.run(struck, strike=Strike(line, signal.SIGINT, again))
         if ended.status == "raised":
@@ -164,18 +164,18 @@ def test_interrupted_from_the_keyboard(nursery: Nursery, room: Path, again: floa
     assert interrupted > INTERRUPTIONS / 2
 
 
-def test_interrupted_before_the_job_begins(nursery: Nursery, room: Path) -> None:
+def test_interrupted_before_the_job_begins(nursery: Nursery, memory_folder: Path) -> None:
     """A child that is struck before it can answer counts as interrupted."""
-    struck = {"folder": str(room / "struck")}
+    struck = {"folder": str(memory_folder / "struck")}
     for after in (0.0, 0.0005, 0.001):
         ended = nursery.run(struck, signals=[(after, signal.SIGINT), (after, signal.SIGINT)])
         assert ended.status == "done" or ended.error.startswith("KeyboardInterrupt")
 
 
-def test_asked_to_end(nursery: Nursery, room: Path) -> None:
+def test_asked_to_end(nursery: Nursery, memory_folder: Path) -> None:
     """SIGTERM ends a run at once; it goes on to the same bytes."""
-    calm = nursery.run({"folder": str(room / "calm")}, strike=COUNT)
-    struck = {"folder": str(room / "struck")}
+    calm = nursery.run({"folder": str(memory_folder / "calm")}, strike=COUNT)
+    struck = {"folder": str(memory_folder / "struck")}
     ended = nursery.run(struck, strike=Strike(calm.lines // 3, signal.SIGTERM))
     assert ended.status == "killed"
     assert ended.signal == signal.SIGTERM

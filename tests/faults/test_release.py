@@ -64,7 +64,7 @@ def release(
 
 
 def settled(place: Path) -> str:
-    """Tell what stands at the place: nothing, an old or a new release; anything else is a fault."""
+    """Tell what is at the target: nothing, an old or a new release; anything else is a fault."""
     if not place.exists():
         return "nothing"
     assert is_whole_release(place)

@@ -103,19 +103,19 @@ def nursery() -> Iterator[Nursery]:
         yield made
 
 
-def test_a_fault_at_every_write_fsync_and_rename(nursery: Nursery, room: Path) -> None:
+def test_a_fault_at_every_write_fsync_and_rename(nursery: Nursery, memory_folder: Path) -> None:
     """Whatever the fault, what is left is whole and the same call ends with the same bytes."""
-    asked = {"plan": str(write_study(room / "confidential", SHORT))}
-    whole = nursery.run({**asked, "folder": str(room / "whole")})
-    asked["measured"] = str(room / "whole")
-    calm = nursery.run({**asked, "folder": str(room / "calm")})
+    asked = {"plan": str(write_study(memory_folder / "confidential", SHORT))}
+    whole = nursery.run({**asked, "folder": str(memory_folder / "whole")})
+    asked["measured"] = str(memory_folder / "whole")
+    calm = nursery.run({**asked, "folder": str(memory_folder / "calm")})
     assert calm.value == whole.value
     assert {"write", "fsync", "rename", "unlink"} <= set(calm.calls)
     seen = set()
     for number, fault in enumerate(faults_at_every_call(calm.calls)):
         if fault.kind == "full" and calm.calls[fault.number] == "fsync":
             continue  # the same as a full disk at the write or rename before it
-        struck = {**asked, "folder": str(room / f"struck-{number}")}
+        struck = {**asked, "folder": str(memory_folder / f"struck-{number}")}
         ended = nursery.run(struck, fault=fault)
         seen.add(ended.status)
         if ended.status == "raised":
@@ -140,36 +140,38 @@ def killed_until_done(
 @pytest.mark.parametrize(
     ("drawn", "most"), [(False, KILLS), (True, PAGE_KILLS)], ids=["plain page", "real page"]
 )
-def test_killed_at_random_instants(nursery: Nursery, room: Path, drawn: bool, most: int) -> None:
+def test_killed_at_random_instants(
+    nursery: Nursery, memory_folder: Path, drawn: bool, most: int
+) -> None:
     """A study with both models is killed again and again until it comes to its end."""
-    plan = str(write_study(room / "confidential", BOTH))
-    calm = nursery.run({"plan": plan, "folder": str(room / "calm"), "drawn": drawn})
+    plan = str(write_study(memory_folder / "confidential", BOTH))
+    calm = nursery.run({"plan": plan, "folder": str(memory_folder / "calm"), "drawn": drawn})
     assert calm.status == "done", calm.error
-    report = (room / "calm" / "internal" / "report.html").read_text()
+    report = (memory_folder / "calm" / "internal" / "report.html").read_text()
     assert ("<svg" in report) == drawn
     assert {"dpmpm", "areal"} == {path.split("/")[2] for path in calm.value if "/sets/" in path}
     generator = stream(62, "kills", str(drawn))
     kills = iter(lambda: float(generator.random()) * calm.seconds, None)
     killed, round_ = 0, 0
     while killed < most:
-        asked = {"plan": plan, "folder": str(room / f"struck-{round_}"), "drawn": drawn}
+        asked = {"plan": plan, "folder": str(memory_folder / f"struck-{round_}"), "drawn": drawn}
         more, ended = killed_until_done(nursery, asked, kills, signal.SIGKILL)
         assert ended.value == calm.value
         killed, round_ = killed + more, round_ + 1
 
 
-def test_interrupted_and_asleep(nursery: Nursery, room: Path) -> None:
+def test_interrupted_and_asleep(nursery: Nursery, memory_folder: Path) -> None:
     """Ctrl-C, once and twice; and a machine that sleeps for a moment in the middle."""
-    plan = str(write_study(room / "confidential"))
-    calm = nursery.run({"plan": plan, "folder": str(room / "calm")})
+    plan = str(write_study(memory_folder / "confidential"))
+    calm = nursery.run({"plan": plan, "folder": str(memory_folder / "calm")})
     for times in (1, 2):
-        asked = {"plan": plan, "folder": str(room / f"struck-{times}")}
+        asked = {"plan": plan, "folder": str(memory_folder / f"struck-{times}")}
         at = calm.seconds * 0.4
         signals = [(at + 0.002 * more, signal.SIGINT) for more in range(times)]
         ended = nursery.run(asked, signals=signals)
         assert ended.status == "done" or ended.error.startswith("KeyboardInterrupt")
         assert nursery.run(asked).value == calm.value
-    asked["folder"] = str(room / "asleep")
+    asked["folder"] = str(memory_folder / "asleep")
     at = calm.seconds * 0.5
     ended = nursery.run(asked, signals=[(at, signal.SIGSTOP), (at + 0.3, signal.SIGCONT)])
     assert ended.value == calm.value
@@ -182,9 +184,9 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_plain")
-def test_the_clock_jumps(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = write_study(room / "confidential")
-    run_quietly(plan, room / "calm")
+def test_the_clock_jumps(memory_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = write_study(memory_folder / "confidential")
+    run_quietly(plan, memory_folder / "calm")
     generator = stream(63, "clock")
 
     def jumping() -> float:
@@ -193,38 +195,38 @@ def test_the_clock_jumps(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.monotonic", jumping)
     monkeypatch.setattr("time.time", jumping)
     told: list[StudyProgress] = []
-    run_quietly(plan, room / "out", progress=told.append)
+    run_quietly(plan, memory_folder / "out", progress=told.append)
     monkeypatch.undo()
-    assert files_of(room / "out") == files_of(room / "calm")
+    assert files_of(memory_folder / "out") == files_of(memory_folder / "calm")
     assert all(one.seconds_left >= 0 and one.study_seconds_left >= 0 for one in told)
 
 
 @pytest.mark.usefixtures("_plain")
-def test_the_newest_checkpoint_is_corrupt(room: Path) -> None:
+def test_the_newest_checkpoint_is_corrupt(memory_folder: Path) -> None:
     """The segments before it are used, that is said, and the end is the same."""
-    plan = write_study(room / "confidential")
-    run_quietly(plan, room / "calm")
+    plan = write_study(memory_folder / "confidential")
+    run_quietly(plan, memory_folder / "calm")
 
     def stop(now: StudyProgress) -> None:
         if now.words == "fitting dpmpm" and (now.share or 0.0) > 0.9:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_quietly(plan, room / "out", progress=stop)
-    newest = sorted((room / "out" / "internal" / "fits" / "dpmpm").glob("draws-0-*"))[-1]
+        run_quietly(plan, memory_folder / "out", progress=stop)
+    newest = sorted((memory_folder / "out" / "internal" / "fits" / "dpmpm").glob("draws-0-*"))[-1]
     newest.write_bytes(newest.read_bytes()[:-9])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        us.Study(plan).run(room / "out")
+        us.Study(plan).run(memory_folder / "out")
     said = [str(one.message) for one in caught if issubclass(one.category, CheckpointWarning)]
     assert any("chain 0" in text and "computed again" in text for text in said)
-    assert files_of(room / "out") == files_of(room / "calm")
+    assert files_of(memory_folder / "out") == files_of(memory_folder / "calm")
 
 
 @pytest.mark.usefixtures("_plain")
-def test_the_disk_is_full_at_the_end(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_disk_is_full_at_the_end(memory_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says how many bytes are needed, and the exit code that the study can go on."""
-    plan = write_study(room / "confidential")
+    plan = write_study(memory_folder / "confidential")
     real = os.fsync
     calls = 0
 
@@ -236,17 +238,17 @@ def test_the_disk_is_full_at_the_end(room: Path, monkeypatch: pytest.MonkeyPatch
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CheckpointError, match=r"room for [\d,]+ bytes") as caught:
-        run_quietly(plan, room / "out")
+    with pytest.raises(CheckpointError, match=r"memory_folder for [\d,]+ bytes") as caught:
+        run_quietly(plan, memory_folder / "out")
     assert caught.value.exit_code == ExitCode.INTERRUPTED
     monkeypatch.setattr(os, "fsync", real)
-    run_quietly(plan, room / "out")
-    run_quietly(plan, room / "calm")
-    assert files_of(room / "out") == files_of(room / "calm")
+    run_quietly(plan, memory_folder / "out")
+    run_quietly(plan, memory_folder / "calm")
+    assert files_of(memory_folder / "out") == files_of(memory_folder / "calm")
 
 
-def test_a_place_that_cannot_be_written(room: Path) -> None:
+def test_a_place_that_cannot_be_written(memory_folder: Path) -> None:
     """Where even the owner may make no folder."""
-    plan = write_study(room / "confidential")
+    plan = write_study(memory_folder / "confidential")
     with pytest.raises(CheckpointError, match="none can be made"):
         run_quietly(plan, Path("/proc/understudy"))

@@ -8,7 +8,7 @@ from scipy.stats import f_oneway, kstest
 from tests.findings_factory import made_study
 
 from understudy.findings.by_chain import by_chain
-from understudy.findings.schema import Findings, Spread
+from understudy.findings.schema import Findings, SpreadFindings
 from understudy.pages.blocks import Table, all_tables
 from understudy.pages.sections.convergence import convergence_section
 from understudy.randomness import stream
@@ -81,7 +81,7 @@ def test_the_page_shows_every_measure_by_chain(study: Findings) -> None:
 def test_chains_that_measure_differently_are_marked(study: Findings) -> None:
     one = study.synthesizers[0]
     assert one.risk.attribute is not None
-    far = Spread(
+    far = SpreadFindings(
         mean=50.0, minimum=1.0, maximum=99.0, standard_error=None, values=(1.0, 98.0, 1.2, 99.0)
     )
     risk = one.risk.model_copy(

@@ -33,7 +33,7 @@ from understudy.findings.schema import (
     PatternRisk,
     RecordRisk,
     RiskFindings,
-    Spread,
+    SpreadFindings,
     SynthesizerFindings,
     Trace,
     UtilityFindings,
@@ -56,12 +56,14 @@ def digest(content: bytes) -> str:
     return blake2b(content, digest_size=32).hexdigest()
 
 
-def spread(value: float | None, around: float = 1.0) -> Spread:
+def spread(value: float | None, around: float = 1.0) -> SpreadFindings:
     """Make a measure over sets."""
     if value is None:
-        return Spread(mean=None, minimum=None, maximum=None, standard_error=None, values=(None,))
+        return SpreadFindings(
+            mean=None, minimum=None, maximum=None, standard_error=None, values=(None,)
+        )
     low, high = value - around, value + around
-    return Spread(
+    return SpreadFindings(
         mean=value, minimum=low, maximum=high, standard_error=around, values=(low, value, high)
     )
 

@@ -1,4 +1,4 @@
-"""Small data and a short, quiet fit for the tests of this room."""
+"""Small data and a short, quiet fit for the tests of this folder."""
 
 from __future__ import annotations
 

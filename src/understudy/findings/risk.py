@@ -23,7 +23,7 @@ from understudy.findings.schema import (
     PredictionFindings,
     RecordRisk,
     RiskFindings,
-    Spread,
+    SpreadFindings,
 )
 from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.plausibility import table_size
@@ -82,9 +82,11 @@ def _baseline(baseline: MeasuredBaseline) -> Baseline:
     )
 
 
-def _spreads(frame: pl.DataFrame) -> dict[str, Spread]:
+def _spreads(frame: pl.DataFrame) -> dict[str, SpreadFindings]:
     """Summarize the measures that a frame has, one row per set or repeat."""
-    return {name: Spread.of(frame[name].to_list()) for name in MEASURES if name in frame.columns}
+    return {
+        name: SpreadFindings.of(frame[name].to_list()) for name in MEASURES if name in frame.columns
+    }
 
 
 def risk_findings(
@@ -115,7 +117,7 @@ def risk_findings(
             _identification(data, sets, known, label_right) for known in intruders
         ),
         attribute=AttributeFindings(
-            matches=Spread.of(attribute.per_set["matches"].to_list()),
+            matches=SpreadFindings.of(attribute.per_set["matches"].to_list()),
             joint_matches=attribute.joint.matches,
             attacks=_attacks(attribute.attacks),
             most_frequent_label=attribute.most_frequent_label,

@@ -26,8 +26,7 @@ from understudy.findings.survey_schema import (
     PopulationFindings,
     WeightedFindings,
 )
-from understudy.summaries import Spread as SpreadOverSets
-from understudy.summaries import spread_of
+from understudy.summaries import Spread, spread_of
 
 __all__ = [
     "LARGEST_RHAT",
@@ -54,7 +53,7 @@ __all__ = [
     "RecordRisk",
     "Regression",
     "RiskFindings",
-    "Spread",
+    "SpreadFindings",
     "SynthesizerFindings",
     "TableRow",
     "Tables",
@@ -73,7 +72,7 @@ class _Finding(BaseModel):
     )
 
 
-class Spread(_Finding):
+class SpreadFindings(_Finding):
     """A measure over several synthetic sets, or over the repeats of a baseline."""
 
     mean: float | None
@@ -89,7 +88,7 @@ class Spread(_Finding):
         return cls.stored(spread_of(listed), listed)
 
     @classmethod
-    def stored(cls, spread: SpreadOverSets, values: tuple[float | None, ...] = ()) -> Self:
+    def stored(cls, spread: Spread, values: tuple[float | None, ...] = ()) -> Self:
         """Make the stored form of a spread, with the values it is over where they are kept."""
         return cls(
             mean=spread.mean,
@@ -241,7 +240,7 @@ class Tables(_Finding):
     """Global utility: how far tables of the synthetic sets lie from the original's."""
 
     orders: tuple[int, ...]
-    deviation: tuple[Spread, ...]  # (order,) sum over cells, tables of one order added
+    deviation: tuple[SpreadFindings, ...]  # (order,) sum over cells, tables of one order added
     noise_floor: tuple[float, ...]  # (order,) what sets drawn from the sample itself score
     truth_floor: tuple[float, ...]  # (order,) what a synthesizer that knew the population scores
     tables: tuple[TableRow, ...]
@@ -278,7 +277,7 @@ class Regression(_Finding):
     overlap_floor: float | None  # what sets drawn from the sample itself reach
     predictions_original: Histogram | None
     predictions_synthetic: Histogram | None  # all sets together, same edges
-    distance: Spread | None
+    distance: SpreadFindings | None
     distance_floor: float | None
     overlap_in_common: float | None = None  # over the coefficients that `overlap_floor` is over
     n_in_common: int | None = None  # how many those are
@@ -319,9 +318,11 @@ class WithinPattern(_Finding):
 class Baseline(_Finding):
     """One baseline of the data for one intruder: Uniform, Marginal, Others or Perfect."""
 
-    samples: dict[str, Spread]  # by measure, over repeats
+    samples: dict[str, SpreadFindings]  # by measure, over repeats
     exact: dict[str, float | None]  # by measure, closed forms
-    joint: dict[str, Spread]  # by measure, an intruder with as many files as the study releases
+    joint: dict[
+        str, SpreadFindings
+    ]  # by measure, an intruder with as many files as the study releases
     attacks: dict[str, float] = {}  # by attack, expected right guesses or matches
 
 
@@ -366,7 +367,9 @@ class IdentificationFindings(_Finding):
     """What one intruder learns from a synthesizer's sets."""
 
     known: tuple[str, ...]
-    measures: dict[str, Spread]  # expected_match_risk, true_match_rate, false_match_rate, ...
+    measures: dict[
+        str, SpreadFindings
+    ]  # expected_match_risk, true_match_rate, false_match_rate, ...
     joint: dict[str, float | None]
     random_linkage: float
     patterns: tuple[PatternRisk, ...]  # those that carry the most, the worst first
@@ -380,7 +383,7 @@ class IdentificationFindings(_Finding):
 class AttributeFindings(_Finding):
     """How often the synthetic label is the true one."""
 
-    matches: Spread
+    matches: SpreadFindings
     joint_matches: float
     attacks: dict[str, tuple[float, float | None]] = {}  # worst case, as released; None: impossible
     most_frequent_label: float  # right guesses from the original's most frequent label per pattern

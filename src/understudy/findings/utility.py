@@ -22,7 +22,7 @@ from understudy.findings.schema import (
     Histogram,
     PatternShares,
     Regression,
-    Spread,
+    SpreadFindings,
     TableRow,
     Tables,
     UtilityFindings,
@@ -123,7 +123,7 @@ def _tables(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
     return Tables(
         orders=orders,
         deviation=tuple(
-            Spread.of(per_set.filter(pl.col("order") == order)["deviation"].to_list())
+            SpreadFindings.of(per_set.filter(pl.col("order") == order)["deviation"].to_list())
             for order in orders
         ),
         noise_floor=tuple(utility.noise_floor[order] for order in orders),
@@ -235,7 +235,7 @@ def _regression(
         predictions_synthetic=synthetic,
         distance=None
         if distance is None or distance.mean is None or not math.isfinite(distance.mean)
-        else Spread.stored(distance),
+        else SpreadFindings.stored(distance),
         distance_floor=utility.noise_floor.mean if utility.noise_floor else None,
         distance_truth_floor=utility.truth_floor.mean if utility.truth_floor else None,
         overlap_in_common=utility.overlap_in_common,

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from understudy.findings.frontier_schema import FrontierFindings
-from understudy.findings.schema import Findings, IntruderFindings, Spread, SynthesizerFindings
+from understudy.findings.schema import (
+    Findings,
+    IntruderFindings,
+    SpreadFindings,
+    SynthesizerFindings,
+)
 from understudy.pages.blocks import LAST, Cell, Section, Table, number_cell, percent_cell
 from understudy.pages.html import TEMPLATES, render
 from understudy.pages.sections.convergence import convergence_section, settings_section
@@ -202,15 +207,15 @@ def _risk_row(
     words: str,
     intruder: IntruderFindings,
     measure: str,
-    risks: Sequence[Spread | float | None],
+    risks: Sequence[SpreadFindings | float | None],
     joint: bool = False,
 ) -> list[Cell | str]:
     """One risk between its baselines, all with as many digits."""
-    errors = [risk.standard_error for risk in risks if isinstance(risk, Spread)]
+    errors = [risk.standard_error for risk in risks if isinstance(risk, SpreadFindings)]
     error = min((each for each in errors if each), default=None)
     values = [
         baseline_value(intruder.minimum, measure, joint),
-        *(risk.mean if isinstance(risk, Spread) else risk for risk in risks),
+        *(risk.mean if isinstance(risk, SpreadFindings) else risk for risk in risks),
         baseline_value(intruder.maximum, measure, joint),
     ]
     return [words, *(number_cell(value, error) for value in values)]

@@ -16,7 +16,7 @@ from understudy.findings.schema import (
     DataFindings,
     Findings,
     RiskFindings,
-    Spread,
+    SpreadFindings,
     SynthesizerFindings,
     Tables,
     UtilityFindings,
@@ -131,8 +131,8 @@ def _no_chains(convergence: Convergence) -> Convergence:
     )
 
 
-def _mean(value: float | None) -> Spread:
-    return Spread(mean=value, minimum=None, maximum=None, standard_error=None, values=())
+def _mean(value: float | None) -> SpreadFindings:
+    return SpreadFindings(mean=value, minimum=None, maximum=None, standard_error=None, values=())
 
 
 def _utility(

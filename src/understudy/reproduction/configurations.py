@@ -131,7 +131,7 @@ class Configuration:
 
     @property
     def column(self) -> str:
-        """Whose column of the paper it stands beside."""
+        """Whose column of the paper it is compared with."""
         return FITS[self.fit].column
 
     def draw(self, fit: Any, m: int, seed: int) -> DrawnSets:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.findings.schema import Findings, Spread
+from understudy.findings.schema import Findings, SpreadFindings
 from understudy.pages.blocks import Figure
 from understudy.pages.plots.canvas import SeriesStyle, series_styles
 from understudy.pages.plots.coefficients import predictions_svg
@@ -92,7 +92,7 @@ def _baselines(findings: Findings, styles: list[SeriesStyle]) -> list[Figure]:
     return figures if svg is None else [*figures, Figure(svg, caption, "attribute")]
 
 
-def _nearest(maximum: Spread, findings: Findings, risks: list[Spread]) -> str:
+def _nearest(maximum: SpreadFindings, findings: Findings, risks: list[SpreadFindings]) -> str:
     """Say how near the sets come to Max, which the paper reads off its figure for the DPMPM."""
     largest = [
         f"{risk.maximum:.2f} ({synthesizer.title})"

@@ -26,6 +26,7 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import child_seed
 from understudy.study.stages import MOST_KNOWN, versions
 from understudy.synthesis.diagnostics import SCHEMA
+from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 from understudy.verdict.verdict import Verdict, judge
 
 __all__ = ["file_findings", "judged_files"]
@@ -93,8 +94,8 @@ def file_findings(
                 thin=1,
                 autocorrelation_time=1.0,
                 spacing=1.0,
-                rhat_target=1.01,
-                ess_target=400.0,
+                rhat_target=RHAT_TARGET,
+                ess_target=ESS_TARGET,
             ),
             utility=utility_findings(
                 data,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.findings.schema import Findings, IdentificationFindings, Spread
+from understudy.findings.schema import Findings, IdentificationFindings, SpreadFindings
 from understudy.pages.plots.canvas import LIGHT, WIDTH, SeriesStyle, drawing, name_series, svg_of
 from understudy.summaries import number, percent
 
@@ -28,9 +28,9 @@ SAME = 1e-9  # values that differ by less, relative to their size, are one
 
 def baseline_svg(
     title: str,
-    minimum: Spread | None,
-    maximum: Spread | None,
-    series: Sequence[tuple[SeriesStyle, Spread]],
+    minimum: SpreadFindings | None,
+    maximum: SpreadFindings | None,
+    series: Sequence[tuple[SeriesStyle, SpreadFindings]],
     name: str,
     width: float = WIDTH,
 ) -> str | None:
@@ -68,7 +68,7 @@ def baseline_svg(
         return svg_of(canvas, name, title, _words(baselines, shown))
 
 
-def _values(spread: Spread | None) -> list[float]:
+def _values(spread: SpreadFindings | None) -> list[float]:
     return [] if spread is None else [value for value in spread.values if value is not None]
 
 
@@ -86,7 +86,7 @@ def _draw_baselines(
     return most
 
 
-def _draw_lines(axes: Axes, style: SeriesStyle, spread: Spread, top: float) -> None:
+def _draw_lines(axes: Axes, style: SeriesStyle, spread: SpreadFindings, top: float) -> None:
     for value, width in ((spread.minimum, 0.8), (spread.mean, 2.0), (spread.maximum, 0.8)):
         if value is not None:
             axes.plot([value, value], [0, top], color=style.colour, linewidth=width,
@@ -94,7 +94,8 @@ def _draw_lines(axes: Axes, style: SeriesStyle, spread: Spread, top: float) -> N
 
 
 def _words(
-    baselines: Sequence[tuple[str, str, list[float]]], shown: Sequence[tuple[SeriesStyle, Spread]]
+    baselines: Sequence[tuple[str, str, list[float]]],
+    shown: Sequence[tuple[SeriesStyle, SpreadFindings]],
 ) -> str:
     words = [
         f"{words}: from {number(min(values))} to {number(max(values))} over {len(values)} repeats"

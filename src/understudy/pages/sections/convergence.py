@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from understudy.findings.by_chain import RARE, ByChain, by_chain, chance_in_words, power
-from understudy.findings.schema import Convergence, Findings, Spread, SynthesizerFindings
+from understudy.findings.schema import Convergence, Findings, SpreadFindings, SynthesizerFindings
 from understudy.pages.blocks import (
     Block,
     Cell,
@@ -148,7 +148,7 @@ def _power_words(n_sets: int, n_chains: int, n_rows: int) -> str:
     )
 
 
-def _set_measures(synthesizer: SynthesizerFindings) -> list[tuple[str, Spread]]:
+def _set_measures(synthesizer: SynthesizerFindings) -> list[tuple[str, SpreadFindings]]:
     """Measures that every set has a value of, in words."""
     tables = synthesizer.utility.tables
     measures = [

@@ -9,7 +9,7 @@ from understudy.findings.schema import (
     Baseline,
     Findings,
     IntruderFindings,
-    Spread,
+    SpreadFindings,
     SynthesizerFindings,
 )
 from understudy.pages.blocks import (
@@ -137,7 +137,7 @@ def _baseline(baseline: Baseline, measure: str) -> Cell:
     return number_cell(baseline_value(baseline, measure), missing="undefined")
 
 
-def _spread(spread: Spread | None) -> Cell:
+def _spread(spread: SpreadFindings | None) -> Cell:
     if spread is None:
         return number_cell(None)
     cell = number_cell(spread.mean, spread.standard_error, missing="undefined")
