@@ -310,6 +310,7 @@ PUBLIC = [
     "regression_utility",
     "release",
     "risk_lattice",
+    "risk_weights",
     "synthesize",
     "table_utility",
     "weighted_utility",

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from understudy.synthesis.diagnostics import ConvergenceTargets
     from understudy.synthesis.dpmpm import DPMPM
     from understudy.synthesis.formal_dirichlet import FormalDirichlet
+    from understudy.synthesis.risk_weights import risk_weights
     from understudy.synthesis.synthesize import synthesize
     from understudy.utility.analysis import analysis_utility
     from understudy.utility.combining import combine_estimates
@@ -101,6 +102,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "regression_utility",
     "release",
     "risk_lattice",
+    "risk_weights",
     "synthesize",
     "table_utility",
     "weighted_utility",
@@ -147,6 +149,7 @@ _HOME = {
     "regression_utility": "understudy.utility.regression.regression_utility",
     "release": "understudy.publishing.gate",
     "risk_lattice": "understudy.risk.by_knowledge",
+    "risk_weights": "understudy.synthesis.risk_weights",
     "synthesize": "understudy.synthesis.synthesize",
     "table_utility": "understudy.utility.tables",
     "weighted_utility": "understudy.utility.weighted_utility",

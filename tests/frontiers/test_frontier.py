@@ -156,6 +156,61 @@ def test_class_draws_share_a_fit(
     assert fits == ["kept"]
 
 
+WEIGHTED = (
+    PLAN
+    + """
+[own_record]
+refits = 0
+[frontier]
+budget = 6
+[[frontier.dials]]
+model = "dpmpm"
+fixed = { chains = 2, warmup = 4, draws = 12, thin = 1, sampler = "collapsed" }
+vary = { risk_weighting = [0.5, 0.0, 1.0], risk = ["surprise", "own_record"] }
+"""
+)
+
+
+def test_weighted_points_share_the_fit_that_the_risks_come_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six points, two of them without weights and alike; also killed, with the same bytes."""
+    plan = write_study(tmp_path / "plan", WEIGHTED)
+    fits: list[float] = []
+    real = us.DPMPM.fit
+
+    @functools.wraps(real)
+    def counted(self: us.DPMPM, *arguments: Any, **options: Any) -> Any:
+        fits.append(self.risk_weighting)
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(us.DPMPM, "fit", counted)
+    whole = us.frontier(plan, tmp_path / "whole", seed=3)
+    assert sorted(fits) == [0.0, 0.5, 0.5, 1.0, 1.0]
+    sensitivities = {
+        point.name: point.measured.own_record.local_sensitivity for point in whole.findings.points
+    }
+    plain = sensitivities["dpmpm-risk-weighting-0-risk-surprise"]
+    assert plain is not None
+    assert plain == sensitivities["dpmpm-risk-weighting-0-risk-own-record"]
+    assert all(value is not None and value > 0 for value in sensitivities.values())
+    assert "Local sensitivity: " in whole.page().read_text("utf-8")
+    left = [3]
+
+    def killed(*arguments: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return measure_point(*arguments, **options)
+
+    monkeypatch.setattr(fit_points, "measure_point", killed)
+    with pytest.raises(KeyboardInterrupt):
+        us.frontier(plan, tmp_path / "again", seed=3)
+    monkeypatch.setattr(fit_points, "measure_point", measure_point)
+    us.frontier(plan, tmp_path / "again", seed=3)
+    assert files(tmp_path / "again") == files(tmp_path / "whole")
+
+
 def test_a_larger_budget_adds_points(plan: Path, measured: Frontier, tmp_path: Path) -> None:
     assert measured
     shutil.copytree(plan.parent / "out", tmp_path / "out")

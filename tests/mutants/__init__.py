@@ -18,6 +18,7 @@ from tests.mutants import (
     risk,
     synthesis,
     utility,
+    weights,
 )
 from tests.mutants.mutant import Mutant
 
@@ -26,6 +27,7 @@ __all__ = ["MUTANTS", "Mutant"]
 FOLDERS = (
     dpmpm,
     areal,
+    weights,
     backoff,
     formal_dirichlet,
     frontiers,

@@ -133,3 +133,14 @@ def log_marginal(table: NDArray[np.int64], design: Floats, state: Any) -> float:
                 )
             )
     return total
+
+
+def log_powered(count: int, power: float, mean: float, precision: float) -> float:
+    """Log of the integral of Poisson(count; e^y)^power Normal(y; mean, 1 / precision)."""
+    wide = 14.0 / sqrt(precision)
+    grid = np.linspace(mean - wide, mean + wide + count / precision, 200_001)
+    poisson = count * grid - np.exp(grid) - lgamma(count + 1.0)
+    normal = -0.5 * precision * (grid - mean) ** 2 + 0.5 * log(precision / (2.0 * pi))
+    heights = power * poisson + normal
+    top = float(heights.max())
+    return top + log(float(np.exp(heights - top).sum() * (grid[1] - grid[0])))

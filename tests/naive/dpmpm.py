@@ -386,3 +386,73 @@ def draw_classes(
             for one, here in enumerate(drawn):
                 found[level][one] += int(here)
     return found
+
+
+Powers = dict[tuple[int, ...], float]
+
+
+def weighted_log_marginal(rows: Rows, powers: Powers, priors: Priors) -> float:
+    """Log of the integral of every row's likelihood to its power, over level probabilities.
+
+    A hole has the number behind its variable's last level, and no factor.
+    """
+    total = 0.0
+    for variable, prior in enumerate(priors):
+        sums = list(prior)
+        for row in rows:
+            if row[variable] < len(prior):
+                sums[row[variable]] += powers[row]
+        for after, before in zip(sums, prior, strict=True):
+            total += float(gammaln(after) - gammaln(before))
+        total += float(gammaln(sum(prior)) - gammaln(sum(sums)))
+    return total
+
+
+def weighted_partitions(
+    rows: Rows, powers: Powers, priors: Priors, shape: float, rate: float
+) -> dict[tuple[tuple[tuple[int, ...], ...], ...], float]:
+    """Pseudo posterior of the partition, as `exact_partitions`; not normalized."""
+    found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
+    for partition in partitions(len(rows)):
+        classes = [[rows[record] for record in members] for members in partition]
+        log_weight = log_process_weight(len(classes), len(rows), shape, rate)
+        log_weight += sum(
+            lgamma(len(members)) + weighted_log_marginal(members, powers, priors)
+            for members in classes
+        )
+        key = key_of(classes)
+        found[key] = found.get(key, 0.0) + np.exp(log_weight)
+    return found
+
+
+def weighted_truncated(
+    rows: Rows, powers: Powers, priors: Priors, shape: float, rate: float, n_classes: int
+) -> dict[tuple[tuple[tuple[int, ...], ...], ...], float]:
+    """Pseudo posterior under sticks cut off, as `exact_truncated`; not normalized."""
+    found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
+    for classes in assignments(rows, n_classes):
+        log_weight = log_truncated_weight(tuple(len(members) for members in classes), shape, rate)
+        log_weight += sum(weighted_log_marginal(members, powers, priors) for members in classes)
+        key = key_of(classes)
+        found[key] = found.get(key, 0.0) + np.exp(log_weight)
+    return found
+
+
+def weighted_label_likelihood(
+    kept: Sequence[int],
+    label: Sequence[int],
+    power: float,
+    weights: Sequence[float],
+    probabilities: Sequence[Sequence[Sequence[float]]],
+) -> float:
+    """What a weighted record's label adds to its likelihood: `probabilities[class][variable]`."""
+    above = below = 0.0
+    for weight, tables in zip(weights, probabilities, strict=True):
+        product = 1.0
+        for variable, level in enumerate(kept):
+            product *= tables[variable][level]
+        below += weight * product**power
+        for variable, level in enumerate(label):
+            product *= tables[len(kept) + variable][level]
+        above += weight * product**power
+    return above / below

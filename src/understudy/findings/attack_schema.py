@@ -71,6 +71,7 @@ class OwnRecordFindings(_Finding):
     unreliable: int = 0  # records whose importance weights cannot be trusted
     refitted: int = 0  # of these, those left out of a fit of their own
     informed: InformedFindings | None = None  # None: the plan does not ask for it
+    local_sensitivity: float | None = None  # None: sets without a fit, or not worked out
 
     def worst(self, setting: str = "worst case") -> AttackFindings | None:
         """Give the attack with the highest position in a setting; None without any."""

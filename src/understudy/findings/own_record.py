@@ -95,6 +95,7 @@ def own_record_findings(
         n_records=effect.n_records,
         unreliable=effect.unreliable,
         refitted=effect.refitted,
+        local_sensitivity=getattr(fit, "local_sensitivity", None),
     )
 
 

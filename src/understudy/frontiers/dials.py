@@ -1,7 +1,8 @@
 """From the dials of a plan to points: every one a synthesizer, a number of sets, and data.
 
 Points that differ only in what is done with the posterior draws (class draw, number of sets) have
-the same `fit_key` and share one fit. Coarser data are other data, and are fitted anew.
+the same `fit_key` and share one fit. Points whose records are weighted by risk share the fit that
+the risks come from. Coarser data are other data, and are fitted anew.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from understudy.settings import settings_from
@@ -70,6 +71,15 @@ class Point:
     def class_draw(self) -> str | None:
         """How classes are drawn, for a model that has them."""
         return getattr(self.planned.model, CLASS_DRAW, None)
+
+    @property
+    def first(self) -> Point | None:
+        """The point that the weights of its records come from; None where nothing is weighted."""
+        model = self.planned.model
+        if not getattr(model, "risk_weighting", 0.0):
+            return None
+        plain = replace(model, risk_weighting=0.0, risk="own_record")
+        return replace(self, planned=replace(self.planned, model=plain))
 
     @property
     def fit_key(self) -> str:

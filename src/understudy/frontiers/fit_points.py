@@ -6,12 +6,16 @@ point comes next depends on saved ones alone: a frontier that was killed goes on
 
 from __future__ import annotations
 
+import io
 import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import SettingError, quoted
 from understudy.findings.frontier_schema import (
@@ -43,6 +47,7 @@ from understudy.study.saved_frontier import RECORD
 from understudy.study.stage_warnings import Notes
 from understudy.study.stages import Stages
 from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
+from understudy.synthesis.risk_weights import record_risks, weights_of
 
 __all__ = ["CHOSEN", "PAGE", "FrontierRun", "first_points"]
 
@@ -225,10 +230,15 @@ class FrontierRun:
             if not self.folder.finished(f"point-{point.name}", self._of(point)):
                 groups.setdefault(point.fit_key, []).append(point)
         behind: Background | None = None
+        firsts = {
+            first.fit_key for group in groups.values() if (first := group[0].first) is not None
+        }
         try:
-            for group in groups.values():
+            for group in sorted(groups.values(), key=lambda group: group[0].first is not None):
                 self._report(f"fitting {group[0].name}")
                 fit = self._fit(group[0])
+                if group[0].fit_key in firsts:
+                    self._keep_risks(group[0], fit)
                 if behind is not None:
                     self._save(behind)
                 behind = Background(group, self._measuring(fit, group))
@@ -260,8 +270,29 @@ class FrontierRun:
             self._data(point),
             seed=self._seed("fit", digest_of(point.fit_key.encode())),
             checkpoint=self.folder.fit_folder(self._fit_name(point)),
+            weights=self._weights(point),
             **point.planned.options,
         )
+
+    def _weights(self, point: Point) -> NDArray[np.float64] | None:
+        """Weights of a point's records; the risks are kept, as other dials need the same."""
+        first, model = point.first, point.planned.model
+        if first is None:
+            return None
+        stage = f"risks-{self._fit_name(first)}"
+        if not self.folder.finished(stage):
+            self._keep_risks(first, self._fit(first))
+            self.folder.drop_fit(self._fit_name(first))
+        with np.load(io.BytesIO(self.folder.read(stage, f"stages/{stage}.npz"))) as risks:
+            return weights_of(risks[model.risk], model.risk_weighting)
+
+    def _keep_risks(self, first: Point, fit: Any) -> None:
+        """Keep the risks of all records in a fit without weights."""
+        stage, content = f"risks-{self._fit_name(first)}", io.BytesIO()
+        if not self.folder.finished(stage):
+            arrays: Any = record_risks(fit)
+            np.savez(content, **arrays)
+            self.folder.save(stage, [(f"stages/{stage}.npz", content.getvalue())])
 
     def _fit_name(self, point: Point) -> str:
         return digest_of(point.fit_key.encode())[:16]

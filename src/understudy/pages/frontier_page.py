@@ -19,6 +19,7 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.html import TEMPLATES, render
 from understudy.pages.plots.frontier_plot import anchor, frontier_svg
+from understudy.pages.sections.own_record_section import local_sensitivity_words
 from understudy.pages.sections.section_words import attack_words, position_text
 from understudy.summaries import number, shown, whole
 
@@ -153,6 +154,8 @@ def _facts(point: FrontierPoint) -> str:
     if own.unreliable:
         again = f"; {own.refitted:,} of these by fits without them" if measured.confirmed else ""
         facts.append(f"Weights cannot be trusted for {own.unreliable:,} records{again}.")
+    if measured.epsilon is None:
+        facts += local_sensitivity_words(own)
     if measured.converged is False:
         rhat = rhat_cell(measured.worst_rhat).text
         facts.append(

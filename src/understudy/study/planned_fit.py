@@ -66,7 +66,10 @@ class PlannedFit:
         """All settings, as JSON."""
         until = self.options["until"]
         targets = asdict(until) if until is not None else None
-        return {"model": self.kind, **asdict(self.model), **self.options, "until": targets}
+        settings = asdict(self.model)
+        if not settings.get("risk_weighting"):
+            settings = {key: settings[key] for key in settings.keys() - {"risk_weighting", "risk"}}
+        return {"model": self.kind, **settings, **self.options, "until": targets}
 
     def in_words(self, data: Microdata, kept: int) -> dict[str, str]:
         """All settings as text, as a reader wants them.

@@ -19,7 +19,7 @@ A prior count of n / (exp(epsilon / m) - 1) in a pattern of n records makes all 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -185,6 +185,7 @@ class FormalDirichlet(SampledModel[FormalDirichletFit], warmup=0, draws=500, thi
     FormalDirichlet(epsilon=4.0, sets=1)
     """
 
+    no_weights: ClassVar[str] = "weights that come from the labels would break its guarantee"
     epsilon: float = 1.0
     sets: int = 20
 

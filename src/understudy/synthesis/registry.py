@@ -137,6 +137,19 @@ def _backoff_bytes(data: Microdata) -> int:
     return 16 * 6 * data.n_combinations
 
 
+RISK_WEIGHTING = {
+    "risk_weighting": Setting(
+        Annotated[float, Field(ge=0, allow_inf_nan=False)],
+        "0: none; how much less a record of high risk in a first fit counts",
+        "how much less records of high risk count",
+    ),
+    "risk": Setting(
+        Literal["own_record", "surprise"],
+        'that risk: "own_record", or "surprise" of the label',
+        "risk that this goes by",
+    ),
+}
+
 MODELS = {
     "dpmpm": Model(
         title="DPMPM",
@@ -173,6 +186,7 @@ MODELS = {
                 'a record\'s class given "kept" variables, "full", "prior"',
                 "what a record's class is drawn from",
             ),
+            **RISK_WEIGHTING,
         },
         colours=("#b04a00", "#f2a25c"),
         seconds=lambda data: 1e-7 * data.n_records,
@@ -207,6 +221,7 @@ MODELS = {
             "scale_prior": Setting(
                 ShapeAndRate, "degrees of freedom and scale of the slopes' deviations"
             ),
+            **RISK_WEIGHTING,
         },
         colours=("#005fa3", "#72b7f2"),
         seconds=_areal_seconds,

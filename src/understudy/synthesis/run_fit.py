@@ -14,10 +14,12 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_args
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 import understudy
 from understudy.checks import check_whole
@@ -25,18 +27,22 @@ from understudy.errors import (
     ConvergenceWarning,
     LevelError,
     MissingValuesError,
+    SettingError,
     UnderstudyWarning,
     quoted,
     quoted_list,
 )
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.table import Microdata
+from understudy.private_folder import PrivateFolder
 from understudy.public_errors import from_the_user, only_our_errors
-from understudy.randomness import check_seed
+from understudy.randomness import check_seed, child_seed
+from understudy.storage import digest_of
 from understudy.synthesis.chains import ChainDraws, Plan, Progress, default_threads, run_chains
 from understudy.synthesis.checkpoints import Checkpoint
 from understudy.synthesis.contract import ChainSampler
 from understudy.synthesis.diagnostics import ConvergenceTargets, count_failed
+from understudy.synthesis.risk_weights import STEPS, check_weights, risk_weights
 from understudy.synthesis.sampled_fit import SampledFit
 from understudy.synthesis.stored_probabilities import KeptCells
 
@@ -58,6 +64,8 @@ DRAWS_AT_A_TIME = 500  # of a chain that goes on
 FIT_SECONDS = 1200.0  # processor seconds of a fit that goes on: ten minutes of two cores
 MOST_DRAWS = 3000  # of a chain that goes on: of more, fewer label probabilities could be kept
 FEWEST_DRAWS = 25
+FIRST_FIT = ".first"  # folder in that of a saved run, for the fit that its weights come from
+MOST_FIRST_DRAWS = 500  # of a chain of that fit
 NO_DRAWS = ChainDraws({}, np.empty((0, 0, 0), dtype=np.float32), [])
 LEVELS_ABOVE = 5  # frames from a warning here up to the caller of `fit`
 
@@ -68,7 +76,7 @@ class FitOptions:
 
     Attributes
     ----------
-    chains, warmup, draws, thin, seed, threads, checkpoint, until, progress
+    chains, warmup, draws, thin, seed, threads, checkpoint, until, progress, weights
         The options of `fit`, under their own names.
     """
 
@@ -81,6 +89,7 @@ class FitOptions:
     checkpoint: str | os.PathLike[str] | None
     until: ConvergenceTargets | None
     progress: Callable[[Progress], None] | None
+    weights: NDArray[np.float64] | None = None  # (combination,)
 
     def __post_init__(self) -> None:
         """Check all numbers."""
@@ -137,6 +146,8 @@ class SampledModel(ABC, Generic[FitType]):
 
     fit_type: ClassVar[type[SampledFit]]
     no_holes: ClassVar[str] = "the model counts whole records"  # why not; empty where it fills them
+    no_weights: ClassVar[str] = "the model counts whole records"  # why not; empty where it has them
+    weight_steps: ClassVar[int] = STEPS  # weights are rounded to multiples of one over it
 
     def __init_subclass__(
         cls, *, warmup: int, draws: int | None, thin: int, chains: int = 4
@@ -200,7 +211,16 @@ class SampledModel(ABC, Generic[FitType]):
 
     def _identity(self) -> dict[str, Any]:
         """Give the settings that decide the draws, as JSON: a saved run must have the same."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
+        settings: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        if self._risk_weighting() is None:
+            settings.pop("risk_weighting", None)
+            settings.pop("risk", None)
+        return settings
+
+    def _risk_weighting(self) -> tuple[float, str] | None:
+        """Give the dial and the risk that records are weighted by; None for no weights."""
+        dial = getattr(self, "risk_weighting", 0.0)
+        return (float(dial), self.risk) if dial else None  # type: ignore[attr-defined]
 
     def _warn_of_limits(self, fit: FitType) -> None:
         """Warn where a limit of the settings was reached."""
@@ -219,6 +239,7 @@ class SampledModel(ABC, Generic[FitType]):
         checkpoint: str | os.PathLike[str] | None = None,
         until: ConvergenceTargets | None = None,
         progress: Callable[[Progress], None] | None = None,
+        weights: Any = None,
     ) -> FitType:
         """Run the sampler.
 
@@ -244,6 +265,9 @@ class SampledModel(ABC, Generic[FitType]):
             Go on, `draws` at a time, until these targets are met or their limit is reached.
         progress : callable, optional
             Called with a `Progress` after every segment.
+        weights : float (combination,), optional
+            Powers from 0 to 1 that the likelihood of the records of each distinct combination is
+            taken to, in place of those of ``risk_weighting``; such as `risk_weights` makes.
 
         Returns
         -------
@@ -261,13 +285,19 @@ class SampledModel(ABC, Generic[FitType]):
         check_labels(data)
         check_holes(data, self.no_holes)
         settings = self.settled(data)
+        weights = check_weights(data, weights, settings.weight_steps)
+        if weights is not None or settings._risk_weighting() is not None:
+            check_weightable(data, settings.no_weights)
+        if weights is None:
+            weights = _weights_of_first_fit(settings, data, options)
+        options = replace(options, weights=weights)
         if draws is None:
             limit = settings.default_until(data, chains, warmup, thin)
             part = min(part, limit.most_draws)
             options = replace(options, draws=part, until=until or limit)
         prepared = settings._prepared(data, options)
         plan = options.plan(prepared.snapshot_bytes)
-        fit: Any = self.fit_type(settings, data, plan, prepared.cells, NO_DRAWS)
+        fit: Any = self.fit_type(settings, data, plan, prepared.cells, NO_DRAWS, weights)
         fit = _run(fit, prepared.sampler, options, settings._identity())
         _warn_of_chains(fit)
         settings._warn_of_limits(fit)
@@ -296,6 +326,56 @@ def check_holes(data: Microdata, reason: str) -> None:
         )
 
 
+def check_weightable(data: Microdata, reason: str) -> None:
+    """Refuse weights of likelihoods where the model has a reason to, or the data have."""
+    came = "weights, or risk_weighting above 0"
+    if reason:
+        raise SettingError(
+            expected=f"a fit without weights of likelihoods: {reason}",
+            came=came,
+            do="fit a DPMPM or a DP-areal",
+        )
+    if data.with_holes or data.impossible:
+        raise SettingError(
+            expected="data without missing values to be modelled and impossible combinations for a "
+            "weighted fit: what they add to the likelihood belongs to no record",
+            came=came,
+            do='leave the weights out, or read the data with missing="level" and without these '
+            "rules",
+        )
+
+
+def _weights_of_first_fit(
+    settings: Any, data: Microdata, options: FitOptions
+) -> NDArray[np.float64] | None:
+    """Fit without weights and take them from there; None where nothing is weighted."""
+    weighting = settings._risk_weighting()
+    if weighting is None:
+        return None
+    checkpoint: Any = options.checkpoint
+    if checkpoint is not None:
+        above = checkpoint if isinstance(checkpoint, PrivateFolder) else None
+        above = above or PrivateFolder.made(Path(checkpoint))
+        checkpoint = above.inside(FIRST_FIT)
+        if above is not options.checkpoint:
+            above.close()
+    seed = None if options.seed is None else child_seed(options.seed, "first fit")
+    with warnings.catch_warnings():  # what is released comes from the second fit, which is judged
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        first = replace(settings, risk_weighting=0.0).fit(
+            data,
+            chains=options.chains,
+            warmup=options.warmup,
+            draws=min(options.draws, MOST_FIRST_DRAWS),
+            thin=options.thin,
+            seed=seed,
+            threads=options.threads,
+            checkpoint=checkpoint,
+            progress=options.progress,
+        )
+    return check_weights(data, risk_weights(first, *weighting), settings.weight_steps)
+
+
 def _run(fit: Any, sampler: ChainSampler, options: FitOptions, settings: Mapping[str, Any]) -> Any:
     """Run the chains of a fit, saved or not; its plan gets the seed that was used."""
     summarize, progress = fit.summarizer(), options.progress
@@ -304,6 +384,8 @@ def _run(fit: Any, sampler: ChainSampler, options: FitOptions, settings: Mapping
         draws = run_chains(sampler, plan, None, progress, summarize)
         return replace(fit, plan=plan, chain_draws=draws)
     identity = _identity(fit.data, fit.plan, options.seed, settings, sampler.describe())
+    if options.weights is not None:
+        identity["weights"] = digest_of(options.weights.tobytes())
     checkpoint = Checkpoint(options.checkpoint, identity)
     try:
         plan = replace(fit.plan, seed=check_seed(checkpoint.identity["seed"]))

@@ -36,6 +36,7 @@ from understudy.synthesis.diagnostics import (
 )
 from understudy.synthesis.labelled_draws import Draws, LabelledArray
 from understudy.synthesis.monitored_sums import known_cells, released_sums
+from understudy.synthesis.risk_weights import label_surprise
 from understudy.synthesis.stored_probabilities import KeptCells
 
 __all__ = ["SampledFit", "by_pattern"]
@@ -57,6 +58,8 @@ class SampledFit(ABC):
         Which label probabilities were kept.
     chain_draws : ChainDraws
         All kept draws of all chains.
+    weights : float64 (combination,), optional
+        Powers that the records' likelihoods were taken to; None: 1 for all.
     """
 
     settings: Any
@@ -64,6 +67,7 @@ class SampledFit(ABC):
     plan: Plan
     cells: KeptCells
     chain_draws: ChainDraws
+    weights: NDArray[np.float64] | None = None
 
     @abstractmethod
     def _sampler(self) -> str:
@@ -328,6 +332,16 @@ class SampledFit(ABC):
         for of_chain in self.chain_draws.snapshots:
             for _, snapshot in of_chain:
                 yield snapshot
+
+    @cached_property
+    def local_sensitivity(self) -> float:
+        """Largest weighted |log p(label | kept variables)| of any record over the kept draws.
+
+        A *local* sensitivity: it belongs to these data and these draws. It is no bound for other
+        data, and no guarantee follows from it.
+        """
+        surprise = label_surprise(self)
+        return float((surprise if self.weights is None else self.weights * surprise).max())
 
     @only_our_errors
     def to_arviz(self) -> Any:

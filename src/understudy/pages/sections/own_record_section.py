@@ -29,7 +29,7 @@ from understudy.summaries import percent, shown, whole
 from understudy.verdict.risk_reasons import effect_outcome, judged_attack
 from understudy.verdict.thresholds import Thresholds
 
-__all__ = ["FOUR", "own_record_section"]
+__all__ = ["FOUR", "local_sensitivity_words", "own_record_section"]
 
 FOUR = {
     "Uniform": "all labels alike",
@@ -109,6 +109,7 @@ def _attacks(
         *(Paragraph(remark, "remark") for remark in _reliability(own_record)),
         table,
         *_model(synthesizer.risk.prediction, own_record.n_records),
+        *(Paragraph(words, "remark") for words in local_sensitivity_words(own_record)),
         *([] if own_record.informed is None else _informed(synthesizer, own_record.informed)),
     ]
 
@@ -125,6 +126,17 @@ def _model(prediction: PredictionFindings | None, n_records: int) -> list[Block]
             f"{percent(prediction.gain)}. Most of that is inference: its own-record effect is in "
             "the table."
         )
+    ]
+
+
+def local_sensitivity_words(own_record: OwnRecordFindings) -> list[str]:
+    """Say what the local sensitivity is, where it was worked out."""
+    if own_record.local_sensitivity is None:
+        return []
+    return [
+        f"Local sensitivity: {own_record.local_sensitivity:.2f}. It is the largest weighted "
+        "|log probability| of any record's label over the kept draws, for these data and these "
+        "draws. It is no bound for other data, and no guarantee follows from it."
     ]
 
 

@@ -1,7 +1,8 @@
 """Log rates of the cells given their counts and clusters: exact draws.
 
 They are drawn where they are needed and never kept: whatever integrates them out next would make
-them stale.
+them stale. Where a cell's likelihood has a power b, y + log b is drawn, whose density is that of
+the count b c.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ def _sum_log_rates(generator, problem, members, centres, means, precision, sizes
                 if members[pair, cluster] == 0:
                     continue
                 mean = means[cluster, pattern]
+                shift = problem.shift[problem.pair_index[pair]]
                 for _ in range(members[pair, cluster]):
-                    drawn = _draw_log_rate(generator, centres[pair, cluster], precision)
+                    drawn = _draw_log_rate(generator, centres[pair, cluster], precision) - shift
                     sums[cluster, pattern] += drawn
                     squares[cluster, pattern] += (drawn - mean) ** 2
                 sizes[cluster, pattern] += members[pair, cluster]
@@ -73,7 +75,8 @@ def _draw_table(generator, problem, members, centres, precision):  # type: ignor
             cluster += 1
         left[pair, cluster] -= 1
         waiting[pair] -= 1
-        log_rates[cell] = _draw_log_rate(generator, centres[pair, cluster], precision)
+        drawn = _draw_log_rate(generator, centres[pair, cluster], precision)
+        log_rates[cell] = drawn - problem.shift[problem.pair_index[pair]]
     return log_rates
 
 

@@ -17,12 +17,13 @@ from understudy.checks import (
 )
 from understudy.microdata.label_table import LabelTable
 from understudy.microdata.table import Microdata
-from understudy.synthesis.areal.problem import Problem, make_problem
+from understudy.synthesis.areal.problem import POWERS, Problem, make_problem, powers_of_cells
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors
 from understudy.synthesis.chains import default_threads
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.registry import MODELS
+from understudy.synthesis.risk_weights import check_dial
 from understudy.synthesis.run_fit import (
     FitOptions,
     Prepared,
@@ -74,8 +75,10 @@ class DPArealFit(SampledFit):
         return LabelTable(snapshot["probabilities"], self.data.patterns.of_combination)
 
     def _left_out_weights(self, snapshot: Arrays) -> NDArray[np.float64]:
-        """Give the Poisson rates: a count that loses one record loses this factor."""
+        """Give the Poisson rates: a count that loses one record loses this factor, or its power."""
         rates: NDArray[np.float64] = snapshot["probabilities"] * snapshot["pattern_rates"][:, None]
+        if self.weights is not None:
+            rates = rates ** powers_of_cells(self.data, self.weights)
         return rates
 
 
@@ -112,6 +115,12 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
         Shape of the LKJ prior on the correlations of the slopes; by default that of the variant.
     scale_prior : (float, float)
         Degrees of freedom and scale of the half-t prior on the slopes' standard deviations.
+    risk_weighting : float
+        How strongly a record's risk in a first fit lowers the weight of its cell's likelihood; see
+        `risk_weights`. Weights are rounded to sixteenths; an empty cell has the mean weight of its
+        pattern's records. 0: no weights, and no first fit.
+    risk : {"own_record", "surprise"}
+        Which risk that is.
 
     References
     ----------
@@ -128,6 +137,8 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
     no_holes: ClassVar[str] = (
         "the DP-areal counts the records of every cell, and one with a missing value lies in none"
     )
+    no_weights: ClassVar[str] = ""
+    weight_steps: ClassVar[int] = POWERS
     n_clusters: int = 50
     variant: Literal["text", "script"] = "text"
     concentration_prior: tuple[float, float] = (1.0, 1.0)
@@ -137,6 +148,8 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
     slope_mean_precision_prior: tuple[float, float] = (1.0, 1.0)
     correlation_shape: float | None = None
     scale_prior: tuple[float, float] = (3.0, 1.0)
+    risk_weighting: float = 0.0
+    risk: Literal["own_record", "surprise"] = "own_record"
 
     def __post_init__(self) -> None:
         """Check all settings."""
@@ -150,6 +163,8 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
             object.__setattr__(self, "correlation_shape", float(self.correlation_shape))
         scale = check_shape_and_rate("scale_prior", self.scale_prior, "(3.0, 1.0)")
         object.__setattr__(self, "scale_prior", scale)
+        check_dial(self.risk_weighting, self.risk)
+        object.__setattr__(self, "risk_weighting", float(self.risk_weighting))
 
     def sweep_seconds(self, data: Microdata) -> float:
         """Say what a sweep takes, about.
@@ -166,7 +181,7 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
         return MODELS["areal"].seconds(data)
 
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
-        problem = make_problem(data)
+        problem = make_problem(data, options.weights)
         self._note(problem)
         _note_time(data, options)
         cells = choose_cells(data, options.most_cells)

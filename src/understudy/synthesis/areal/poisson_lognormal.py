@@ -74,12 +74,14 @@ class Pieces(NamedTuple):
     nodes: NDArray[np.float64]  # (node, distinct count, 3) the same at the present precision
     pieces: NDArray[np.float64]  # (piece, distinct count, 6) coefficients of polynomials
     forces: ForceTable  # what trajectories are steered by
+    shift: NDArray[np.float64]  # (distinct count,) added to means before anything is integrated
 
 
 def new_pieces(problem: Problem) -> Pieces:
     """Make an empty grid for a problem's distinct counts."""
     n_counts = problem.distinct.size
-    highest = max(HIGHEST, float(np.ceil(np.log(problem.distinct.max() + 1.0) + 2.0)))
+    most = float((problem.distinct * np.exp(-problem.shift)).max())  # records of a cell
+    highest = max(HIGHEST, float(np.ceil(np.log(most + 1.0) + 2.0)))
     n_pieces = int((highest - LOWEST) * PER_UNIT)
     return Pieces(
         tags=np.full(SLOTS, np.iinfo(np.int64).min),
@@ -90,6 +92,7 @@ def new_pieces(problem: Problem) -> Pieces:
         nodes=np.full((n_pieces + 1, n_counts, 3), np.nan),
         pieces=np.full((n_pieces, n_counts, 6), np.nan),
         forces=new_force_table(n_counts, LOWEST, highest),
+        shift=problem.shift,
     )
 
 
@@ -108,13 +111,16 @@ def _mode(count, mean, precision):  # type: ignore[no-untyped-def]
 
 @compiled
 def modes(problem, members, means, precision):  # type: ignore[no-untyped-def]
-    """Give the most probable log rate (pair, cluster) of pairs with members in a cluster."""
+    """Give the most probable log rate (pair, cluster) of pairs with members in a cluster.
+
+    The pair's shift is added to it.
+    """
     log_rate = np.full(members.shape, np.nan)
     for pattern in range(problem.pair_start.size - 1):
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
             for cluster in range(means.shape[0]):
                 if members[pair, cluster] > 0:
-                    mean = means[cluster, pattern]
+                    mean = means[cluster, pattern] + problem.shift[problem.pair_index[pair]]
                     log_rate[pair, cluster] = _mode(problem.pair_count[pair], mean, precision)
     return log_rate
 
@@ -150,11 +156,12 @@ def poisson_lognormal(count, mean, precision):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _fill_forces(counts, means, precision, table):  # type: ignore[no-untyped-def]
+def _fill_forces(counts, shift, means, precision, table):  # type: ignore[no-untyped-def]
     """Fill log p and two derivatives (distinct count, node, 3) of a precision."""
     for index in range(counts.size):
         for node in range(means.size):
-            log_p, slope, bend = poisson_lognormal(counts[index], means[node], precision)
+            mean = means[node] + shift[index]
+            log_p, slope, bend = poisson_lognormal(counts[index], mean, precision)
             table[index, node, 0] = log_p
             table[index, node, 1] = slope
             table[index, node, 2] = bend
@@ -164,7 +171,7 @@ def turn_forces(problem: Problem, pieces: Pieces, log_precision: float) -> None:
     """Turn the coarse table to a precision, integrating first where it was never near."""
     forces = pieces.forces
     for slot, number, precision in missing_numbers(forces, log_precision):
-        _fill_forces(problem.distinct, forces.means, precision, forces.tables[slot])
+        _fill_forces(problem.distinct, problem.shift, forces.means, precision, forces.tables[slot])
         forces.numbers[slot] = number
     turn(forces, log_precision)
 
@@ -203,6 +210,7 @@ def _make_node(pieces, node, index, count):  # type: ignore[no-untyped-def]
         known = integrals[node, index, slot]  # (3,)
         if np.isnan(known[0]):
             mean, precision = LOWEST + node / PER_UNIT, np.exp(pieces.tags[slot] / PER_LOG)
+            mean += pieces.shift[index]
             known[0], known[1], known[2] = poisson_lognormal(count, mean, precision)
             known[1] /= PER_UNIT
             known[2] /= PER_UNIT**2
@@ -251,7 +259,7 @@ def _locate_all(pieces, means, pattern, piece, along):  # type: ignore[no-untype
 def _log_p(pieces, piece, t, count, index, precision):  # type: ignore[no-untyped-def]
     """Log p of a count at a located mean."""
     if piece < 0:
-        return poisson_lognormal(count, t, precision)[0]
+        return poisson_lognormal(count, t + pieces.shift[index], precision)[0]
     a = pieces.pieces
     if np.isnan(a[piece, index, 0]):
         _make_piece(pieces, piece, index, count)
@@ -264,7 +272,7 @@ def _log_p(pieces, piece, t, count, index, precision):  # type: ignore[no-untype
 def _log_p_and_slopes(pieces, piece, t, count, index, precision):  # type: ignore[no-untyped-def]
     """Log p of a count at a located mean, and its first and second derivative in the mean."""
     if piece < 0:
-        return poisson_lognormal(count, t, precision)
+        return poisson_lognormal(count, t + pieces.shift[index], precision)
     a = pieces.pieces
     if np.isnan(a[piece, index, 0]):
         _make_piece(pieces, piece, index, count)

@@ -4,24 +4,36 @@ Every pattern that occurs has a row, every conceivable label a column, and the c
 in are part of the data. Cells of one pattern with the same count are interchangeable to the model,
 so its kernels work on distinct pairs (pattern, count) and how many cells each of them has.
 
+Where the likelihood of a cell has a power b, a cell is a count and a power. Log rates integrated
+out, its likelihood is, but for a constant, that of the count b c with log b added to the mean:
+
+    integral of  Poisson(c; e^y)^b Normal(y; m, 1/tau)  over y
+        = c!^-b b^(-b c) Gamma(b c + 1)  PLN(b c | m + log b, tau).
+
+So "count" below is b c, and `shift` is log b. An empty cell has no records and so no power of its
+own: it gets the mean of those of its pattern's records. A power of 0 has the shift `NEVER`, with
+which no rate can be told from another.
+
 The table's size is worked out first, with Python's integers, so that too many combined labels are
 refused before anything is made.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.microdata.label_table import combined_labels
+from understudy.microdata.label_table import combined_labels, true_labels
 from understudy.microdata.table import Microdata
 
 __all__ = ["MOST_CELLS", "Problem", "count_table", "make_problem", "problem_of_counts"]
 
 MOST_CELLS = 20_000_000  # of the table, the empty ones included
+POWERS = 16  # powers are whole multiples of 1 / POWERS: cells with the same are interchangeable
+NEVER = -60.0
 MOST_COUNTS = 4_000  # different ones: integrals that are remembered take 0.15 MB each and chain
 
 
@@ -29,12 +41,14 @@ class Problem(NamedTuple):
     """What a kernel needs to know of the table. Pairs are in the order of patterns, then counts."""
 
     pair_start: NDArray[np.int64]  # (pattern + 1,) first pair of each pattern
-    pair_count: NDArray[np.int64]  # (pair,) the count that its cells have
+    pair_count: NDArray[Any]  # (pair,) the count that its cells have
     pair_size: NDArray[np.int64]  # (pair,) cells of the pair
     pair_index: NDArray[np.int64]  # (pair,) index of its count among the distinct counts
-    distinct: NDArray[np.int64]  # (distinct count,) ascending
+    distinct: NDArray[Any]  # (distinct count,) ascending
     design: NDArray[np.float64]  # (pattern, effect) ones, then indicators of all levels
     pair_of_cell: NDArray[np.int32]  # (cell,) cells are numbered pattern by pattern
+    shift: NDArray[np.float64]  # (distinct count,) added to means; zero without powers
+    n_records: int
 
     @property
     def n_cells(self) -> int:
@@ -91,24 +105,65 @@ def design_of(data: Microdata) -> NDArray[np.float64]:
     return np.hstack(columns)  # (pattern, effect)
 
 
-def make_problem(data: Microdata) -> Problem:
-    """Bring the data into the form of the kernels."""
-    return problem_of_counts(count_table(data), design_of(data))
+def powers_of_cells(data: Microdata, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the power of every cell, rounded: (pattern, label), weights (combination,)."""
+    patterns, sizes = data.patterns.of_combination, data.patterns.sizes
+    means = np.bincount(patterns, weights * data.counts, minlength=len(sizes)) / sizes  # (pattern,)
+    powers = np.repeat(means[:, None], data.n_labels, axis=1)  # (pattern, label)
+    powers[patterns, true_labels(data)] = weights
+    rounded: NDArray[np.float64] = np.rint(powers * POWERS) / POWERS
+    return rounded
 
 
-def problem_of_counts(table: NDArray[np.int64], design: NDArray[np.float64]) -> Problem:
-    """Group cells of a table (pattern, label) into pairs, given regressors (pattern, effect)."""
+def make_problem(data: Microdata, weights: NDArray[np.float64] | None = None) -> Problem:
+    """Bring the data into the form of the kernels, with weights (combination,) or without."""
+    powers = None if weights is None else powers_of_cells(data, weights)
+    return problem_of_counts(count_table(data), design_of(data), powers)
+
+
+def problem_of_counts(
+    table: NDArray[np.int64],
+    design: NDArray[np.float64],
+    powers: NDArray[np.float64] | None = None,
+) -> Problem:
+    """Group cells of a table (pattern, label) into pairs.
+
+    Regressors are (pattern, effect), powers (pattern, label).
+    """
     n_patterns, n_labels = table.shape
-    distinct, index = np.unique(table, return_inverse=True)  # (distinct count,), (cell,)
+    distinct, index, shift = _kinds_of_cells(table, powers)
     keys = np.repeat(np.arange(n_patterns), n_labels) * distinct.size + index.ravel()  # (cell,)
     pairs, of_cell, sizes = np.unique(keys, return_inverse=True, return_counts=True)
     patterns, indices = pairs // distinct.size, pairs % distinct.size  # (pair,), (pair,)
     return Problem(
         pair_start=np.searchsorted(patterns, np.arange(n_patterns + 1)).astype(np.int64),
-        pair_count=distinct[indices].astype(np.int64),
+        pair_count=distinct[indices],
         pair_size=sizes.astype(np.int64),
         pair_index=indices.astype(np.int64),
-        distinct=distinct.astype(np.int64),
+        distinct=distinct,
         design=np.ascontiguousarray(design, dtype=np.float64),
         pair_of_cell=of_cell.ravel().astype(np.int32),
+        shift=shift,
+        n_records=int(table.sum()),
     )
+
+
+def _kinds_of_cells(
+    table: NDArray[np.int64], powers: NDArray[np.float64] | None
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64]]:
+    """Give the distinct counts (or counts times powers), the index of every cell, and shifts."""
+    if powers is None or (powers == 1.0).all():
+        distinct, index = np.unique(table, return_inverse=True)  # (distinct count,), (cell,)
+        return distinct.astype(np.int64), index, np.zeros(distinct.size)
+    kinds = np.stack([powers * table, powers], axis=-1).reshape(-1, 2)  # (cell, 2)
+    listed, index = np.unique(kinds, axis=0, return_inverse=True)  # (distinct count, 2), (cell,)
+    if len(listed) > MOST_COUNTS:
+        raise InputError(
+            expected=f"a table with at most {MOST_COUNTS:,} different counts and weights for the "
+            "DP-areal model, which remembers integrals for each",
+            came=f"{len(listed):,} different ones",
+            do="fit a part of the records, use fewer different weights, or use the DPMPM",
+        )
+    with np.errstate(divide="ignore"):
+        shift = np.maximum(np.log(listed[:, 1]), NEVER)  # (distinct count,)
+    return np.ascontiguousarray(listed[:, 0]), index, shift

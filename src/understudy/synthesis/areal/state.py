@@ -73,8 +73,7 @@ def init(
     members[:, :n_started] = generator.multinomial(problem.pair_size, even)
     size = problem.design.shape[1]
     centre = np.zeros(size)  # (effect,)
-    n_records = float((problem.pair_count * problem.pair_size).sum())
-    centre[0] = np.log(max(n_records, 0.5) / problem.n_cells)
+    centre[0] = np.log(max(float(problem.n_records), 0.5) / problem.n_cells)
     log_weights = np.full(n_clusters, -20.0)  # (cluster,)
     log_weights[:n_started] = 0.0
     return State(

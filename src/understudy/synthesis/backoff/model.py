@@ -55,6 +55,10 @@ class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=500, thin=3):
     ('income', 'age')
     """
 
+    no_weights: ClassVar[str] = (
+        "the back-off tree draws which records of a group count in the larger group around it, and "
+        "parts of records cannot be drawn"
+    )
     no_holes: ClassVar[str] = (
         "the back-off tree sorts every record into one leaf, which asks for all its values"
     )

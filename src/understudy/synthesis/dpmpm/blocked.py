@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from math import lgamma
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ from understudy.synthesis.dpmpm.class_counts import draw_classes
 from understudy.synthesis.dpmpm.level_prior_strengths import draw_strengths
 from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
 from understudy.synthesis.dpmpm.structural_zeros import add_impossible
+from understudy.synthesis.dpmpm.weighted_classes import draw_weighted_classes
 
 __all__ = [
     "State",
@@ -72,7 +73,7 @@ class State(NamedTuple):
     """Weights, level probabilities and the counts they were last drawn from."""
 
     class_size: NDArray[np.int64]  # (class,) records in each class
-    level_count: NDArray[np.int64]  # (level, class) records of the class with the level
+    level_count: NDArray[Any]  # (level, class) records of the class with the level, or weights
     log_weights: NDArray[np.float64]  # (class,)
     probabilities: NDArray[np.float64]  # (level, class) sum to one in every class and variable
     concentration: float
@@ -91,9 +92,7 @@ def init(
     even = np.full(n_started, 1.0 / n_started)  # (class,)
     members = np.zeros((problem.counts.size, n_classes), dtype=np.int64)  # (combination, class)
     members[:, :n_started] = generator.multinomial(problem.counts, even)
-    level_count = np.zeros((problem.prior.size, n_classes), dtype=np.int64)  # (level, class)
-    for variable in range(problem.levels.shape[1]):
-        np.add.at(level_count, problem.levels[:, variable], members)
+    level_count = problem.level_counts(members)  # (level, class)
     class_size = members.sum(axis=0)  # (class,)
     strengths = np.full(problem.sampled.size, START_STRENGTH)  # (sampled variable,)
     log_weights = np.empty(n_classes)  # (class,)
@@ -361,16 +360,11 @@ def step(
     of very many combinations; what is drawn does not depend on them.
     """
     # 1. classes of all records
-    failed = draw_classes(
-        generator,
-        problem,
-        state.log_weights,
-        state.probabilities,
-        state.class_size,
-        state.level_count,
-        pool,
-        threads,
-    )
+    drawn = (state.log_weights, state.probabilities, state.class_size, state.level_count)
+    if problem.weights.size:
+        failed = draw_weighted_classes(generator, problem, *drawn)
+    else:
+        failed = draw_classes(generator, problem, *drawn, pool, threads)
     if problem.impossible.size:  # and of those that impossible combinations would have had
         add_impossible(
             generator,

@@ -17,6 +17,14 @@ is visited next is drawn without replacement. Where combinations have very many 
 combinations; any number leaves the posterior unchanged. The concentration is drawn with the
 auxiliary variable of Escobar and West (1995), strengths a_v that are sampled as `strengths` has it.
 
+A record whose likelihood has the power w counts w in n_kvl and in the weighted size W_k of its
+class, and 1 in n_k; it joins class k with probability proportional to
+
+    n_k  prod_v  G(n_kvl + a_vl + w) / G(n_kvl + a_vl)  G(W_k + A_v) / G(W_k + A_v + w),
+
+G the gamma function and A_v = sum_l a_vl, and for a new class n_kvl and W_k are 0. (The power w of
+the factors above would be another model.)
+
 References
 ----------
 Neal, R. M. (2000), "Markov chain sampling methods for Dirichlet process mixture models", Journal of
@@ -27,7 +35,8 @@ Journal of the American Statistical Association 90, doi:10.1080/01621459.1995.10
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import lgamma
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +65,7 @@ class State(NamedTuple):
 
     members: NDArray[np.int32]  # (combination, class) records of each combination in each class
     class_size: NDArray[np.int64]  # (class,) records in each class, 0 in an empty one
-    level_count: NDArray[np.int64]  # (class, level) records of the class with the level
+    level_count: NDArray[Any]  # (class, level) records of the class with the level, or weights
     concentration: float
     strengths: NDArray[np.float64]  # (sampled variable,)
 
@@ -89,9 +98,7 @@ def with_members(
     """Make the state that has these members, counting everything else."""
     if strengths is None:
         strengths = np.full(problem.sampled.size, START_STRENGTH)  # (sampled variable,)
-    level_count = np.zeros((members.shape[1], problem.prior.size), dtype=np.int64)  # (class, level)
-    for variable in range(problem.levels.shape[1]):
-        np.add.at(level_count.T, problem.levels[:, variable], members)
+    level_count = np.ascontiguousarray(problem.level_counts(members).T)  # (class, level)
     class_size = members.sum(axis=0, dtype=np.int64)  # (class,)
     return State(members, class_size, level_count, float(concentration), strengths)
 
@@ -114,30 +121,58 @@ def with_width(state, width):  # type: ignore[no-untyped-def]
     """Copy the state into one of `width` classes, the occupied ones first."""
     members = np.zeros((state.members.shape[0], width), dtype=np.int32)  # (combination, class)
     class_size = np.zeros(width, dtype=np.int64)  # (class,)
-    level_count = np.zeros((width, state.level_count.shape[1]), dtype=np.int64)  # (class, level)
+    old_count = state.level_count
+    level_count = np.zeros((width, old_count.shape[1]), dtype=old_count.dtype)  # (class, level)
     new = 0
     for old in range(state.class_size.size):
         if state.class_size[old] > 0:
             members[:, new] = state.members[:, old]
             class_size[new] = state.class_size[old]
-            level_count[new] = state.level_count[old]
+            level_count[new] = old_count[old]
             new += 1
     return State(members, class_size, level_count, state.concentration, state.strengths)
 
 
 @compiled
-def _class_weight(row, size, count, prior, prior_sum, holes):  # type: ignore[no-untyped-def]
-    """Weight of a class for a record: n_k prod_v (n_kvl + a_vl) / (n_k + sum_l a_vl).
+def _mass(problem, size, count):  # type: ignore[no-untyped-def]
+    """Weighted size of a class of `size` records: its counts (level,) of the first variable."""
+    if problem.weights.size == 0:
+        return size
+    return count[problem.level_start[0] : problem.level_start[1]].sum()
 
-    `row` int64 (variable,) are the record's levels, `size` the records in the class, `count` int64
+
+@compiled
+def _likelihood(row, each, mass, count, prior, prior_sum, holes):  # type: ignore[no-untyped-def]
+    """What a class adds to its probability by a record that counts `each`, one or a weight.
+
+    `row` int64 (variable,) are the record's levels, `mass` the weighted size of the class, `count`
     (level,) its level counts, `prior` float64 (level,), `prior_sum` float64 (variable,) and `holes`
     int64 (variable,).
     """
+    log_likelihood = 0.0
+    for variable in range(row.size):
+        level, hole = row[variable], holes[variable]
+        if level != hole:
+            here = count[level] + prior[level]
+            whole = (mass if hole < 0 else mass - count[hole]) + prior_sum[variable]
+            log_likelihood += lgamma(here + each) - lgamma(here)
+            log_likelihood -= lgamma(whole + each) - lgamma(whole)
+    return np.exp(log_likelihood)
+
+
+@compiled
+def _class_weight(row, each, size, mass, count, prior, prior_sum, holes):  # type: ignore[no-untyped-def]
+    """Weight of a class of `size` records for a record; arguments as in `_likelihood`.
+
+    For a record that counts one: n_k prod_v (n_kvl + a_vl) / (n_k + sum_l a_vl).
+    """
+    if each != 1:
+        return size * _likelihood(row, each, mass, count, prior, prior_sum, holes)
     weight = float(size)
     for variable in range(row.size):
         level, hole = row[variable], holes[variable]
         if level != hole:
-            observed = size if hole < 0 else size - count[hole]
+            observed = mass if hole < 0 else mass - count[hole]
             weight *= (count[level] + prior[level]) / (observed + prior_sum[variable])
     return weight
 
@@ -175,19 +210,27 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
     weights = np.empty(size.size)  # (slot,) for this combination
     waiting = np.empty(size.size, dtype=np.int64)  # (slot,) records not yet visited
     row = np.empty(n_variables, dtype=np.int64)  # (variable,) levels of this combination
+    nothing = np.zeros_like(count[0])  # (level,) counts of a new class
     n_moved = 0
     failed = False
     for combination in range(n_combinations):
+        each = problem.weights[combination] if problem.weights.size else 1
         new_weight = state.concentration
         for variable in range(n_variables):
             row[variable] = levels[combination, variable]
             if row[variable] != holes[variable]:
                 new_weight *= prior[row[variable]] / prior_sum[variable]
+        if each != 1:
+            new_weight = state.concentration
+            new_weight *= _likelihood(row, each, 0, nothing, prior, prior_sum, holes)
         n_waiting = problem.counts[combination]
         for slot in range(n_slots):
             k = occupied[slot]
             waiting[slot] = members[combination, k]
-            weights[slot] = _class_weight(row, size[k], count[k], prior, prior_sum, holes)
+            mass = _mass(problem, size[k], count[k])
+            weights[slot] = _class_weight(
+                row, each, size[k], mass, count[k], prior, prior_sum, holes
+            )
         for _ in range(min(visits, n_waiting)):
             # 1. the next record: any of those that wait
             drawn = np.int64(generator.random() * n_waiting) if n_waiting > 1 else np.int64(0)
@@ -202,8 +245,11 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
             members[combination, left] -= 1
             size[left] -= 1
             for variable in range(n_variables):
-                count[left, row[variable]] -= 1
-            weights[slot] = _class_weight(row, size[left], count[left], prior, prior_sum, holes)
+                count[left, row[variable]] -= each
+            mass = _mass(problem, size[left], count[left])
+            weights[slot] = _class_weight(
+                row, each, size[left], mass, count[left], prior, prior_sum, holes
+            )
             if size[left] == 0:
                 n_slots -= 1
                 occupied[slot] = occupied[n_slots]
@@ -238,8 +284,11 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
             members[combination, joined] += 1
             size[joined] += 1
             for variable in range(n_variables):
-                count[joined, row[variable]] += 1
-            weights[slot] = _class_weight(row, size[joined], count[joined], prior, prior_sum, holes)
+                count[joined, row[variable]] += each
+            mass = _mass(problem, size[joined], count[joined])
+            weights[slot] = _class_weight(
+                row, each, size[joined], mass, count[joined], prior, prior_sum, holes
+            )
             n_moved += joined != left
     state = State(members, size, count, state.concentration, state.strengths)
     return state, Info(n_moved, failed)

@@ -16,7 +16,11 @@ from understudy.randomness import check_seed, stream
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import DrawnSets
 from understudy.synthesis.dpmpm.imputation import completed, further_draws
-from understudy.synthesis.dpmpm.labels import draw_labels, label_table
+from understudy.synthesis.dpmpm.labels import (
+    draw_labels,
+    label_table,
+    weighted_label_likelihood,
+)
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.problem import (
     Problem,
@@ -67,6 +71,8 @@ class DPMPMFit(SampledFit):
         return by_pattern(self.data, label_table(self.data, _parameters(snapshot), "kept"))
 
     def _left_out_weights(self, snapshot: Arrays) -> NDArray[np.float64]:
+        if self.weights is not None:
+            return weighted_label_likelihood(self.data, _parameters(snapshot), self.weights)
         table = self._predictive(snapshot)
         table[:, hole_labels(self.data)] = 1.0  # a record without a label says nothing of labels
         return table

@@ -23,16 +23,30 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from understudy.compiling import compiled
-from understudy.microdata.label_table import LabelTable, hole_labels, split_labels
+from understudy.microdata.label_table import (
+    LabelTable,
+    hole_labels,
+    split_labels,
+    true_labels,
+)
 from understudy.microdata.structural_zeros import impossible_labels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.problem import model_variables
 
-__all__ = ["CLASS_DRAWS", "ClassDraw", "class_probabilities", "draw_labels", "label_table"]
+__all__ = [
+    "CLASS_DRAWS",
+    "ClassDraw",
+    "class_probabilities",
+    "draw_labels",
+    "label_table",
+    "weighted_label_likelihood",
+]
 
+SMALLEST = 1e-300
 ClassDraw = Literal["kept", "full", "prior"]
 CLASS_DRAWS: tuple[ClassDraw, ...] = ("kept", "full", "prior")
 
@@ -104,6 +118,42 @@ def label_table(data: Microdata, parameters: Parameters, class_draw: ClassDraw) 
     if not data.impossible:
         return LabelTable(given @ of_class, row_of_combination)
     return _possible(data, LabelTable(given @ of_class, row_of_combination))
+
+
+def weighted_label_likelihood(
+    data: Microdata, parameters: Parameters, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What the label of a weighted record adds to the likelihood, its class summed out.
+
+    With the label a record contributes sum_k w_k (prod_v p_kv)^weight, without it the same over
+    the kept variables alone; this is their ratio. At weight 1 it is p(label | kept variables).
+
+    Parameters
+    ----------
+    data : Microdata
+        The records.
+    parameters : Parameters
+        One draw from the posterior.
+    weights : float64 (combination,)
+        Powers of their likelihoods.
+
+    Returns
+    -------
+    float64 (pattern, label)
+        1 where nobody is.
+    """
+    starts, names = _level_starts(data), model_variables(data)
+    columns = [data.names.index(name) for name in names]
+    levels = data.combinations[:, columns] + starts[:-1]  # (combination, variable)
+    n_kept, power = len(data.predictors), weights[:, None]
+    logs = np.log(np.maximum(parameters.probabilities.T, SMALLEST))  # (level, class)
+    log_weights = np.log(np.maximum(parameters.weights, SMALLEST))  # (class,)
+    kept = log_weights + power * logs[levels[:, :n_kept]].sum(axis=1)  # (combination, class)
+    whole = kept + power * logs[levels[:, n_kept:]].sum(axis=1)  # (combination, class)
+    added = logsumexp(whole, axis=1) - logsumexp(kept, axis=1)  # (combination,)
+    table = np.ones((len(data.patterns), data.n_labels))  # (pattern, label)
+    table[data.patterns.of_combination, true_labels(data)] = np.exp(added)
+    return table
 
 
 def _possible(data: Microdata, table: LabelTable) -> LabelTable:

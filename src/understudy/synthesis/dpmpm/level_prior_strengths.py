@@ -15,14 +15,16 @@ strength, which makes the two a joint draw.
 
 One draw takes several evaluations (slice sampling), so the counts are tabulated first: since
 lG(n + a) - lG(a) = sum of log(a + j) over j < n, it is enough to know for every j how many cells
-(class, level) have more than j records.
+(class, level) have more than j records. Weighted counts are no whole numbers, so their gamma
+functions are worked out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from math import lgamma
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +33,14 @@ from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.problem import Problem, model_levels
 from understudy.synthesis.slice_sampling import slice_draw
 
-__all__ = ["LIMIT", "Tabulated", "draw_strengths", "log_density", "tabulate"]
+__all__ = [
+    "LIMIT",
+    "Tabulated",
+    "draw_strengths",
+    "log_density",
+    "tabulate",
+    "weighted_log_density",
+]
 
 LIMIT = 30.0  # of the log strength, to both sides
 LARGE = 512  # records of a cell beyond which its gamma functions are worked out
@@ -90,11 +99,35 @@ def log_density(tabulated, mean, sd, log_strength):  # type: ignore[no-untyped-d
     return total
 
 
+@compiled
+def weighted_log_density(masses, counts, n_levels, mean, sd, log_strength):  # type: ignore[no-untyped-def]
+    """Give the same for weighted counts above zero: masses (class,), counts (class and level,)."""
+    if abs(log_strength) > LIMIT:
+        return -np.inf
+    strength = np.exp(log_strength)
+    total = -0.5 * ((log_strength - mean) / sd) ** 2
+    whole = n_levels * strength
+    for k in range(masses.size):
+        total += lgamma(whole) - lgamma(whole + masses[k])
+    for cell in range(counts.size):
+        total += lgamma(strength + counts[cell]) - lgamma(strength)
+    return total
+
+
+def _density_of(counts: NDArray[Any], mean: float, sd: float) -> Callable[[float], float]:
+    """Make the log density of a variable's log strength, given counts (class, level)."""
+    masses = counts.sum(axis=1)  # (class,) records with a hole tell nothing
+    if counts.dtype.kind == "i":
+        return partial(log_density, tabulate(masses, counts), mean, sd)
+    above = counts[counts > 0.0]  # (class and level,)
+    return partial(weighted_log_density, masses, above, counts.shape[1], mean, sd)
+
+
 def draw_strengths(
     generator: np.random.Generator,
     problem: Problem,
     strengths: NDArray[np.float64],
-    level_count: NDArray[np.int64],
+    level_count: NDArray[Any],
 ) -> NDArray[np.float64]:
     """Draw the strengths of all sampled variables given the classes.
 
@@ -106,8 +139,8 @@ def draw_strengths(
         Which variables are sampled, and the prior of their log strengths.
     strengths : float64 (sampled variable,)
         The present ones.
-    level_count : int64 (class, level)
-        Records of each class with each level.
+    level_count : int64 or float64 (class, level)
+        Records of each class with each level, or their weights.
 
     Returns
     -------
@@ -117,9 +150,7 @@ def draw_strengths(
     mean, sd = problem.strength_prior
     for number, variable in enumerate(problem.sampled):
         first, last = model_levels(problem, variable)
-        counts = level_count[:, first:last]  # (class, level)
-        tabulated = tabulate(counts.sum(axis=1), counts)  # records with a hole tell nothing
-        density = partial(log_density, tabulated, mean, sd)
+        density = _density_of(level_count[:, first:last], mean, sd)
         drawn[number] = np.exp(
             slice_draw(generator, density, float(np.log(strengths[number])), WIDTH)[0]
         )

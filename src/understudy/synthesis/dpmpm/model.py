@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -35,6 +35,7 @@ from understudy.synthesis.dpmpm.problem import (
     sampled_variables,
 )
 from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, label_cells
+from understudy.synthesis.risk_weights import check_dial
 from understudy.synthesis.run_fit import (
     FitOptions,
     Prepared,
@@ -80,6 +81,11 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         up to some thousand records, then the blocked one, with more classes the more records.
     class_draw : {"kept", "full", "prior"}
         Where a record's class comes from when its label is drawn; see `labels`.
+    risk_weighting : float
+        How strongly a record's risk in a first fit lowers the weight of its likelihood; see
+        `risk_weights`. 0: no weights, and no first fit.
+    risk : {"own_record", "surprise"}
+        Which risk that is.
 
     References
     ----------
@@ -96,12 +102,15 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     """
 
     no_holes: ClassVar[str] = ""
+    no_weights: ClassVar[str] = ""
     n_classes: int = 40
     concentration_prior: tuple[float, float] = (0.25, 0.25)
     level_prior: LevelPrior = "sampled"
     strength_prior: tuple[float, float] = (0.0, 1.5)
     sampler: Literal["auto", "collapsed", "blocked"] = "auto"
     class_draw: ClassDraw = "kept"
+    risk_weighting: float = 0.0
+    risk: Literal["own_record", "surprise"] = "own_record"
 
     def __post_init__(self) -> None:
         """Check all settings."""
@@ -117,10 +126,16 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
                 for number in np.asarray(counts, dtype=object).ravel():
                     check_positive("level_prior", number)
         object.__setattr__(self, "strength_prior", _checked_normal(self.strength_prior))
+        check_dial(self.risk_weighting, self.risk)
+        object.__setattr__(self, "risk_weighting", float(self.risk_weighting))
+        if self.risk_weighting:
+            self._check_class_draw()
 
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
         self._check_data(data)
-        problem = make_problem(data, self.level_prior, self.strength_prior)
+        if options.weights is not None:
+            self._check_class_draw()
+        problem = make_problem(data, self.level_prior, self.strength_prior, options.weights)
         cells = label_cells(data, problem, options.most_cells)
         threads = max(1, (options.threads or processors()) // options.chains)
         sampled = sampled_variables(data, self.level_prior)
@@ -167,7 +182,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         return 8 * classes * problem.prior.size
 
     def _identity(self) -> dict[str, Any]:
-        settings = asdict(self)
+        settings = super()._identity()
         if not self._grows():
             del settings["strength_prior"]  # nothing is sampled from it
         return settings
@@ -179,6 +194,16 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     def _level_priors(self) -> Iterable[Any]:
         given = self.level_prior
         return given.values() if isinstance(given, Mapping) else [given]
+
+    def _check_class_draw(self) -> None:
+        """Refuse a class draw that undoes weights."""
+        if self.class_draw == "full":
+            raise SettingError(
+                expected='class_draw="kept" or "prior" for a weighted fit',
+                came='"full", which lets every record\'s own label take part in its row at full '
+                "weight, after the fit",
+                do="leave the weights out, or draw classes given the kept variables",
+            )
 
     def _check_data(self, data: Microdata) -> None:
         if self.sampler == "collapsed" and data.impossible:

@@ -8,13 +8,17 @@ A missing value that is to be modelled is a hole: the last level of its variable
 0. Given the class, variables are independent, so summing over all values of a hole leaves out its
 factor and nothing else: everywhere a hole has probability 1, and is not counted among the records
 that tell of its variable. Distinct combinations with holes stay distinct combinations.
+
+A weighted problem has a number from 0 to 1 for every combination: the power to which a record's
+likelihood in its class is taken. Then counts of levels are sums of these weights, and numbers of
+records stay what they are: the prior of the partition is the same.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +48,7 @@ START_STRENGTH = 0.2  # of sampled strengths; from 1 chains need thousands of sw
 NO_HOLE = -1
 NO_BOXES = np.empty((0, 0), dtype=np.bool_)  # (box, level)
 NONE_SAMPLED = np.empty(0, dtype=np.int64)  # (sampled variable,)
+UNWEIGHTED = np.empty(0, dtype=np.int64)  # (no combination,) whole numbers: counts stay such
 
 
 class Problem(NamedTuple):
@@ -61,11 +66,21 @@ class Problem(NamedTuple):
     sampled: NDArray[np.int64] = NONE_SAMPLED  # (sampled variable,) whose prior counts are sampled
     strength_prior: tuple[float, float] = (0.0, 1.5)  # mean and deviation of their logarithms
     impossible: NDArray[np.bool_] = NO_BOXES  # (box, level) disjoint boxes that no record is in
+    weights: NDArray[Any] = UNWEIGHTED  # (combination,) float64 powers of likelihoods, or none
 
     @property
     def n_records(self) -> int:
         """Number of records."""
         return int(self.counts.sum())
+
+    def level_counts(self, members: NDArray[np.integer[Any]]) -> NDArray[Any]:
+        """Count (level, class) members (combination, class), or sum their weights."""
+        each = members if not self.weights.size else members * self.weights[:, None]
+        kind = np.float64 if self.weights.size else np.int64
+        counted = np.zeros((self.prior.size, members.shape[1]), dtype=kind)  # (level, class)
+        for variable in range(self.levels.shape[1]):
+            np.add.at(counted, self.levels[:, variable], each)
+        return counted
 
 
 def model_variables(data: Microdata) -> tuple[str, ...]:
@@ -94,6 +109,7 @@ def make_problem(
     data: Microdata,
     level_prior: LevelPrior = 1.0,
     strength_prior: tuple[float, float] = (0.0, 1.5),
+    weights: NDArray[np.float64] | None = None,
 ) -> Problem:
     """Bring the data and the level prior into the form of the kernels.
 
@@ -107,6 +123,8 @@ def make_problem(
         synthesized variables, and for kept ones with many levels.
     strength_prior : (float, float)
         Mean and standard deviation of the logarithm of sampled prior counts.
+    weights : float64 (combination,), optional
+        Powers of the records' likelihoods, in the order of the data.
 
     Returns
     -------
@@ -142,6 +160,7 @@ def make_problem(
         sampled=np.array([names.index(name) for name in sampled], dtype=np.int64),
         strength_prior=strength_prior,
         impossible=impossible_boxes(data, names, level_start) if data.impossible else NO_BOXES,
+        weights=UNWEIGHTED if weights is None else weights[order],
     )
 
 

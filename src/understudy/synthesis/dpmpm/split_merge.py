@@ -51,7 +51,8 @@ class Info(NamedTuple):
 def log_marginal(level_count, size, problem):  # type: ignore[no-untyped-def]
     """Log marginal likelihood of a class of `size` records with these level counts int64 (level,).
 
-    A variable's factor is that of the records without a hole there.
+    A variable's factor is that of the records without a hole there. With weighted counts `size` is
+    the weighted one.
     """
     prior, prior_sum, level_start = problem.prior, problem.prior_sum, problem.level_start
     total = 0.0
@@ -122,24 +123,44 @@ def _shuffle(generator, listed, in_second):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _allocate(generator, problem, listed, in_second, count, size, choose):  # type: ignore[no-untyped-def]
+def _added(problem, combination, each, mass, count):  # type: ignore[no-untyped-def]
+    """Log of what a record with a weight adds to a class's probability, but for its size.
+
+    `mass` and `count` (level,) are the weighted size and the counts of the class.
+    """
+    total = 0.0
+    for variable in range(problem.prior_sum.size):
+        level = problem.levels[combination, variable]
+        here = count[level] + problem.prior[level]
+        whole = mass + problem.prior_sum[variable]
+        total += lgamma(here + each) - lgamma(here) + lgamma(whole) - lgamma(whole + each)
+    return total
+
+
+@compiled
+def _allocate(generator, problem, listed, in_second, count, size, mass, choose):  # type: ignore[no-untyped-def]
     """Allocate the members one after another; returns the log probability of the allocation.
 
     `listed` int64 (member,) and `in_second` bool (member,) are in the order of allocation; `count`
-    int64 (side, level) and `size` int64 (side,) hold the seeds and are filled. With `choose` the
-    members' sides are drawn into `in_second`, otherwise they are given there.
+    (side, level), `size` int64 (side,) and the weighted size `mass` (side,) hold the seeds and are
+    filled. With `choose` the members' sides are drawn into `in_second`, otherwise they are given.
     """
     levels, prior, prior_sum = problem.levels, problem.prior, problem.prior_sum
     log_probability = 0.0
     weight = np.empty(2)  # (side,)
     for member in range(listed.size):
         combination = listed[member]
+        each = problem.weights[combination] if problem.weights.size else 1
         for side in range(2):
             weight[side] = size[side]
+            if each != 1:
+                added = _added(problem, combination, each, mass[side], count[side])
+                weight[side] *= np.exp(added)
+                continue
             for variable in range(prior_sum.size):
                 level, hole = levels[combination, variable], problem.holes[variable]
                 if level != hole:
-                    observed = size[side] if hole < 0 else size[side] - count[side, hole]
+                    observed = mass[side] if hole < 0 else mass[side] - count[side, hole]
                     weight[side] *= (count[side, level] + prior[level]) / (
                         observed + prior_sum[variable]
                     )
@@ -152,8 +173,9 @@ def _allocate(generator, problem, listed, in_second, count, size, choose):  # ty
         side = 1 if in_second[member] else 0
         log_probability += np.log(weight[side]) - np.log(total)
         size[side] += 1
+        mass[side] += each
         for variable in range(prior_sum.size):
-            count[side, levels[combination, variable]] += 1
+            count[side, levels[combination, variable]] += each
     return log_probability
 
 
@@ -196,17 +218,20 @@ def _split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
     split = first == second
     listed, in_second = _list_members(state.members, first, second, seed_1, seed_2)
     _shuffle(generator, listed, in_second)
-    count = np.zeros((2, problem.prior.size), dtype=np.int64)  # (side, level)
+    count = np.zeros((2, problem.prior.size), dtype=state.level_count.dtype)  # (side, level)
     size = np.ones(2, dtype=np.int64)  # (side,)
+    mass = np.ones(2, dtype=state.level_count.dtype)  # (side,)
+    if problem.weights.size:
+        mass[0], mass[1] = problem.weights[seed_1], problem.weights[seed_2]
     for variable in range(problem.prior_sum.size):
-        count[0, problem.levels[seed_1, variable]] += 1
-        count[1, problem.levels[seed_2, variable]] += 1
-    log_proposal = _allocate(generator, problem, listed, in_second, count, size, split)
+        count[0, problem.levels[seed_1, variable]] += mass[0]
+        count[1, problem.levels[seed_2, variable]] += mass[1]
+    log_proposal = _allocate(generator, problem, listed, in_second, count, size, mass, split)
     log_ratio = np.log(state.concentration) - log_proposal
     log_ratio += lgamma(size[0]) + lgamma(size[1]) - lgamma(size[0] + size[1])
-    log_ratio += log_marginal(count[0], size[0], problem)
-    log_ratio += log_marginal(count[1], size[1], problem)
-    log_ratio -= log_marginal(count[0] + count[1], size[0] + size[1], problem)
+    log_ratio += log_marginal(count[0], mass[0], problem)
+    log_ratio += log_marginal(count[1], mass[1], problem)
+    log_ratio -= log_marginal(count[0] + count[1], mass[0] + mass[1], problem)
     if not split:
         log_ratio = -log_ratio
     if not np.log(generator.random()) < log_ratio:
