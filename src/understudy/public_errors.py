@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from understudy.errors import InternalError, NotEnoughMemoryError, UnderstudyError
+from understudy.errors import FileError, InternalError, NotEnoughMemoryError, UnderstudyError
 
 __all__ = ["from_the_user", "only_our_errors", "public_error", "where_raised"]
 
@@ -29,6 +29,7 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 USERS = "_understudy_users_own"
 VARIABLE = "UNDERSTUDY_TRACEBACKS"
+PATHS = {errno.ENAMETOOLONG, errno.ELOOP}  # the fault of a path, wherever it is noticed
 PASSING = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
@@ -64,6 +65,12 @@ def public_error(problem: BaseException) -> BaseException:
             came="that the system gives no more",
             do="raise the limit (ulimit -v), close other programs, ignore columns that are not "
             "needed, or take a larger machine; what was saved before is whole",
+        )
+    if isinstance(problem, OSError) and problem.errno in PATHS:
+        return FileError(
+            expected="paths that the system can use",
+            came=f"one that it cannot ({os.strerror(problem.errno)})",
+            do="give a shorter path, or one that leads somewhere",
         )
     return InternalError(
         expected="no fault in the program itself",

@@ -72,7 +72,14 @@ class Register:
 
     def entries(self) -> list[Entry]:
         """Give all entries, the oldest first; each must follow from the one before."""
-        return read_log(self.folder / FILE)
+        entries = read_log(self.folder / FILE)
+        if not all(isinstance(entry.get("study"), str) for entry in entries):
+            raise FileError(
+                expected=f"entries about studies in {quoted(FILE)} of the register",
+                came="others, which this program did not write",
+                do="restore the register from a backup, or use another folder",
+            )
+        return entries
 
     def add(self, event: str, facts: Mapping[str, Any]) -> str:
         """Enter something, unless it was entered for its study before and nothing else since.

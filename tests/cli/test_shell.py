@@ -5,7 +5,9 @@ Each program here is a process of its own, since it is about how processes end.
 
 from __future__ import annotations
 
+import errno
 import io
+import json
 import os
 import resource
 import subprocess
@@ -21,6 +23,7 @@ from tests.conftest import Command, MakeFile
 from tests.publishing.fake_study import APPROVAL, Study
 from understudy import cli
 from understudy.cli import shell
+from understudy.cli.output import say, say_json
 from understudy.errors import ExitCode, SettingError
 from understudy.publishing.manifest import is_whole_release
 from understudy.settings import read_settings
@@ -190,6 +193,7 @@ class Panic(BaseException):
         (BrokenPipeError(SECRET), ExitCode.FAULT_IN_PROGRAM),
         (MemoryError(SECRET), ExitCode.WRONG_INPUT),
         (OSError(12, SECRET), ExitCode.WRONG_INPUT),
+        (OSError(errno.ENAMETOOLONG, SECRET), ExitCode.WRONG_INPUT),
         (RuntimeError("can't start new thread"), ExitCode.WRONG_INPUT),
         (ImportError("libx.so: failed to map segment from shared object"), ExitCode.WRONG_INPUT),
         (KeyboardInterrupt(), ExitCode.INTERRUPTED),
@@ -212,6 +216,45 @@ def test_whatever_libraries_raise(
     assert answer.code == code
     assert SECRET not in answer.out + answer.err
     assert "Traceback" not in answer.err
+
+
+@covers(152)
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("check", "{long}", "--synthesize", "county"),
+        ("init", "{file}", "--synthesize", "county", "--out", "{long}"),
+        ("compare", "{long}"),
+        ("open", "{long}"),
+        ("status", "{long}"),
+        ("verify", "{long}"),
+        ("reproduce", "--out", "{long}"),
+        ("run", "{long}", "--out", "study"),
+        ("frontier", "{long}", "--out", "study"),
+        ("release", "{long}", "--to", "public", "--approve", APPROVAL),
+        ("evaluate", "{file}", "{long}", "--synthesize", "county"),
+    ],
+    ids=lambda call: call[0],
+)
+def test_paths_that_are_too_long(
+    command: Command, make_file: MakeFile, call: tuple[str, ...]
+) -> None:
+    file = make_file(DATA)
+    answer = command(*(part.format(long="a" * 5_000, file=file) for part in call))
+    assert answer.code == ExitCode.WRONG_INPUT
+    assert "no fault in the program" not in answer.err
+
+
+@covers(152)
+def test_a_terminal_obeys_no_path(capsys: pytest.CaptureFixture[str]) -> None:
+    say("Report: s\x1b]0;x\x07/\x9b31m\u202e\nnext")
+    assert capsys.readouterr().out == "Report: s\\x1b]0;x\\x07/\\x9b31m\\u202e\nnext\n"
+    content = {"s\x1b\x9b\u202e\U000e0001": 1.5, "é": ["\n", "\\"]}
+    say_json(content)
+    shown = capsys.readouterr().out
+    assert json.loads(shown) == content
+    assert "é" in shown
+    assert not set(shown) & {"\x1b", "\x9b", "\u202e", "\U000e0001"}
 
 
 def test_the_shell_itself_may_fail(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bad_inputs.cases import covers
 from tests.conftest import Command
 from tests.studies import plain_page, run_quietly, write_study
 from understudy.errors import ExitCode
@@ -84,6 +85,30 @@ def test_the_report_is_opened(
     answer = command("open", study)
     assert asked == [(study / "internal" / "report.html").as_uri()]
     assert "No browser could be started here" in answer.out
+
+
+@covers(153)
+def test_a_report_of_somebody_else_is_not_opened(
+    command: Command, study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A browser runs what is in a page: one that was changed, a link, a folder open to others."""
+    monkeypatch.setattr(webbrowser, "open", lambda _: pytest.fail("it was opened"))
+    copy = tmp_path / "study"
+    shutil.copytree(study, copy)
+    report = copy / "internal" / "report.html"
+    page = report.read_bytes()
+    report.write_bytes(page + b"<script>alert(1)</script>")
+    assert "another one" in command("open", copy).err
+    report.unlink()
+    (tmp_path / "elsewhere.html").write_bytes(page)
+    report.symlink_to(tmp_path / "elsewhere.html")
+    assert command("open", copy).code == ExitCode.WRONG_INPUT
+    report.unlink()
+    report.write_bytes(page)
+    (copy / "internal").chmod(0o777)
+    answer = command("open", copy)
+    assert answer.code == ExitCode.WRONG_INPUT
+    assert "chmod 700" in answer.err
 
 
 def test_folders_without_a_study(command: Command, tmp_path: Path, study: Path) -> None:

@@ -132,6 +132,8 @@ def test_register_that_was_tampered_with(study: Study, public: Path, tmp_path: P
         refused(study, public, FileError, says, reason=reason)
     path.write_text("[1]")
     refused(study, public, FileError, "cannot be read", reason=reason)
+    path.write_text(json.dumps([{"previous": None, "event": "run", "data": whole[0]["data"]}]))
+    refused(study, public, FileError, "entries about studies", reason=reason)
     shutil.rmtree(tmp_path / "register")
     refused(study, public, FileError, "the register of this study", reason=reason)
 

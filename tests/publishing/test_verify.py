@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -182,3 +183,6 @@ def test_manifests_that_promise_nothing(released: Path, command: Command) -> Non
         assert says in " ".join(answer.err.split())
     path.write_text("[" * 100_000)
     assert command("verify", released).code == 2
+    path.write_text(json.dumps(whole))
+    os.mkfifo(released / "manifest.json.sig")
+    assert '"manifest.json.sig" is a link, or no file' in command("verify", released).err

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from understudy.errors import visible
 from understudy.microdata.csv_reader import Progress
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ SECONDS_BETWEEN_LINES = 30.0  # of progress, where there is no terminal
 
 
 def say(text: str = "") -> None:
-    """Print a line of a result."""
-    print(text)  # noqa: T201
+    """Print lines of a result; what a terminal would obey, such as in a path, as its escape."""
+    lines = ("".join(map(visible, line)) for line in text.split("\n"))
+    print("\n".join(lines))  # noqa: T201
 
 
 def say_aside(text: str) -> None:
@@ -45,7 +47,9 @@ def say_aside(text: str) -> None:
 
 def say_json(content: Any) -> None:
     """Print a result as JSON."""
-    say(json.dumps(content, indent=2, ensure_ascii=False))
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    unseen = {character for character in set(text) if visible(character) != character} - {"\n"}
+    print(text.translate({ord(character): json.dumps(character)[1:-1] for character in unseen}))  # noqa: T201
 
 
 def paragraph(text: str, first: str = "", rest: str = "") -> str:

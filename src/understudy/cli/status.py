@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from understudy.cli.options import AsJson
 from understudy.cli.output import paragraph, say, say_json
-from understudy.errors import ExitCode, FileError, quoted
+from understudy.errors import ExitCode, quoted
 
 if TYPE_CHECKING:
     from understudy.study.status import StudyStatus
@@ -76,16 +76,10 @@ def open_report(directory: Path, /) -> ExitCode:
     directory
         The study's folder, which holds internal.
     """
-    from understudy.study.status import study_status
+    from understudy.study.status import whole_report
 
-    now = study_status(directory)
-    if now.report is None:
-        raise FileError(
-            expected=f"a finished study in {quoted(directory.absolute().name)}",
-            came="one without a report",
-            do="let understudy run go on with it first; understudy status says how far it is",
-        )
-    say(f"Report: {now.report}")
-    if not webbrowser.open(now.report.absolute().as_uri()):
+    report = whole_report(directory)
+    say(f"Report: {report}")
+    if not webbrowser.open(report.absolute().as_uri()):
         say("No browser could be started here: open the file in one.")
     return ExitCode.DONE

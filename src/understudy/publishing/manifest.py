@@ -119,9 +119,13 @@ def changes_in(folder: Path) -> list[str]:
             changes.append(f"{quoted(name)} does not belong to the release")
         elif not isinstance(entry, dict) or entry.get("sha256") != _hash(files[name]):
             changes.append(f"{quoted(name)} was changed")
-    links = [name for name in (NAME, SIGNATURE) if name in files and files[name].is_symlink()]
-    linked = [path for path in folder.rglob("*") if path.is_dir() and path.is_symlink()]
-    return changes + [f"{quoted(name)} is a link" for name in (*links, *(p.name for p in linked))]
+    links = [
+        name
+        for name in (NAME, SIGNATURE)
+        if name in files and (files[name].is_symlink() or not files[name].is_file())
+    ]
+    links += [path.name for path in folder.rglob("*") if path.is_dir() and path.is_symlink()]
+    return changes + [f"{quoted(name)} is a link, or no file" for name in links]
 
 
 def build_facts() -> dict[str, str]:

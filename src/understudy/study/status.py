@@ -19,7 +19,7 @@ from understudy.storage import LOCK, digest_of, read_manifest, take_lock
 from understudy.study.folder import FORMAT, INTERNAL, KEYS, REPORT, STUDY
 from understudy.verdict.verdict import Verdict
 
-__all__ = ["StudyStatus", "finished_findings", "study_status"]
+__all__ = ["StudyStatus", "finished_findings", "study_status", "whole_report"]
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,25 @@ def finished_findings(directory: str | os.PathLike[str]) -> tuple[Findings, Verd
     return Findings.model_validate_json(findings), Verdict.model_validate_json(verdict)
 
 
+def whole_report(directory: str | os.PathLike[str]) -> Path:
+    """Give the report for a browser: the page that the study wrote, in a folder closed to others.
+
+    A page that somebody else has put there could be anything, programs included.
+    """
+    internal = Path(directory) / INTERNAL
+    with _opened(internal) as folder:
+        folder.check_closed()
+        if _read(folder, _manifest(folder), "report", REPORT) is None:
+            raise FileError(
+                expected=f"a finished study in {quoted(Path(directory).absolute().name)}",
+                came="one without a report",
+                do="let understudy run go on with it first; understudy status says how far it is",
+            )
+    return internal / REPORT
+
+
 def _opened(internal: Path) -> PrivateFolder:
-    if not internal.is_dir():
+    if not os.path.isdir(internal):  # noqa: PTH112  (a path that is too long is simply none)
         raise FileError(
             expected=f"the folder of a study at {quoted(internal.absolute().parent.name)}",
             came=f"a path without the folder {quoted(INTERNAL)}",
