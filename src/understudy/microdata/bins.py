@@ -87,7 +87,7 @@ class Bins(Settings):
         if not math.isfinite(value):
             return None
         (group,) = self.groups(np.array([value]), np.ones(1, dtype=np.int64))
-        return self.group_names[group]
+        return self.group_names[int(group)]
 
     def groups(self, numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int32]:
         """Assign each distinct number to its group.
