@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.summaries import number, percent, rhat_number, short, shown, whole
+from understudy.summaries import (
+    counted,
+    number,
+    one_in,
+    percent,
+    percent_exact,
+    rhat_number,
+    short,
+    shown,
+    whole,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +65,22 @@ def test_rhats_have_three_places_on_both_sides_of_one() -> None:
     assert [rhat_number(one) for one in (0.99996, 1.00004, 0.9987, 1.2, None)] == [
         "1.000", "1.000", "0.999", "1.200", "undefined",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [(None, "undefined"), (0.0, "none"), (1 / 4512, "1 in 4,500"), (0.1, "1 in 10"), (0.3, "30 %"),
+     (1 / 97, "1 in 97"), (1 / 999, "1 in 1,000")],
+)  # fmt: skip
+def test_small_shares_are_one_in_so_many(rate: float | None, text: str) -> None:
+    assert one_in(rate) == text
+
+
+def test_one_of_something_and_several() -> None:
+    assert [counted(n, "record") for n in (0, 1, 1200)] == [
+        "0 records",
+        "1 record",
+        "1,200 records",
+    ]
+    assert counted(2, "county", "counties") == "2 counties"
+    assert percent_exact(0.9915) == "99.2 %"

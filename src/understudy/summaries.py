@@ -23,7 +23,9 @@ __all__ = [
     "counted",
     "estimate_number",
     "number",
+    "one_in",
     "percent",
+    "percent_exact",
     "rhat_number",
     "short",
     "shown",
@@ -36,6 +38,7 @@ __all__ = [
 UNDEFINED = "undefined"
 DIGITS = 3
 MOST_DECIMALS = 5
+LARGEST_RARE = 0.1  # share up to which it is written as 1 in so many
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,24 @@ def percent(share: float | None) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Write how many there are of something: 1 record, 2 records."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def percent_exact(share: float) -> str:
+    """Write a large share as a percentage with one decimal."""
+    return f"{100 * share:.1f} %"
+
+
+def one_in(rate: float | None) -> str:
+    """Write a small share as people say it: 1 in 4,500; a large one as a percentage."""
+    if rate is None:
+        return UNDEFINED
+    if rate <= 0:
+        return "none"
+    if rate > LARGEST_RARE:
+        return percent(rate)
+    people = 1 / rate
+    digits = 10 ** max(0, math.floor(math.log10(people)) - 1)
+    return f"1 in {round(people / digits) * digits:,.0f}"
 
 
 def whole(number: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 from tests import findings_factory as making
@@ -23,7 +24,7 @@ def first_words(html: str) -> str:
     """Give the words of the verdict's section."""
     start = html.index('<section class="verdict"')
     section = html[start : html.index("</section>", start)]
-    return " ".join(re.sub(r"<[^>]*>", " ", section).split())
+    return unescape(" ".join(re.sub(r"<[^>]*>", " ", section).split()))
 
 
 def study(*positions: float, error: float = 0.0) -> Findings:
@@ -45,11 +46,16 @@ def study(*positions: float, error: float = 0.0) -> Findings:
         (0.25, "nothing is left for the board", "Recommended: A. Release its sets.", "pass"),
         (
             0.5,
-            "The board decides 1 point.",
-            "A. Release its sets, if the board accepts",
+            "The board decides 1 point: own-record effect.",
+            "A. Release its sets if the board accepts",
             "review",
         ),
-        (1.5, "No release: 1 point fails.", "release none of these sets", "fail"),
+        (
+            1.5,
+            "No release: 1 point fails: own-record effect.",
+            "release none of these sets",
+            "fail",
+        ),
     ],
 )
 def test_the_decision_and_the_action(
@@ -67,12 +73,15 @@ def test_several_points_are_counted() -> None:
     found = study(0.5)
     data = found.data.model_copy(update={"codebook_declared": False})
     words = first_words(written(found.model_copy(update={"data": data})))
-    assert re.search(r"The board decides [2-9] points\.|No release: \d points? fails?\.", words)
+    assert "No release: 1 point fails: codebook." in words
+    repeated = study(0.5).model_copy(update={"runs": 2, "runs_of_data": 2})
+    decided = "The board decides 2 points: runs and own-record effect."
+    assert decided in first_words(written(repeated))
 
 
 def test_natural_frequencies_come_with_the_risk() -> None:
     words = first_words(written(study(0.5)))
-    assert "40 of 100 right, 40 %; 20 had the person not taken part." in words
+    assert "40 of 100 right, 40 %; 20 without anybody's own record." in words
 
 
 def test_strips_show_the_recommended_synthesizer_and_others_are_folded() -> None:
@@ -83,7 +92,7 @@ def test_strips_show_the_recommended_synthesizer_and_others_are_folded() -> None
     assert html.count('<details class="other">') == 1
     assert "A fail fails on own-record effect" in words
     alike = first_words(written(study(0.1, 0.1)))
-    assert "passes, but preserves the tables less well" in alike
+    assert "B pass preserves the tables less well" in alike
 
 
 def test_the_error_bar_is_described_where_there_is_one() -> None:

@@ -98,13 +98,15 @@ def test_one_drawing_has_all_attacks() -> None:
     assert [(point.position, point.released) for point in points] == [(0.5, False), (-0.1, True)]
     svg = positions_svg(points, 0.25, 1.0, "p")
     assert svg is not None
-    assert "row, worst case, ONE: 0.50; row, as released, ONE: -0.10" in svg
+    assert "believe the row, worst case, ONE: 0.50; believe the row, as released, ONE: -0.10" in svg
     assert all(f"var(--{zone})" in svg for zone in ("pass", "review", "fail"))
     assert positions_svg([], 0.25, 1.0, "p") is None
 
 
 def test_all_files_stand_beside_four_baselines() -> None:
-    header, *rows = rows_of(section(making.findings(), "joint"))
+    html = section(making.findings(), "identification")
+    start = html.index("<caption>One file, and all files together")
+    header, *rows = rows_of(html[start : html.index("</table>", start)])
     assert header[-4:] == list(FOUR)
     assert all(len(row) == len(header) for row in rows)
 
@@ -128,6 +130,7 @@ def test_the_power_of_the_comparison_between_chains() -> None:
 
 
 def test_both_floors_stand_beside_the_distance_within_patterns() -> None:
-    rows = rows_of(section(making.findings(), "within"))
+    html = section(making.findings(), "within")
+    rows = rows_of(html[html.index("<caption>Distance within patterns") :])
     assert rows[0] == ["Synthesizer", "Distance", "Resampled floor", "Truth floor", "Ratio"]
     assert rows[1] == ["ONE", "0.250", "0.140", "0.200", "1.25"]

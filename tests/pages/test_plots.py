@@ -12,13 +12,19 @@ import pytest
 from tests import findings_factory as making
 
 from understudy.errors import InputError
-from understudy.findings.schema import Findings, Histogram
+from understudy.findings.label_schema import LabelCounts, PairCounts
+from understudy.findings.schema import Coefficient, Findings, Histogram
 from understudy.pages.plots import bare_png, public_figures
-from understudy.pages.plots.canvas import LIGHT, drawing, series_styles, svg_of
-from understudy.pages.plots.coefficients import smoothed
+from understudy.pages.plots.canvas import LIGHT, drawing, series_styles, svg_of, valued
+from understudy.pages.plots.coefficients import by_disagreement, changed_significances, smoothed
 from understudy.pages.plots.deviations import density, moments
+from understudy.pages.plots.interval_strips import StripRow, interval_svg
+from understudy.pages.plots.label_bars import bar_figures, heat_figures
+from understudy.pages.plots.marks import WIDTH, nice_ticks
 from understudy.pages.plots.pattern_panels import panel_svg
 from understudy.pages.plots.risk_plots import baseline_svg
+from understudy.pages.plots.zone_map import MapPoint, zone_map_svg
+from understudy.verdict.thresholds import Thresholds
 
 
 def chunks(png: bytes) -> list[bytes]:
@@ -164,3 +170,117 @@ def test_text_chunks_are_dropped() -> None:
         + chunk(b"IEND", b"")
     )
     assert chunks(bare_png(png)) == [b"IHDR", b"IEND"]
+
+
+def values(svg: str) -> list[str]:
+    """List the numbers in words that a drawing shows where a reader points."""
+    tree = ET.fromstring(svg)  # noqa: S314 - our own text
+    return [one.get("data-v") or "" for one in tree.iter() if one.get("class") == "v"]
+
+
+HOSTILE = '"><script>&\u202e var(--x) #b04a00'
+
+
+def test_marks_carry_their_numbers_in_words() -> None:
+    with drawing() as (figure, (axes,)):
+        (mark,) = axes.plot([0, 1], [0, 1], color=LIGHT["dpmpm"])
+        valued(mark, f"{HOSTILE} 1.23456")
+        svg = svg_of(figure, "one", "t", "d")
+    assert values(svg) == ['"><script>&\\u202e var(--x) #b04a00 1.23456']
+    assert "<script" not in svg
+
+
+def test_bars_have_the_original_the_mean_and_the_spread() -> None:
+    counts = LabelCounts(
+        name="town",
+        levels=tuple("abc"),
+        original=(40, 20, 10),
+        synthetic=(30.0, 20.0, 20.0),
+        lowest=(20, 10, 20),
+        highest=(40, 30, 20),
+    )
+    style = series_styles(making.findings())[0]
+    (svg,) = bar_figures(counts, ["A", HOSTILE, "C"], style, "bars")
+    told = values(svg)
+    assert told[0] == "A: original 40; synthetic 30.0 (20 to 40 over the sets)"
+    assert len(told) == 3
+    tree = ET.fromstring(svg)  # noqa: S314 - our own text
+    widths = [float(one.get("width") or 0) for one in tree.iter("rect")]
+    assert widths[0] / widths[1] == pytest.approx(40 / 30, rel=0.01)
+    assert widths[2] / widths[0] == pytest.approx(20 / 40, rel=0.01)
+    many = counts.model_copy(
+        update={name: getattr(counts, name) * 7 for name in ("levels", "original", "synthetic",
+                                                             "lowest", "highest")}
+    )  # fmt: skip
+    drawn = bar_figures(many, ["A"] * 21, style, "bars")
+    assert [len(values(one)) for one in drawn] == [11, 10]
+    assert bar_figures(counts, [], style, "bars") == []
+
+
+def test_the_heat_map_marks_what_chance_does_not_explain() -> None:
+    pair = PairCounts(name="town", other="sex", levels=("a", "b"), other_levels=("f", "m"),
+                      original=((100, 0), (10, 10)), synthetic=((20.0, 0.0), (60.0, 10.0)),
+                      n_cells=3, n_far=2)  # fmt: skip
+    (svg,) = heat_figures([(pair, ["A", "B"], ["F", HOSTILE])], 4, "heat")
+    assert len(values(svg)) == 4
+    assert "A, sex F: original 100, synthetic 20.0; −11.9 s.d." in values(svg)[0]
+    tree = ET.fromstring(svg)  # noqa: S314 - our own text
+    signs = [one.text for one in tree.iter("text") if one.text in ("+", "−")]
+    assert signs == ["−", "+"]
+    ones = {"original": ((1,) * 20,) * 2, "synthetic": ((1.0,) * 20,) * 2}
+    wide = pair.model_copy(update={"other_levels": tuple("abcdefghijklmnopqrst"), **ones})
+    drawn = heat_figures([(wide, ["A", "B"], list("abcdefghijklmnopqrst"))] * 2, 4, "heat")
+    assert sum(len(values(one)) for one in drawn) == 80
+    assert all(f'width="{WIDTH}"' in one for one in drawn)
+
+
+def test_interval_strips_have_names_axis_and_numbers() -> None:
+    rows = [StripRow("Min", "min", 2.0, 1.0, 3.0), StripRow("ONE", "dpmpm", 12.5, 8.0, 20.0)]
+    svg = interval_svg("Right matches", "people", rows, None, "strip")
+    assert svg is not None
+    assert values(svg) == ["Min: 2.0, from 1.0 to 3.0", "ONE: 12.5, from 8.0 to 20.0"]
+    tree = ET.fromstring(svg)  # noqa: S314 - our own text
+    words = [one.text for one in tree.iter("text")]
+    assert {"Right matches", "people", "Min", "ONE", "2.0", "12.5"} <= set(words)
+    assert interval_svg("t", "x", rows[:1], None, "strip") is None
+    same = [StripRow(name, "min", 1.0, 1.0, 1.0) for name in "ab"]
+    assert interval_svg("t", "x", same, None, "strip") is None
+
+
+def test_ticks_are_round_and_inside() -> None:
+    assert nice_ticks(0, 10) == [0, 2.5, 5, 7.5, 10]
+    assert nice_ticks(0.9, 3.1, 3) == [1, 2, 3]
+    assert nice_ticks(2, 2) == [2]
+
+
+def test_the_map_says_in_which_zone_a_point_lies() -> None:
+    points = [MapPoint("A", "dpmpm", "o", 1.2, 0.2, 0.05), MapPoint("B", "areal", "s", 2.0, 0.1),
+              MapPoint("C", "max", "X", 0.7, 1.5)]  # fmt: skip
+    svg = zone_map_svg(points, Thresholds(), "map")
+    assert svg is not None
+    assert [words.rsplit("(", 1)[1] for words in values(svg)] == ["pass)", "review)", "fail)"]
+    assert zone_map_svg([], Thresholds(), "map") is None
+
+
+def coefficient(name: str, original: float, combined: float, overlap: float | None) -> Coefficient:
+    return Coefficient(name=name, original=original, original_lower=original - 1,
+                       original_upper=original + 1, combined=combined, combined_lower=combined - 1,
+                       combined_upper=combined + 1, overlap=overlap, overlap_floor=None,
+                       note=None)  # fmt: skip
+
+
+def test_coefficients_are_sorted_by_disagreement_and_changes_are_counted() -> None:
+    rows = (
+        coefficient("same", 2.0, 2.0, 1.0),
+        coefficient("lost", 2.0, 0.5, 0.25),
+        coefficient("gained", 0.0, -2.0, 0.0),
+        coefficient("unknown", 0.5, 0.5, None),
+    )
+    found = making.regression().model_copy(update={"coefficients": rows})
+    assert [row.name for row in by_disagreement(found)] == ["gained", "lost", "same", "unknown"]
+    assert changed_significances(found) == (2, 4)
+    absent = rows[0].model_copy(update={"combined": None, "combined_lower": None})
+    some = found.model_copy(update={"coefficients": (*rows[1:], absent)})
+    assert [row.name for row in by_disagreement(some)] == ["gained", "lost", "unknown"]
+    assert len(by_disagreement(some, every=True)) == 4
+    assert changed_significances(some) == (2, 3)

@@ -21,6 +21,7 @@ from understudy.findings.attack_schema import (
     OwnRecordFindings,
     PredictionFindings,
 )
+from understudy.findings.label_schema import LabelCounts, PairCounts
 from understudy.findings.survey_schema import (
     PassedFindings,
     PopulationFindings,
@@ -397,6 +398,8 @@ class UtilityFindings(_Finding):
     regressions: tuple[Regression, ...]  # one per analysis of the plan
     within: WithinPattern
     weighted: WeightedFindings | None = None
+    labels: tuple[LabelCounts, ...] = ()  # by synthesized variable
+    pairs: tuple[PairCounts, ...] = ()
 
 
 class RiskFindings(_Finding):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.findings.data import listed_patterns
+from understudy.findings.label_counts import label_counts, pair_counts
 from understudy.findings.schema import (
     Coefficient,
     Histogram,
@@ -90,6 +91,8 @@ def utility_findings(
         ),
         within=_within(data, sets, listed_patterns(data), seed),
         weighted=_weighted(data, sets, rule, seed),
+        labels=label_counts(data, sets),
+        pairs=pair_counts(data, sets),
     )
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "Code",
     "Figure",
     "Figures",
+    "Fold",
     "Heading",
     "Legend",
     "Panel",
@@ -172,7 +173,7 @@ class Panel:
     numbers: Table
     records: str
     facts: str
-    keys: dict[str, float]  # what it sorts by
+    keys: dict[str, float]  # what it sorts by; those listed first are shown first
 
 
 @dataclass(frozen=True)
@@ -183,10 +184,20 @@ class Panels:
     sorts: Sequence[tuple[str, str]]
     panels: Sequence[Panel]
     legend: Legend
+    shown_first: int = 8  # the others wait behind a button
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks behind a summary, for readers who want to know more."""
+
+    summary: str
+    blocks: Sequence[Block]
 
 
 Block = (
     Heading | Paragraph | Bullets | Code | Table | Figure | Figures | Picture | Legend | Panels
+    | Fold
 )  # fmt: skip
 
 
@@ -197,6 +208,7 @@ class Section:
     key: str
     title: str
     blocks: Sequence[Block]
+    short: str = ""  # title in the contents
 
 
 def topic(
@@ -222,8 +234,14 @@ def topic(
 
 
 def all_tables(blocks: Iterable[Block]) -> list[Table]:
-    """List the tables among blocks."""
-    return [block for block in blocks if isinstance(block, Table)]
+    """List the tables among blocks, also those that are folded."""
+    listed: list[Table] = []
+    for block in blocks:
+        if isinstance(block, Fold):
+            listed += all_tables(block.blocks)
+        elif isinstance(block, Table):
+            listed.append(block)
+    return listed
 
 
 def name_cell(text: object, longest: int = LONGEST_NAME) -> Cell:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from understudy.findings.schema import Findings
 from understudy.pages.blocks import Block, Cell, Heading, Paragraph, Table, number_cell, topic
 from understudy.pages.html import html_page
-from understudy.pages.plots.canvas import SeriesStyle, series_styles
-from understudy.pages.plots.risk_plots import map_svg
+from understudy.pages.plots.canvas import series_styles
+from understudy.pages.plots.zone_map import MapPoint, zone_map_svg
+from understudy.pages.sections.risk_utility_map import map_point
 from understudy.summaries import short, shown
 from understudy.verdict.risk_reasons import OWN_RECORD
-from understudy.verdict.verdict import Verdict
+from understudy.verdict.verdict import Thresholds, Verdict
 
 __all__ = ["comparison_page"]
 
@@ -32,15 +32,16 @@ def comparison_page(studies: Sequence[tuple[str, Findings, Verdict]]) -> str:
     studies : sequence of (str, Findings, Verdict)
         The name of each study, what it measured and what it decided.
     """
-    points: list[tuple[SeriesStyle, float, float]] = []
+    points: list[MapPoint] = []
     rows: list[list[Cell | str]] = []
+    limits = studies[0][2].thresholds if studies else Thresholds()
     for name, findings, verdict in studies:
         for synthesizer, style in zip(findings.synthesizers, series_styles(findings), strict=True):
             own = verdict.synthesizers[synthesizer.name]
             title = f"{short(name, 20)}: {shown(synthesizer.title)}"
             risk, loss = own.worst(OWN_RECORD), own.worst("table deviation")
-            if risk is not None and loss is not None:
-                points.append((replace(style, title=title), loss, max(risk, 0.0)))
+            point = map_point(synthesizer, style, title, limits)
+            points += [] if point is None else [point]
             rows.append(
                 [
                     shown(name),
@@ -53,9 +54,7 @@ def comparison_page(studies: Sequence[tuple[str, Findings, Verdict]]) -> str:
                     number_cell(own.worst("interval overlap")),
                 ]
             )
-    drawn = (
-        map_svg("Own-record effect", points, (None, None), (None, None), "map") if points else None
-    )
+    drawn = zone_map_svg(points, limits, "risk-utility")
     table = Table(
         "The worst value of every point",
         ["Study", "Synthesizer", "Outcome", "Records", "Own record", "True matches", "Tables",

@@ -18,15 +18,16 @@ from understudy.findings.schema import (
 from understudy.pages.blocks import LAST, Cell, Section, Table, number_cell, percent_cell
 from understudy.pages.html import TEMPLATES, render
 from understudy.pages.sections.convergence import convergence_section, settings_section
-from understudy.pages.sections.decision import action_words, decision_words, grouped_reasons
+from understudy.pages.sections.decision import (
+    action_words,
+    decision_words,
+    grouped_reasons,
+    ranked_synthesizers,
+)
 from understudy.pages.sections.first_screen import strips
 from understudy.pages.sections.frontier_section import frontier_section
 from understudy.pages.sections.own_record_section import own_record_section
-from understudy.pages.sections.risk_section import (
-    attribute_section,
-    identification_section,
-    joint_section,
-)
+from understudy.pages.sections.risk_section import identification_section
 from understudy.pages.sections.risk_utility_map import map_section
 from understudy.pages.sections.riskiest_people import riskiest_section
 from understudy.pages.sections.section_words import (
@@ -34,17 +35,17 @@ from understudy.pages.sections.section_words import (
     known_words,
     position_text,
     titles,
-    unconverged,
 )
 from understudy.pages.sections.utility_section import regression_section, tables_section
 from understudy.pages.sections.within_pattern_section import within_section
-from understudy.summaries import shown, whole
+from understudy.summaries import counted, shown
 from understudy.verdict.grading import baseline_value, table_ratios
 from understudy.verdict.verdict import Verdict
 
 __all__ = ["page"]
 
 WORDS = {"pass": "Pass", "review": "Review", "fail": "Do not release"}
+TEN = 10.0  # three digits of the largest value, where no error says more
 MATCH, LABELS = "expected_match_risk", "attribute_matches"
 
 
@@ -65,6 +66,8 @@ def page(findings: Findings, verdict: Verdict, frontier: FrontierFindings | None
     str
         A whole HTML page. Confidential.
     """
+    ranked = tuple(ranked_synthesizers(findings, verdict))
+    findings = findings.model_copy(update={"synthesizers": ranked})
     groups = grouped_reasons(findings, verdict)
     return render(
         "report.html",
@@ -75,9 +78,7 @@ def page(findings: Findings, verdict: Verdict, frontier: FrontierFindings | None
         decision=decision_words(groups, verdict),
         action=action_words(findings, verdict),
         strips=strips(findings, verdict),
-        unconverged=unconverged(findings),
         groups=groups,
-        overview=_overview(findings, verdict),
         sections=_sections(findings, verdict, frontier),
         script=(TEMPLATES / "script.js").read_text(encoding="utf-8"),
     )
@@ -87,31 +88,31 @@ def _sections(
     findings: Findings, verdict: Verdict, frontier: FrontierFindings | None
 ) -> list[Section]:
     sections: Sequence[Section | None] = [
-        frontier_section(findings, frontier, verdict.thresholds),
-        map_section(findings),
-        convergence_section(findings),
         tables_section(findings),
-        regression_section(findings),
         within_section(findings, verdict.thresholds.smallest_pattern),
+        regression_section(findings),
         own_record_section(findings, verdict.thresholds),
+        map_section(findings, verdict.thresholds, _overview(findings, verdict)),
+        frontier_section(findings, frontier, verdict.thresholds),
         identification_section(findings) if findings.intruders else None,
-        attribute_section(findings),
-        joint_section(findings),
         riskiest_section(findings),
+        convergence_section(findings),
         settings_section(findings, verdict.thresholds),
     ]
     return [section for section in sections if section is not None]
 
 
 def _about(findings: Findings) -> str:
-    data = findings.data
+    data, every = findings.data, findings.synthesizers
     drawn = " and ".join(shown(name) for name in data.synthesized)
     kept = known_words(data.kept) or "nothing"
-    sets = sorted({synthesizer.m for synthesizer in findings.synthesizers})
+    sets = " or ".join(map(str, sorted({synthesizer.m for synthesizer in every}))) or "no"
+    origin = "" if len(every) < 2 else f" from each of {len(every)} synthesizers"
     return (
-        f"{whole(data.n_records)} records; {drawn} synthesized ({whole(data.n_labels)} labels), "
-        f"{kept} kept ({whole(data.n_patterns or len(data.patterns))} patterns); "
-        f"{' or '.join(map(str, sets)) or 'no'} synthetic sets from each synthesizer."
+        f"{counted(data.n_records, 'record')}; {drawn} synthesized "
+        f"({counted(data.n_labels, 'label')}), {kept} kept "
+        f"({counted(data.n_patterns or len(data.patterns), 'pattern')}); "
+        f"{'1 synthetic set' if sets == '1' else f'{sets} synthetic sets'}{origin}."
     )
 
 
@@ -129,24 +130,25 @@ def _overview(findings: Findings, verdict: Verdict) -> Table:
         risks = [identified(each, intruder) for each in every]
         alone = [risk.measures[MATCH] if risk else None for risk in risks]
         joint = [risk.joint.get(MATCH) if risk else None for risk in risks]
-        rows.append(_risk_row(f"Expected match risk, known: {known}", intruder, MATCH, alone))
-        words = f"Expected match risk of all files together, known: {known}"
+        rows.append(_risk_row(f"Right matches in one file, known: {known}", intruder, MATCH, alone))
+        words = f"Right matches in all files together, known: {known}"
         rows.append(_risk_row(words, intruder, MATCH, joint, joint=True))
     if findings.intruders:
         first = findings.intruders[0]  # the label's baselines are the same for all
         attribute = [each.risk.attribute for each in every]
         matches = [risk.matches if risk else None for risk in attribute]
         votes = [risk.joint_matches if risk else None for risk in attribute]
-        words = "Records whose synthetic label is true"
+        words = "Right labels in one file"
         rows.append(_risk_row(words, first, LABELS, matches))
-        rows.append(_risk_row(f"{words}, by vote over all files", first, LABELS, votes, joint=True))
+        rows.append(
+            _risk_row("Right labels by vote over all files", first, LABELS, votes, joint=True)
+        )
     return Table(
         "The study in one table",
         ["Measure", "Min", *titles(findings), "Max"],
         rows,
-        note="Min and Max are baselines of the confidential data, not bounds. A "
-        "synthesizer that knew the population would reach a ratio of 1; Max resamples the data "
-        "themselves and lies below.",
+        note="Min and Max are baselines of the confidential data, not bounds. A synthesizer that "
+        "knew the population would reach a ratio of 1; Max resamples the data and lies below.",
     )
 
 
@@ -212,10 +214,11 @@ def _risk_row(
 ) -> list[Cell | str]:
     """One risk between its baselines, all with as many digits."""
     errors = [risk.standard_error for risk in risks if isinstance(risk, SpreadFindings)]
-    error = min((each for each in errors if each), default=None)
     values = [
         baseline_value(intruder.minimum, measure, joint),
         *(risk.mean if isinstance(risk, SpreadFindings) else risk for risk in risks),
         baseline_value(intruder.maximum, measure, joint),
     ]
-    return [words, *(number_cell(value, error) for value in values)]
+    known = [abs(value) for value in values if value is not None]
+    error = min((each for each in errors if each), default=max(known, default=0.0) / TEN)
+    return [words, *(number_cell(value, error or None) for value in values)]

@@ -22,6 +22,7 @@ from understudy.summaries import short, shown
 from understudy.synthesis.registry import MODELS
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -36,6 +37,7 @@ __all__ = [
     "series_styles",
     "standalone_svg",
     "svg_of",
+    "valued",
 ]
 
 # Stand-ins for the page's colours, and what they are on white paper.
@@ -54,11 +56,13 @@ LIGHT = {
     "review": "#7a5c00",
     "fail": "#a1221c",
 }
+VALUE = "value-"  # begins the id of a mark that has its numbers in words
+QUOTES = {'"': "&quot;"}
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
 WIDTH, HEIGHT = 3.6, 2.35  # inches, of a drawing among others
 ALONE = 4.7  # inches, of a drawing by itself
-SIZE = 8  # points of text
-LETTER, WIDE = 4.5, 6.3  # points that a letter takes, and a capital
+SIZE = 9  # points of text
+LETTER, WIDE = 5.1, 7.1  # points that a letter takes, and a capital
 SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "understudy",
@@ -84,8 +88,8 @@ SETTINGS: Any = {
     "text.color": LIGHT["ink"],
     "xtick.color": LIGHT["soft"],
     "ytick.color": LIGHT["soft"],
-    "xtick.labelsize": SIZE - 0.5,
-    "ytick.labelsize": SIZE - 0.5,
+    "xtick.labelsize": SIZE,
+    "ytick.labelsize": SIZE,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "xtick.major.size": 2.5,
@@ -168,6 +172,11 @@ def name_series(axes: Axes, names: Sequence[tuple[str, str]], above: float = 1.0
         at += sum(WIDE if letter.isupper() else LETTER for letter in words) + 2 * LETTER
 
 
+def valued(artist: Artist, words: str) -> None:
+    """Give a mark its numbers in words, which the page shows to readers who point at it."""
+    artist.set_gid(VALUE + words.encode("utf-8").hex())
+
+
 def svg_of(figure: Figure, name: str, title: str, description: str) -> str:
     """Write a figure as an SVG element for the page.
 
@@ -212,9 +221,15 @@ def _cleaned(tag: str, name: str, used: set[str]) -> str:
     """Clean one tag; texts between tags are never touched."""
 
     def own(match: re.Match[str]) -> str:
+        if match.group(1).startswith(VALUE):
+            words = bytes.fromhex(match.group(1).removeprefix(VALUE)).decode("utf-8")
+            return f' class="v" data-v="{escape(shown(words), QUOTES)}"'
         return f' id="{name}-{match.group(1)}"' if match.group(1) in used else ""
 
+    value = VALUE in tag
     tag = re.sub(r' id="([^"]*)"', own, tag)
+    if value:  # holds the reader's own words, in which nothing is replaced
+        return tag
     tag = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", tag)
     tag = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{name}-\1"', tag)
     tag = tag.replace(' target="_blank"', "")

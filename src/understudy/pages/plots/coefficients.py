@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.findings.schema import Coefficient, Histogram, Regression
-from understudy.pages.plots.canvas import ALONE, LIGHT, SeriesStyle, drawing, name_series, svg_of
+from understudy.pages.plots.canvas import (
+    ALONE,
+    LIGHT,
+    SeriesStyle,
+    drawing,
+    name_series,
+    svg_of,
+    valued,
+)
 from understudy.summaries import number, percent, short
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-__all__ = ["forest_svg", "interval_limits", "predictions_svg", "select_coefficients", "smoothed"]
+__all__ = [
+    "by_disagreement",
+    "changed_significances",
+    "forest_svg",
+    "interval_limits",
+    "predictions_svg",
+    "smoothed",
+]
 
 SMOOTH = 1.6  # bins: width of the kernel
-FEW_LEVELS = 12  # terms with fewer coefficients are all shown
-MOST_SHOWN = 36
 
 
 def predictions_svg(
@@ -70,105 +85,83 @@ def smoothed(histogram: Histogram) -> tuple[NDArray[np.float64], NDArray[np.floa
     return (edges[:-1] + edges[1:]) / 2, shares / (total or 1.0)
 
 
-def select_coefficients(fitted: list[tuple[SeriesStyle, Regression]]) -> list[str]:
-    """Select coefficients to draw: those of short terms, and of long ones the best and the worst.
+def by_disagreement(regression: Regression, every: bool = False) -> list[Coefficient]:
+    """Sort coefficients that both sides estimate, the least overlap first; or all of them."""
 
-    The paper shows a few of many. Here every term with few levels is shown whole; of a long one,
-    coefficients with the least, the median and the largest overlap with the first synthesizer.
-    """
-    rows = [row for row in fitted[0][1].coefficients if row.original is not None]
-    terms: dict[str, list[Coefficient]] = {}
-    for row in rows:
-        terms.setdefault(row.name.split("[", 1)[0], []).append(row)
-    left = MOST_SHOWN - sum(len(term) for term in terms.values() if len(term) <= FEW_LEVELS)
-    long = [term for term in terms.values() if len(term) > FEW_LEVELS]
-    each = max(4, left // max(1, len(long)))
-    names = []
-    for term in terms.values():
-        shown = term if len(term) <= FEW_LEVELS else _spread_by_overlap(term, each)
-        names += [row.name for row in shown]
-    return names[: 2 * MOST_SHOWN]
+    def rank(row: Coefficient) -> tuple[float, float, str]:
+        apart = abs((row.combined or 0.0) - (row.original or 0.0))
+        return (2.0 if row.overlap is None else row.overlap), -apart, row.name
+
+    rows = [
+        row
+        for row in regression.coefficients
+        if every or (row.original is not None and row.combined is not None)
+    ]
+    return sorted(rows, key=rank)
 
 
-def _spread_by_overlap(term: list[Coefficient], count: int) -> list[Coefficient]:
-    known = sorted(
-        (row for row in term if row.overlap is not None),
-        key=lambda row: (row.overlap or 0.0, row.name),
-    )
-    if not known:
-        return term[:count]
-    ranks = np.unique(np.linspace(0, len(known) - 1, min(count, len(known))).round().astype(int))
-    return [known[rank] for rank in ranks.tolist()]
+def changed_significances(regression: Regression) -> tuple[int, int]:
+    """Count coefficients whose interval excludes zero on one side only, of those with both."""
+    both = [
+        (_excludes_zero(row.original_lower, row.original_upper),
+         _excludes_zero(row.combined_lower, row.combined_upper))
+        for row in regression.coefficients
+    ]  # fmt: skip
+    known = [(first, second) for first, second in both if first is not None and second is not None]
+    return sum(first != second for first, second in known), len(known)
+
+
+def _excludes_zero(low: float | None, high: float | None) -> bool | None:
+    return None if low is None or high is None else low > 0 or high < 0
 
 
 def forest_svg(
-    fitted: list[tuple[SeriesStyle, Regression]],
-    selected: list[str],
-    name: str,
-    limits: tuple[float, float],
+    style: SeriesStyle, rows: Sequence[Coefficient], name: str, limits: tuple[float, float]
 ) -> str:
-    """Draw intervals of the selected coefficients: the original's and every synthesizer's."""
-    by_name = [(style, {row.name: row for row in each.coefficients}) for style, each in fitted]
-    step = 0.8 / (len(fitted) + 1)
-    with drawing(height=0.65 + 0.3 * len(selected)) as (canvas, (axes,)):
-        for line, key in enumerate(selected):
-            first = by_name[0][1].get(key)
-            if first is not None:
-                _interval(axes, line - 0.4 + step / 2, LIGHT["original"], "s", first.original,
-                          first.original_lower, first.original_upper)  # fmt: skip
-            for series, (style, rows) in enumerate(by_name, start=1):
-                row = rows.get(key)
-                if row is not None:
-                    _interval(axes, line - 0.4 + step * (series + 0.5), style.colour, style.marker,
-                              row.combined, row.combined_lower, row.combined_upper)  # fmt: skip
+    """Draw intervals of coefficients: the original's, and the combined one below it."""
+    with drawing(height=0.75 + 0.29 * len(rows)) as (canvas, (axes,)):
+        for at, row in enumerate(rows):
+            original = _interval(axes, at - 0.17, LIGHT["original"], "s", row.original,
+                                 row.original_lower, row.original_upper)  # fmt: skip
+            combined = _interval(axes, at + 0.17, style.colour, style.marker, row.combined,
+                                 row.combined_lower, row.combined_upper)  # fmt: skip
+            for mark in (original, combined):
+                if mark is not None:
+                    valued(mark, _coefficient_words(row))
         axes.axvline(0, color=LIGHT["soft"], linewidth=0.6)
-        axes.set_yticks(range(len(selected)), [short(key, 22) for key in selected])
+        axes.set_yticks(range(len(rows)), [short(row.name, 20) for row in rows])
         axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(selected) - 0.4, -0.6)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlim(*limits)
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("coefficient, 95 % interval")
-        return svg_of(canvas, name, "Intervals of coefficients", _forest_words(by_name, selected))
+        name_series(axes, [("original", LIGHT["original"]), (style.title, style.colour)])
+        words = "; ".join(map(_coefficient_words, rows))
+        return svg_of(canvas, name, "Intervals of coefficients", words + ".")
 
 
-def interval_limits(
-    fitted: list[tuple[SeriesStyle, Regression]], selected: list[str]
-) -> tuple[float, float]:
-    """Ends of the horizontal axis that all selected intervals fit into."""
-    wanted = set(selected)
+def interval_limits(rows: Sequence[Coefficient]) -> tuple[float, float]:
+    """Ends of the horizontal axis that all intervals fit into."""
     ends = [0.0]
-    for _, regression in fitted:
-        for row in regression.coefficients:
-            if row.name in wanted:
-                ends += [
-                    end
-                    for end in (row.original_lower, row.original_upper, row.combined_lower,
-                                row.combined_upper)
-                    if end is not None
-                ]  # fmt: skip
+    for row in rows:
+        listed = (row.original_lower, row.original_upper, row.combined_lower, row.combined_upper)
+        ends += [end for end in listed if end is not None]
     low, high = min(ends), max(ends)
     pad = 0.04 * (high - low) or 1.0
     return low - pad, high + pad
 
 
+def _coefficient_words(row: Coefficient) -> str:
+    return (
+        f"{row.name}: original {number(row.original)}, synthetic {number(row.combined)}, overlap "
+        f"{percent(row.overlap)}"
+    )
+
+
 def _interval(axes: Axes, at: float, colour: str, marker: str, middle: float | None,
-              low: float | None, high: float | None) -> None:  # fmt: skip
+              low: float | None, high: float | None) -> Artist | None:  # fmt: skip
     if middle is None:
-        return
+        return None
     if low is not None and high is not None:
         axes.plot([low, high], [at, at], color=colour, linewidth=1.2, solid_capstyle="butt")
-    axes.plot([middle], [at], color=colour, marker=marker, markersize=2.6)
-
-
-def _forest_words(
-    by_name: list[tuple[SeriesStyle, dict[str, Coefficient]]], selected: list[str]
-) -> str:
-    words = []
-    for style, rows in by_name:
-        overlaps = [rows[key].overlap for key in selected if key in rows]
-        known = [overlap for overlap in overlaps if overlap is not None]
-        if known:
-            words.append(
-                f"{style.title}: overlaps from {percent(min(known))} to {percent(max(known))}"
-            )
-    return f"{len(selected)} coefficients; " + "; ".join(words) + ". All numbers are in the table."
+    return axes.plot([middle], [at], color=colour, marker=marker, markersize=3.4)[0]

@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.findings.schema import Findings, Histogram
-from understudy.pages.plots.canvas import ALONE, LIGHT, SeriesStyle, drawing, name_series, svg_of
+from understudy.pages.plots.canvas import (
+    ALONE,
+    LIGHT,
+    SeriesStyle,
+    drawing,
+    name_series,
+    svg_of,
+    valued,
+)
 from understudy.summaries import number
 
 if TYPE_CHECKING:
@@ -49,7 +57,7 @@ def draw_deviations(
             at = tables.orders.index(order)
             mean = (tables.deviation[at].mean or 0.0) / HUNDRED
             floor = tables.truth_floor[at] / HUNDRED
-            axes.barh(bar, mean, height=0.72, color=style.colour, linewidth=0)
+            (patch,) = axes.barh(bar, mean, height=0.72, color=style.colour, linewidth=0)
             axes.plot([floor, floor], [bar - 0.46, bar + 0.46], color=LIGHT["max"], linewidth=2.2)
             label = f"{style.title} {number(mean, digits=digits)}"
             axes.annotate(label, (max(mean, floor), bar), xytext=(5, 0),
@@ -58,6 +66,7 @@ def draw_deviations(
                 f"{style.title}, {order}-way: {number(mean, digits=digits)} against "
                 f"a floor of {number(floor, digits=digits)}"
             )
+            valued(patch, words[-1])
             most = max(most, mean, floor)
             bar += 1
         ticks.append(((first + bar - 1) / 2, f"{order}-way"))

@@ -15,12 +15,14 @@ import numpy as np
 from understudy.findings.schema import Findings, PatternShares, SynthesizerFindings
 from understudy.pages.plots.canvas import DASHES as PLOT_DASHES
 from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, name_series, svg_of
+from understudy.pages.plots.marks import rectangle, value
 from understudy.summaries import number, percent, shown
 
 __all__ = ["distances_svg", "panel_grid_svg", "panel_svg", "svg_dashes"]
 
-WIDE, HIGH = 200, 92  # units of a panel
-LEFT, TOP, BOTTOM = 24, 4, 12
+WIDE, HIGH = 256, 128  # pixels of a panel
+LEFT, TOP, BOTTOM = 38, 6, 8
+POINTED = 12  # labels of a panel that show their numbers
 DASHES = ("", "4 1.6", "1.3 1.5", "5 1.6 1.3 1.6")
 
 
@@ -30,6 +32,7 @@ def panel_svg(
     shares: Sequence[tuple[SeriesStyle, PatternShares]],
     n_labels: int,
     highest: float,
+    names: Sequence[str] = (),
 ) -> str:
     """Draw one pattern: shares of labels, the original's falling from left to right.
 
@@ -45,6 +48,9 @@ def panel_svg(
         Number of labels on the horizontal axis, the same in all panels.
     highest : float
         Share at the top of the vertical axis, the same in all panels.
+    names : sequence of str
+        The labels in words, where the most frequent ones are to show their numbers. The sets'
+        spread is then drawn, too.
     """
     first = shares[0][1]
     order = sorted(
@@ -65,6 +71,16 @@ def panel_svg(
         by_rank = [0.0] * len(rank)
         for label, share in zip(own.labels, own.synthetic, strict=True):
             by_rank[rank[label]] = share
+        if names:
+            ends = [
+                [dict(zip(own.labels, side, strict=True)).get(first.labels[index], 0.0)
+                 for index in order]
+                for side in (own.lowest, own.highest)
+            ]  # fmt: skip
+            parts.append(
+                f'<path d="{_band(ends[0], ends[1], across, highest)}" fill="var(--'
+                f'{style.variable})" fill-opacity=".2"/>'
+            )
         dashes = svg_dashes(style)
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
         parts.append(
@@ -78,11 +94,34 @@ def panel_svg(
         + "; ".join(words)
     )
     return (
-        f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-labelledby="{name}-t {name}-d">'
+        f'<svg class="plot" viewBox="0 0 {WIDE} {HIGH}" role="img" '
+        f'aria-labelledby="{name}-t {name}-d">'
         f'<title id="{name}-t">{escape(shown(title))}</title>'
         f'<desc id="{name}-d">{escape(description)}.</desc>'
         f"{ticks}{''.join(parts)}"
-        f'<path d="M{LEFT} {base}H{WIDE - 2}" stroke="var(--soft)" stroke-width=".6"/></svg>'
+        f'<path d="M{LEFT} {base}H{WIDE - 2}" stroke="var(--soft)" stroke-width=".6"/>'
+        f"{_pointed(first, order[:POINTED], across, names)}</svg>"
+    )
+
+
+def _band(lowest: Sequence[float], highest: Sequence[float], across: float, top: float) -> str:
+    """Path around the spread of the sets."""
+    there, back = _line(highest, across, top), _line(lowest, across, top)
+    return there + "L" + "L".join(reversed(back[1:].split("L"))) + "z"
+
+
+def _pointed(own: PatternShares, order: Sequence[int], across: float, names: Sequence[str]) -> str:
+    """Strips over the most frequent labels that show their numbers."""
+    if not names:
+        return ""
+    return "".join(
+        value(
+            f"{names[index]}: original {percent(own.original[index])}, synthetic "
+            f"{percent(own.synthetic[index])} ({percent(own.lowest[index])} to "
+            f"{percent(own.highest[index])})",
+            rectangle(LEFT + across * at, TOP, across, HIGH - TOP - BOTTOM, "paper", 0.0),
+        )
+        for at, index in enumerate(order)
     )
 
 
@@ -93,10 +132,10 @@ def panel_grid_svg(panels: Sequence[tuple[str, str]]) -> str:
     for index, (title, panel) in enumerate(panels):
         x, y = (index % 2) * (WIDE + gap), (index // 2) * (HIGH + title_height)
         parts.append(
-            f'<text x="{x}" y="{y + 11}" font-size="8" fill="var(--ink)" '
+            f'<text x="{x}" y="{y + 11}" font-size="10" fill="var(--ink)" '
             f'font-family="sans-serif">{escape(shown(title))}</text>'
         )
-        size = f'width="{WIDE}" height="{HIGH}" font-size="7" fill="var(--soft)"'
+        size = f'width="{WIDE}" height="{HIGH}" font-size="9" fill="var(--soft)"'
         parts.append(panel.replace("<svg", f'<svg x="{x}" y="{y + title_height}" {size}', 1))
     wide, high = 2 * WIDE + gap, -(-len(panels) // 2) * (HIGH + title_height)
     return (
@@ -124,11 +163,11 @@ def _decimal(value: float) -> str:
 def _steps(values: Sequence[float], across: float, highest: float) -> str:
     """Path of a staircase, one stair for each run of equal values."""
     path, last = f"M{LEFT} {_decimal(HIGH - BOTTOM)}", None
-    for index, value in enumerate(values):
-        if value != last:
+    for index, share in enumerate(values):
+        if share != last:
             here = "" if last is None else f"H{_decimal(LEFT + across * index)}"
-            path += f"{here}V{_decimal(_height(value, highest))}"
-            last = value
+            path += f"{here}V{_decimal(_height(share, highest))}"
+            last = share
     return path + f"H{_decimal(LEFT + across * len(values))}"
 
 

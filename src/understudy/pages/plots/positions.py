@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from understudy.findings.schema import AttackFindings, Findings
-from understudy.pages.plots.canvas import ALONE, LIGHT, SeriesStyle, drawing, name_series, svg_of
+from understudy.pages.plots.canvas import (
+    LIGHT,
+    SeriesStyle,
+    drawing,
+    name_series,
+    svg_of,
+    valued,
+)
 from understudy.pages.plots.strips import ERRORS, draw_zones
 from understudy.summaries import short
 
@@ -17,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["AttackPosition", "attack_positions", "draw_positions", "positions_svg"]
 
 RELEASED = "as released"
+LONGEST = 42  # letters of an attack
+BROAD = 6.4  # inches
 
 
 @dataclass(frozen=True)
@@ -51,10 +60,8 @@ def attack_positions(findings: Findings, styles: Sequence[SeriesStyle]) -> list[
 
 
 def _label(attack: AttackFindings) -> str:
-    if attack.attack == "guess":  # of one variable from the others
-        return short(attack.words, 34)
     known = ": " + short(", ".join(attack.known), 20) if attack.known else ""
-    return attack.attack.replace("_", " ") + known
+    return short(attack.words, LONGEST) + known
 
 
 def positions_svg(
@@ -64,9 +71,9 @@ def positions_svg(
     if not points:
         return None
     n_rows = len({point.words for point in points})
-    with drawing(width=ALONE, height=1.0 + 0.34 * n_rows) as (canvas, (axes,)):
+    with drawing(width=BROAD, height=1.0 + 0.34 * n_rows) as (canvas, (axes,)):
         words = draw_positions(axes, points, (passing, review))
-        axes.set_title("Own-record effect, as a share of the exact table's")
+        axes.set_title("Own-record effect, 1 = the exact table")
         return svg_of(canvas, name, "Positions of all attacks", words)
 
 
@@ -90,10 +97,12 @@ def draw_positions(
     for point in points:
         shift = 0.2 * (order.index(point.style.name) - (len(order) - 1) / 2)
         at = rows.index(point.words) + shift
-        axes.errorbar([point.position], [at], xerr=[ERRORS * point.error] if point.error else None,
-                      color=point.style.colour, marker=point.style.marker, markersize=5,
-                      markerfacecolor=LIGHT["paper"] if point.released else point.style.colour,
-                      linewidth=1.0)  # fmt: skip
+        reach = [ERRORS * point.error] if point.error else None
+        bars = axes.errorbar([point.position], [at], xerr=reach,
+                             color=point.style.colour, marker=point.style.marker, markersize=5,
+                             markerfacecolor=LIGHT["paper"] if point.released
+                             else point.style.colour, linewidth=1.0)  # fmt: skip
+        valued(bars[0], _in_words(point))
     names = {point.style.title: point.style.colour for point in points}
     name_series(axes, list(names.items()))
     axes.set_yticks(range(len(rows)), rows)

@@ -1,4 +1,4 @@
-"""Drawings of risk: baselines with the synthesizers' lines, the map, the riskiest."""
+"""Drawings of risk: the paper's histograms of baselines, and the riskiest patterns."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.findings.schema import Findings, IdentificationFindings, SpreadFindings
-from understudy.pages.plots.canvas import LIGHT, WIDTH, SeriesStyle, drawing, name_series, svg_of
-from understudy.summaries import number, percent
+from understudy.pages.plots.canvas import (
+    LIGHT,
+    WIDTH,
+    SeriesStyle,
+    drawing,
+    name_series,
+    svg_of,
+    valued,
+)
+from understudy.summaries import number, percent, short, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
     "baseline_svg",
-    "map_svg",
     "riskiest_svg",
 ]
-
-Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 BINS = 24
 SAME = 1e-9  # values that differ by less, relative to their size, are one
@@ -111,66 +116,8 @@ def _words(
     return "; ".join(words) + "."
 
 
-def map_svg(
-    title: str,
-    points: Sequence[tuple[SeriesStyle, float, float]],
-    minimum: tuple[float | None, float | None],
-    maximum: tuple[float | None, float | None],
-    name: str,
-) -> str:
-    """Draw risk against loss of utility: every synthesizer, Min and Max."""
-    marks = [(style.title, style.colour, style.marker, loss, risk) for style, loss, risk in points]
-    for words, key, (loss, risk) in (("Min", "min", minimum), ("Max", "max", maximum)):
-        if loss is not None and risk is not None:
-            marks.append((words, LIGHT[key], "X", loss, risk))
-    with drawing() as (canvas, (axes,)):
-        for _, colour, marker, loss, risk in marks:
-            axes.plot([loss], [risk], marker=marker, color=colour, markersize=6, linestyle="none")
-        axes.set_xscale("log")
-        losses = [mark[3] for mark in marks]
-        axes.set_xlim(min(0.9, *losses) * 0.97, max(losses) * 1.35)
-        ticks = [tick for tick in (0.7, 1, 1.5, 2, 3, 5, 10, 20, 50) if tick <= max(losses) * 1.35]
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.minorticks_off()
-        axes.set_ylim(0, max(mark[4] for mark in marks) * 1.15 or 1.0)
-        canvas.draw_without_rendering()  # lays out the axes, for the names to keep apart
-        _name_points(axes, marks)
-        axes.set_xlabel("table deviation over truth floor (1 = population known)")
-        axes.set_title(title, pad=6)
-        description = "; ".join(
-            f"{words}: deviation {number(loss)} times the floor, {number(risk)}"
-            for words, _, _, loss, risk in marks
-        )
-        return svg_of(canvas, name, f"Utility and risk: {title}", description + ".")
-
-
-def _name_points(axes: Axes, marks: Sequence[tuple[str, str, str, float, float]]) -> None:
-    """Write names beside points, each on the side that keeps it clear of points and names."""
-    scale = 72.0 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-    points = [axes.transData.transform((mark[3], mark[4])) * scale for mark in marks]
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
-    for (words, colour, _, loss, risk), (x, y) in zip(marks, points, strict=True):
-        wide = sum(6.3 if letter.isupper() else 4.6 for letter in words)
-        sides = [
-            ((x + left, y + low, x + left + wide, y + low + 9), left, low)
-            for low in (3.0, -11.0, -4.0)
-            for left in (6.0, -6.0 - wide)
-        ]
-        box, left, low = min(sides, key=lambda side: sum(_overlap(side[0], box) for box in taken))
-        taken.append(box)
-        axes.annotate(words, (loss, risk), xytext=(left, low), textcoords="offset points",
-                      color=colour)  # fmt: skip
-
-
-def _overlap(first: Box, other: Box) -> float:
-    """Area that two boxes share."""
-    across = min(first[2], other[2]) - max(first[0], other[0])
-    up = min(first[3], other[3]) - max(first[1], other[1])
-    return max(0.0, float(across)) * max(0.0, float(up))
-
-
 def riskiest_svg(
-    findings: Findings, style: SeriesStyle, risk: IdentificationFindings, name: str
+    findings: Findings, style: SeriesStyle, risk: IdentificationFindings, known: str, name: str
 ) -> str | None:
     """Draw the riskiest patterns: their share of the risk against that of the records."""
     total = risk.measures["expected_match_risk"].mean
@@ -181,16 +128,19 @@ def riskiest_svg(
     most = 1.12 * max(float(sizes.max()), float(risks.max()))
     with drawing() as (canvas, (axes,)):
         axes.plot([0, most], [0, most], color=LIGHT["soft"], linewidth=0.7, linestyle="--")
-        axes.plot(sizes, risks, color=style.colour, marker=style.marker, markersize=3.6,
-                  linestyle="none", alpha=0.85)  # fmt: skip
+        for row, size, share in zip(risk.patterns, sizes.tolist(), risks.tolist(), strict=True):
+            (mark,) = axes.plot([size], [share], color=style.colour, marker=style.marker,
+                                markersize=4.5, linestyle="none", alpha=0.85)  # fmt: skip
+            valued(mark, f"{', '.join(map(shown, row.levels))}: {percent(size)} of the records, "
+                         f"{percent(share)} of the right matches")  # fmt: skip
         axes.set_xlim(0, most)
         axes.set_ylim(0, most)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(_ticks())
             axis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
         axes.set_xlabel("share of the records")
-        axes.set_ylabel("share of the match risk")
-        axes.set_title(f"{style.title}: the {len(risk.patterns)} riskiest patterns", pad=6)
+        axes.set_ylabel("share of the right matches")
+        axes.set_title(f"{style.title}, {short(known, 28)}", pad=6)
         return svg_of(
             canvas,
             name,
@@ -204,4 +154,4 @@ def riskiest_svg(
 def _ticks() -> Any:
     from matplotlib.ticker import MaxNLocator
 
-    return MaxNLocator(5)
+    return MaxNLocator(5, steps=[1, 2, 5, 10])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from understudy.pages.plots.canvas import LIGHT, WIDTH, SeriesStyle, drawing, svg_of
+from understudy.pages.plots.canvas import LIGHT, WIDTH, SeriesStyle, drawing, svg_of, valued
 from understudy.summaries import number
 
 if TYPE_CHECKING:
@@ -54,8 +54,10 @@ def strip_svg(strip: Strip, style: SeriesStyle, name: str) -> str:
         axes.set_xlim(left, right)
         axes.set_ylim(0, 1)
         draw_zones(axes, strip.passing, strip.review)
-        axes.errorbar([strip.value], [0.36], xerr=[reach] if reach else None, color=style.colour,
-                      marker=style.marker, markersize=8, capsize=4, linewidth=1.6)  # fmt: skip
+        bars = axes.errorbar([strip.value], [0.36], xerr=[reach] if reach else None,
+                             color=style.colour, marker=style.marker, markersize=8, capsize=4,
+                             linewidth=1.6)  # fmt: skip
+        valued(bars[0], _words(strip, style))
         axes.annotate(f"{strip.value:.2f}".replace("-", "−"), (strip.value, 0.36),
                       xytext=(0, 7), textcoords="offset points", ha="center", weight="bold",
                       size=10)  # fmt: skip

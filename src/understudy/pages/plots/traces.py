@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from understudy.findings.schema import Convergence, Trace
 from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, svg_of
@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["rhat_svg", "trace_svg"]
 
-SHADES = (1.0, 0.72, 0.5, 0.34)
+# Four chains, four strokes: dashes and weight as well as shade, for print and for every eye.
+STROKES: tuple[tuple[Any, float, float], ...] = (  # dashes, width, opacity
+    ("-", 1.5, 1.0),
+    ((0, (4, 1.4)), 1.2, 0.85),
+    ((0, (1.1, 1.1)), 1.6, 0.75),
+    ("-", 0.6, 0.6),
+)
+MOST_POINTS = 50  # of a chain: more would hide the strokes
 BAND = 2.0  # standard deviations of a bin's count around its expectation
 
 
@@ -24,16 +31,13 @@ def trace_svg(trace: Trace, style: SeriesStyle, name: str) -> str:
     words = trace.quantity.replace("_", " ")
     with drawing(height=2.75, rows=2, gridspec_kw={"height_ratios": [1.5, 1]}) as (canvas, axes):
         above, below = axes
+        step = -(-len(trace.draws) // MOST_POINTS)
         for chain, values in enumerate(trace.values):
-            above.plot(
-                trace.draws,
-                values,
-                color=style.colour,
-                alpha=SHADES[chain % len(SHADES)],
-                linewidth=0.6,
-            )
-        above.set_title(words, pad=6)
-        above.set_xlabel("kept draw", labelpad=1)
+            above.plot(trace.draws[::step], values[::step], **_stroke(style, chain))
+        _name_chains(above, style, len(trace.values))
+        above.set_title(words)
+        above.set_xlabel("kept draw" if step == 1 else f"kept draw, every {step}th drawn",
+                         labelpad=1)  # fmt: skip
         above.margins(x=0.01)
         _ranks(below, trace, style)
         (low, high), (fewest, most) = _ends(trace.values), _ends(trace.ranks)
@@ -47,6 +51,21 @@ def trace_svg(trace: Trace, style: SeriesStyle, name: str) -> str:
         )
 
 
+def _stroke(style: SeriesStyle, chain: int) -> dict[str, Any]:
+    """How a chain is drawn."""
+    dashes, width, opacity = STROKES[chain % len(STROKES)]
+    return {"color": style.colour, "linestyle": dashes, "linewidth": width, "alpha": opacity}
+
+
+def _name_chains(axes: Axes, style: SeriesStyle, n_chains: int) -> None:
+    """Name the strokes in one line above the axes, each beside a piece of it."""
+    for chain in range(n_chains):
+        at = 0.5 + 0.5 * (chain / n_chains)
+        axes.plot([at, at + 0.05], [1.06, 1.06], transform=axes.transAxes, clip_on=False,
+                  **_stroke(style, chain))  # fmt: skip
+        axes.text(at + 0.06, 1.06, f"{chain + 1}", transform=axes.transAxes, va="center")
+
+
 def _ranks(axes: Axes, trace: Trace, style: SeriesStyle) -> None:
     bins = len(trace.ranks[0])
     expected = _expected(trace)
@@ -55,17 +74,10 @@ def _ranks(axes: Axes, trace: Trace, style: SeriesStyle) -> None:
     axes.axhline(expected, color=LIGHT["soft"], linewidth=0.8, linestyle="--")
     edges = [edge / bins for edge in range(bins + 1)]
     for chain, counts in enumerate(trace.ranks):
-        axes.stairs(
-            counts,
-            edges,
-            color=style.colour,
-            alpha=SHADES[chain % len(SHADES)],
-            linewidth=0.9,
-            baseline=None,
-        )
+        axes.stairs(counts, edges, baseline=None, **_stroke(style, chain))
     axes.set_ylim(0, max(1.5 * expected, 1.08 * _ends(trace.ranks)[1]))
     axes.set_xlim(0, 1)
-    axes.set_xticks([0, 0.5, 1], ["lowest", "rank of the draw among all chains", "highest"])
+    axes.set_xticks([0, 0.5, 1], ["lowest", "rank among all draws", "highest"])
     axes.get_xticklabels()[0].set_horizontalalignment("left")
     axes.get_xticklabels()[2].set_horizontalalignment("right")
     axes.set_ylabel("draws")

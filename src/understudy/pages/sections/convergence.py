@@ -7,7 +7,9 @@ from understudy.findings.schema import Convergence, Findings, SpreadFindings, Sy
 from understudy.pages.blocks import (
     Block,
     Cell,
-    Heading,
+    Figure,
+    Figures,
+    Fold,
     Paragraph,
     Section,
     Table,
@@ -20,66 +22,73 @@ from understudy.pages.blocks import (
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.traces import rhat_svg, trace_svg
 from understudy.pages.sections.section_words import known_words, styled, titles
-from understudy.summaries import number, percent, shown, whole
+from understudy.summaries import number, percent, rhat_number, shown, whole
 from understudy.verdict.verdict import Thresholds
 
 __all__ = ["convergence_section", "settings_section"]
 
 READING_CHAINS = (
-    "All chains should look alike: traces that overlap and cover the same range, and rank bars "
-    "level with the dashed line. R-hat compares the chains with each other and should be close to "
-    "1. The effective sample size (ESS) is the number of independent draws that the draws are "
-    "worth."
+    "All chains should cover the same range, with rank bars level with the dashed line. R-hat "
+    "compares the chains and should be close to 1. The effective sample size (ESS) is the number "
+    "of independent draws that the draws are worth."
 )
 JUDGED = {
     True: "Judged: what reaches the files",
     False: "Only shown: numbers about the model that reach no file",
 }
 READING_SETS = (
-    "If all chains represent the same file, only chance makes the means of their sets differ. The "
-    "last column is the probability of differences at least this large (analysis of variance; * "
-    "small, allowing for the number of rows). The test can show that it matters which chain a set "
-    "comes from, but not that it does not.{power} Sets of a chain that are not independent make "
-    "the probabilities too small. Where chains have not converged to each other, all sets together "
-    "weight the modes by the number of chains in each. The verdict does not use this table."
+    "Does it matter which chain a set comes from? The last column is the probability of "
+    "differences at least this large if it does not (analysis of variance; * small, allowing for "
+    "the number of rows).{power} Sets of a chain that depend on each other make the probabilities "
+    "too small. The verdict does not use this table."
 )
 GAP = 2.0  # standard deviations of a set, for which the power of the comparison is given
 
 
 def convergence_section(findings: Findings) -> Section:
     """Show whether the chains have converged."""
-    blocks = []
+    blocks: list[Block] = [Paragraph(READING_CHAINS)]
     for index, (synthesizer, style) in enumerate(styled(findings)):
-        reading = "As above." if index else READING_CHAINS
-        blocks += _convergence(synthesizer, style, f"chains-{index}", reading)
-    return Section("convergence", "Convergence of the chains", blocks)
+        chains = synthesizer.convergence
+        if chains.quantities:
+            inside = _convergence(synthesizer, style, f"chains-{index}")
+            blocks.append(Fold(_in_one_line(synthesizer), inside))
+        else:
+            blocks.append(Paragraph(f"{shown(synthesizer.title)} has no chains."))
+    return Section(
+        "convergence", "Appendix: convergence of the chains", blocks, short="Convergence"
+    )
 
 
-def _convergence(
-    synthesizer: SynthesizerFindings, style: SeriesStyle, key: str, reading: str
-) -> list[Block]:
+def _in_one_line(synthesizer: SynthesizerFindings) -> str:
+    """Say how many quantities miss their targets."""
     chains, title = synthesizer.convergence, shown(synthesizer.title)
-    if not chains.quantities:
-        return [Heading(title, 3), Paragraph("There are no chains: nothing has to converge.")]
+    if chains.converged:
+        return f"{title}: converged; all {chains.n_judged:,} quantities meet their targets"
+    return (
+        f"{title}: {chains.n_failed:,} of {chains.n_judged:,} quantities miss a target; worst "
+        f"R-hat {rhat_number(chains.worst_rhat)}"
+    )
+
+
+def _convergence(synthesizer: SynthesizerFindings, style: SeriesStyle, key: str) -> list[Block]:
+    chains, title = synthesizer.convergence, shown(synthesizer.title)
     table = Table(
         f"Convergence of {title}",
         ["Quantity", "R-hat", "ESS, bulk", "ESS, tail", "Converged"],
         _quantity_rows(chains),
         text_columns=(0, 4),
     )
-    return topic(
-        title=title,
-        reading=reading,
-        figures=[
-            *(
-                trace_svg(trace, style, f"{key}-trace-{index}")
-                for index, trace in enumerate(chains.traces)
-            ),
-            rhat_svg(chains, style, f"{key}-rhat"),
-        ],
-        remarks=_remarks(synthesizer, chains),
-        tables=[table, *_measured_by_chain(synthesizer)],
-    )
+    figures = [
+        *(
+            trace_svg(trace, style, f"{key}-trace-{index}")
+            for index, trace in enumerate(chains.traces)
+        ),
+        rhat_svg(chains, style, f"{key}-rhat"),
+    ]
+    remarks = [Paragraph(remark, "remark") for remark in _remarks(synthesizer, chains)]
+    drawn = [Figure(svg) for svg in figures if svg is not None]
+    return [*([Figures(drawn)] if drawn else []), *remarks, table, *_measured_by_chain(synthesizer)]
 
 
 def _quantity_rows(chains: Convergence) -> list[list[Cell | str]]:
@@ -191,7 +200,7 @@ def _remarks(synthesizer: SynthesizerFindings, chains: Convergence) -> list[str]
         remarks.append(
             f"Neighbouring sets of a chain are {number(chains.spacing)} draws apart. The slowest "
             f"quantity needs about {number(chains.autocorrelation_time)} draws for an independent "
-            f"one, so the sets {'count' if enough else 'do not quite count'} as independent."
+            f"one, so the sets are {'independent' if enough else 'not quite independent'}."
         )
     return remarks + [shown(note) for note in synthesizer.notes]
 
@@ -210,6 +219,7 @@ def settings_section(findings: Findings, thresholds: Thresholds) -> Section:
                 *([name, *(each.settings.get(name, "–") for each in every)] for name in names),
             ],
             text_columns=range(len(every) + 1),
+            folded=True,
         ),
         Table(
             "Variables",
@@ -224,6 +234,7 @@ def settings_section(findings: Findings, thresholds: Thresholds) -> Section:
                 for variable in findings.data.variables
             ],
             text_columns=(0, 1, 3),
+            folded=True,
         ),
         Table(
             "Versions and origins",
@@ -234,6 +245,7 @@ def settings_section(findings: Findings, thresholds: Thresholds) -> Section:
                 ["digest of the data", findings.data_fingerprint],
             ],
             text_columns=(0, 1),
+            folded=True,
         ),
         *_digests(findings),
         Table(
@@ -251,7 +263,7 @@ def settings_section(findings: Findings, thresholds: Thresholds) -> Section:
         "redraw the sets: keep it internal.",
         tables=tables,
     )
-    return Section("settings", "Settings, versions and seeds", blocks)
+    return Section("settings", "Appendix: settings, versions and seeds", blocks, short="Settings")
 
 
 def _digests(findings: Findings) -> list[Table]:

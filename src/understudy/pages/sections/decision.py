@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from understudy.findings.schema import Findings, SynthesizerFindings
-from understudy.summaries import number, shown
+from understudy.summaries import counted, number, shown
 from understudy.verdict.grading import Outcome, Reason
 from understudy.verdict.verdict import ORDER, Verdict
 
@@ -44,34 +44,38 @@ class ReasonGroup:
 def decision_words(groups: Sequence[ReasonGroup], verdict: Verdict) -> str:
     """Say what is left to decide, in one sentence."""
     open_points = [point for group in groups if not group.folded for point in group.open]
-    failed = sum(point.outcome == "fail" for point in open_points)
+    failed = [point for point in open_points if point.outcome == "fail"]
     if verdict.outcome == "pass":
         return "Every point passes: nothing is left for the board to decide."
     if verdict.outcome == "review":
-        return f"The board decides {_points_in_words(len(open_points))}."
-    return f"No release: {_points_in_words(failed)} {'fails' if failed == 1 else 'fail'}."
+        return f"The board decides {counted(len(open_points), 'point')}: {_named(open_points)}."
+    return (
+        f"No release: {counted(len(failed), 'point')} {'fails' if len(failed) == 1 else 'fail'}"
+        f"{': ' + _named(failed) if failed else ''}."
+    )
 
 
-def _points_in_words(count: int) -> str:
-    return "1 point" if count == 1 else f"{count} points"
+def _named(points: Sequence[Point]) -> str:
+    *others, last = [point.subject[:1].lower() + point.subject[1:] for point in points]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def action_words(findings: Findings, verdict: Verdict) -> str:
     """Say what to do, in one or two sentences."""
     titles = {each.name: shown(each.title) for each in findings.synthesizers}
     if verdict.recommended is None:
-        return "Recommended: release none of these sets. Fix what is marked “fail” and run again."
+        return "Recommended: release none of these sets. Fix what fails and run again."
     best = titles[verdict.recommended]
     alike = [
         name
         for name, own in verdict.synthesizers.items()
         if own.outcome == verdict.outcome and name != verdict.recommended
     ]
-    why = " Of those with this outcome, it preserves the tables best." if alike else ""
+    why = " It preserves the tables best of those with this outcome." if alike else ""
     condition = (
         ""
         if verdict.outcome == "pass"
-        else ", if the board accepts the points marked “review” and writes down why"
+        else " if the board accepts these points and writes down why"
     )
     return f"Recommended: {best}. Release its sets{condition}.{why}"
 
@@ -105,10 +109,10 @@ def _one_line(group: ReasonGroup) -> str:
     """Say why a synthesizer is not the recommended one."""
     worst = [point.subject.lower() for point in group.open if point.outcome == group.outcome]
     if group.outcome == "pass":
-        return "passes, but preserves the tables less well"
+        return "preserves the tables less well"
     if not worst:
-        return "nothing against it but the points about the data"
-    return f"{'fails on' if group.outcome == 'fail' else 'left to the board:'} {', '.join(worst)}"
+        return "has only the points about the data"
+    return f"{'fails on' if group.outcome == 'fail' else 'for the board:'} {', '.join(worst)}"
 
 
 def _group(

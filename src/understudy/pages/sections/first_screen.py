@@ -52,7 +52,7 @@ def _risk(
         limits.own_record_review,
     )
     caption = (
-        f"{attack_words(attack)}, {attack.setting}: {frequencies(attack, own_record.n_records)}."
+        f"{frequencies(attack, own_record.n_records)}. {attack_words(attack)}, {attack.setting}."
     )
     return Figure(strip_svg(strip, style, "strip-risk"), caption)
 

@@ -57,7 +57,7 @@ def frontier_section(
         tables=[table],
         remarks=because,
     )
-    return Section("frontier", "Where this study lies on the frontier", blocks)
+    return Section("frontier", "Where this study lies on the frontier", blocks, short="Frontier")
 
 
 def _mark(synthesizer: SynthesizerFindings, limits: Thresholds) -> StudyMark | None:

@@ -15,6 +15,7 @@ from understudy.pages.blocks import (
     LAST,
     Block,
     Cell,
+    Fold,
     Heading,
     Paragraph,
     Section,
@@ -43,15 +44,15 @@ SETTINGS = {
 }
 WITHOUT_ROWS = ("modal", "pooled_modal", "model", "guess")  # the same in both settings
 LEAD = (
-    "An attack may be right about a person because of other people's records: that is inference, "
-    "and every useful file allows it. What taking part costs the person is the rest: how much "
-    "more often the attack is right because the person's own record is in the data. That is the "
-    "own-record effect. Its position is the effect as a share of the effect of publishing the "
-    "exact table: 0 if nobody's own record matters, 1 if it matters as much as in the exact table."
+    "An attack can be right because of other people's records: every useful file allows that. The "
+    "own-record effect is the rest: how much more often an attack is right because the person's "
+    "own record is in the data. 0: nobody's own record matters. 1: it matters as much as if the "
+    "exact table were published."
 )
 READING = (
-    "Filled marks are the worst case, hollow marks the files as released. Bars are two standard "
-    "errors. The verdict takes the worst mark."
+    "Filled marks are the worst case, in which the intruder knows whose row is whose; hollow marks "
+    "are the files as released, with rows shuffled. Bars are two standard errors. The worst mark "
+    "is judged."
 )
 EVIDENCE = {
     "draws": "Success without a person's record is computed from the posterior draws, each "
@@ -74,12 +75,24 @@ def own_record_section(findings: Findings, limits: Thresholds) -> Section | None
     for synthesizer in findings.synthesizers:
         own_record = synthesizer.risk.own_record
         if own_record is not None and own_record.attacks:
-            blocks += _attacks(synthesizer, own_record, limits)
+            attacks = _attacks(synthesizer, own_record, limits)
+            first = synthesizer is findings.synthesizers[0]
+            blocks += attacks if first else [Fold(_in_one_line(synthesizer, limits), attacks)]
         if synthesizer.risk.fully_synthetic is not None:
             blocks += _repeats(synthesizer, synthesizer.risk.fully_synthetic)
     if not blocks:
         return None
-    return Section("own-record", "What people's own records give away", blocks)
+    return Section("own-record", "What people's own records give away", blocks, short="Own records")
+
+
+def _in_one_line(synthesizer: SynthesizerFindings, limits: Thresholds) -> str:
+    """Say where the worst attack on a synthesizer's sets lies."""
+    own_record = synthesizer.risk.own_record
+    title = shown(synthesizer.title)
+    if own_record is None or not own_record.attacks:
+        return title
+    worst = judged_attack(own_record, limits)
+    return f"{title}: {position_text(worst.position)}, {attack_words(worst)}"
 
 
 def _attacks(
@@ -101,10 +114,10 @@ def _attacks(
         + ". They are for aligned rows, so they are left out where shuffling matters.",
     )
     return [
-        Heading(shown(synthesizer.title), 3),
+        Heading(f"Attacks on the sets of {shown(synthesizer.title)}", 3),
         Paragraph(
-            f"The worst attack: {attack_words(worst)}, {worst.setting}. "
-            f"{frequencies(worst, own_record.n_records)}."
+            f"{frequencies(worst, own_record.n_records)}: the worst attack, "
+            f"“{attack_words(worst)}”, {worst.setting}."
         ),
         *(Paragraph(remark, "remark") for remark in _reliability(own_record)),
         table,

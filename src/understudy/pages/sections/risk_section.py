@@ -1,9 +1,9 @@
-"""Sections on what intruders learn: identification, attributes, all files together."""
+"""The section on what intruders learn: matches, guesses, all files together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from understudy.findings.schema import (
     Baseline,
@@ -23,64 +23,93 @@ from understudy.pages.blocks import (
     percent_cell,
     topic,
 )
-from understudy.pages.plots.risk_plots import baseline_svg
+from understudy.pages.plots.canvas import SeriesStyle
+from understudy.pages.plots.interval_strips import StripRow, interval_svg
 from understudy.pages.sections.own_record_section import FOUR
 from understudy.pages.sections.section_words import (
-    BASELINES,
     identified,
     known_words,
     styled,
     titles,
 )
-from understudy.summaries import shown
+from understudy.summaries import counted, one_in, percent_exact, shown
 from understudy.verdict.grading import baseline_value
 
-__all__ = ["attribute_section", "identification_section", "joint_section"]
+__all__ = ["identification_section"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of matches: its title, its axis, and how its values are written."""
+
+    title: str
+    axis: str
+    written: Callable[[float], str] | None = None
+
 
 MEASURES = {
-    "expected_match_risk": "Expected match risk",
-    "true_match_rate": "True match rate",
-    "false_match_rate": "False match rate",
-    "unique_matches": "Unique matches",
+    "expected_match_risk": Measure("Expected right matches", "people, in one file"),
+    "true_match_rate": Measure("True match rate", "records with a single, right match", one_in),
+    "false_match_rate": Measure("False match rate", "single matches that are wrong", percent_exact),
+    "unique_matches": Measure("Single matches", "records, in one file"),
 }
 TRUE_LABELS = "Records whose synthetic label is true"
 READING = (
-    "Each histogram shows a baseline, Min or Max, over repeated draws. The lines are the smallest, "
-    "mean and largest value over a synthesizer's sets. Lines close to Max mean a risk close to "
-    "that of the exact table. For the false match rate, Max is the lower baseline."
+    "Lines reach from the smallest to the largest set, or repeat of a baseline; dots are means. "
+    "Min and Max are baselines of the confidential data, not bounds: Min draws all labels alike, "
+    "Max draws from the pattern's own distribution. Near Max, the risk is close to that of the "
+    "exact table."
 )
 
 
 def identification_section(findings: Findings) -> Section:
-    """Show whether an intruder can find somebody's row."""
-    blocks: list[Block] = [
-        Paragraph(
-            "An intruder knows some kept variables of a person and the person's true label, and "
-            f"looks for the row. {BASELINES}"
-        )
-    ]
+    """Show whether an intruder can find somebody's row, or learn somebody's label."""
+    blocks: list[Block] = []
     for index, intruder in enumerate(findings.intruders):
         blocks += topic(
-            title=f"Known: {known_words(intruder.known)} and the true label",
+            title=f"Matches by an intruder who knows {known_words(intruder.known)} and the label",
             reading="As above." if index else READING,
-            figures=_histograms(findings, index, intruder),
+            figures=_strips(findings, index, intruder),
             tables=[_matches(findings, intruder)],
         )
-    return Section("identification", "Identification risk", blocks + _by_knowledge(findings))
+    blocks += [*_labels(findings), *_joint(findings), *_by_knowledge(findings)]
+    nothing = [Paragraph("No intruder was measured: no row of these sets stands for a person.")]
+    return Section(
+        "identification", "Matches and guesses", blocks or nothing, short="Matches and guesses"
+    )
 
 
-def _histograms(findings: Findings, index: int, intruder: IntruderFindings) -> list[str | None]:
+def _strips(findings: Findings, index: int, intruder: IntruderFindings) -> list[str | None]:
     drawn = []
-    for measure, words in MEASURES.items():
+    for name, measure in MEASURES.items():
         series = [
-            (style, risk.measures[measure])
+            (style, risk.measures[name])
             for synthesizer, style in styled(findings)
-            if (risk := identified(synthesizer, intruder)) and measure in risk.measures
+            if (risk := identified(synthesizer, intruder)) and name in risk.measures
         ]
-        low, high = (each.samples.get(measure) for each in (intruder.minimum, intruder.maximum))
-        name = f"baselines-{index}-{measure.replace('_', '-')}"
-        drawn.append(baseline_svg(words, low, high, series, name))
+        rows = _strip_rows(intruder, name, series)
+        key = f"strips-{index}-{name.replace('_', '-')}"
+        drawn.append(interval_svg(measure.title, measure.axis, rows, measure.written, key))
     return drawn
+
+
+def _strip_rows(
+    intruder: IntruderFindings, name: str, series: Sequence[tuple[SeriesStyle, Spread]]
+) -> list[StripRow]:
+    """Min, every synthesizer, Max; whoever has no value is left out."""
+    named = [
+        ("Min", "min", intruder.minimum.samples.get(name)),
+        *((style.title, style.variable, spread) for style, spread in series),
+        ("Max", "max", intruder.maximum.samples.get(name)),
+    ]
+    return [
+        StripRow(words, colour, spread.mean, spread.minimum, spread.maximum)
+        for words, colour, spread in named
+        if spread is not None
+        and spread.mean is not None
+        and spread.minimum is not None
+        and spread.maximum is not None
+    ]
 
 
 def _by_knowledge(findings: Findings) -> list[Block]:
@@ -96,40 +125,37 @@ def _by_knowledge(findings: Findings) -> list[Block]:
         for known in measured[0].risk.by_knowledge
     ]
     table = Table(
-        "Expected match risk by knowledge",
+        "Expected right matches, whatever an intruder knows",
         ["Known besides the true label", *(shown(each.title) for each in measured)],
         rows,
-        folded=len(rows) > 12,
+        folded=True,
+        note="What an intruder knows is an assumption: every set of kept variables, the most "
+        "dangerous first.",
     )
-    return topic(
-        title="Whatever an intruder may know",
-        reading="The expected match risk for every set of kept variables, the most dangerous "
-        "first. What an intruder knows is an assumption; the table shows what each would give.",
-        tables=[table],
-    )
+    return [table]
 
 
 def _matches(findings: Findings, intruder: IntruderFindings) -> Table:
     found = [identified(synthesizer, intruder) for synthesizer in findings.synthesizers]
     rows: list[list[Cell | str]] = [
         [
-            words,
-            _baseline(intruder.minimum, measure),
-            *(_spread(risk.measures.get(measure) if risk else None) for risk in found),
-            _baseline(intruder.maximum, measure),
+            measure.title,
+            _baseline(intruder.minimum, name),
+            *(_spread(risk.measures.get(name) if risk else None) for risk in found),
+            _baseline(intruder.maximum, name),
         ]
-        for measure, words in MEASURES.items()
+        for name, measure in MEASURES.items()
     ]
     linked = [number_cell(risk.random_linkage if risk else None) for risk in found]
-    rows.append(["Rows paired at random", "", *linked, ""])
+    rows.append(["Rows paired at random: right matches", "", *linked, ""])
     return Table(
-        "Identification: mean over sets",
+        f"Matches, known: {known_words(intruder.known)}; mean over sets",
         ["Measure", "Min", *titles(findings), "Max"],
         rows,
-        note="Baselines are exact where a closed form exists, otherwise means over repeats. With "
-        "rows paired at random, the expected match risk is at most 1 for any data. The false match "
-        "rate is a mean over the sets that have a unique match; their number is given where not "
-        "all sets have one.",
+        folded=True,
+        note="Baselines are exact where a closed form exists, otherwise means over repeats. Rows "
+        "paired at random give at most 1 right match, whatever the data. The false match rate is a "
+        "mean over the sets that have a single match; their number is given where some have none.",
     )
 
 
@@ -147,18 +173,18 @@ def _spread(spread: SpreadFindings | None) -> Cell:
     return replace(cell, text=f"{cell.text} ({defined} of {len(spread.values)} sets)")
 
 
-def attribute_section(findings: Findings) -> Section | None:
-    """Show whether an intruder can learn somebody's label."""
+def _labels(findings: Findings) -> list[Block]:
+    """Show how often the row's label is the person's own."""
     judged = [
         (synthesizer, style, synthesizer.risk.attribute)
         for synthesizer, style in styled(findings)
         if synthesizer.risk.attribute is not None
     ]
     if not judged or not findings.intruders:
-        return None
-    measure = "attribute_matches"
-    low, high = findings.intruders[0].minimum, findings.intruders[0].maximum
-    rows: list[Sequence[Cell | str]] = [["Min", _baseline(low, measure), "", "", ""]]
+        return []
+    first, measure = findings.intruders[0], "attribute_matches"
+    series = [(style, risk.matches) for _, style, risk in judged]
+    rows: list[Sequence[Cell | str]] = [["Min", _baseline(first.minimum, measure), "", "", ""]]
     rows += [
         [
             synthesizer.title,
@@ -169,70 +195,48 @@ def attribute_section(findings: Findings) -> Section | None:
         ]
         for synthesizer, _, risk in judged
     ]
-    rows.append(["Max", _baseline(high, measure), "", "", ""])
-    drawn = baseline_svg(
-        TRUE_LABELS,
-        low.samples.get(measure),
-        high.samples.get(measure),
-        [(style, risk.matches) for _, style, risk in judged],
-        "baselines-attribute",
-    )
+    rows.append(["Max", _baseline(first.maximum, measure), "", "", ""])
     guess = judged[0][2].most_frequent_label
-    table = Table(
-        TRUE_LABELS,
-        ["Who", "Mean", "Smallest", "Largest", "Share of records"],
-        rows,
-        note="Guessing the most frequent true label of every pattern would be right for "
-        f"{guess:,.0f} records, without any row.",
-    )
-    lead = Paragraph(
-        "An intruder knows which row is a person's and takes its synthetic label for the true one."
-    )
-    return Section(
-        "attribute",
-        "Attribute risk",
-        [
-            lead,
-            *topic(
-                "The value is the number of records whose synthetic label is the true one. "
-                "Histograms and lines as above.",
-                figures=[drawn],
-                tables=[table],
-            ),
+    return topic(
+        title="Guesses: believe the label of the person's row",
+        reading=f"Right for so many of {counted(findings.data.n_records, 'record')}. Without any "
+        f"row, guessing the most frequent true label of every pattern is right for {guess:,.0f}.",
+        figures=[
+            interval_svg(
+                "Right labels",
+                "records, in one file",
+                _strip_rows(first, measure, series),
+                None,
+                "strips-attribute",
+            )
+        ],
+        tables=[
+            Table(
+                TRUE_LABELS,
+                ["Who", "Mean", "Smallest", "Largest", "Share of records"],
+                rows,
+                folded=True,
+            )
         ],
     )
 
 
-def joint_section(findings: Findings) -> Section | None:
+def _joint(findings: Findings) -> list[Block]:
     """Show what an intruder learns who holds all files at once."""
     if not findings.intruders or not any(each.risk.attribute for each in findings.synthesizers):
-        return None
+        return []
     table = Table(
-        "Joint risk",
+        "One file, and all files together",
         ["Attack", "Synthesizer", "One file", "All files", *FOUR],
         _joint_rows(findings),
         text_columns=(0, 1),
-        note="Baselines: the same attack on as many files, with labels drawn from "
+        folded=True,
+        note="The files are released together, so an intruder may average over them. Baselines: "
+        "the same attack on as many files, with labels drawn from "
         + "; ".join(f"{words} ({name})" for name, words in FOUR.items())
         + ".",
     )
-    lead = Paragraph(
-        "The m files are released together and their rows belong together, so an intruder may "
-        "average over them."
-    )
-    return Section(
-        "joint",
-        "All files together",
-        [
-            lead,
-            *topic(
-                "Compare the value for all files with the baselines, which are for all files too. "
-                "A value for all files far above that for one file means that every further file "
-                "reveals more about the same people.",
-                tables=[table],
-            ),
-        ],
-    )
+    return [table]
 
 
 def _joint_rows(findings: Findings) -> list[list[Cell | str]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from understudy.findings.schema import (
     Findings,
     IdentificationFindings,
-    IntruderFindings,
     SynthesizerFindings,
 )
 from understudy.pages.blocks import (
     Block,
+    Fold,
     Paragraph,
     Section,
     Table,
@@ -26,56 +26,55 @@ from understudy.summaries import percent, shown
 __all__ = ["riskiest_section"]
 
 READING = (
-    "Each point is one of the patterns that contribute most to the expected match risk. On the "
-    "line, a pattern's share of the risk equals its share of the records; far above it, few "
-    "people carry much of the risk. Before release, look again at any record that is matched in "
-    "most sets."
+    "Each point is one of the patterns that contribute most to the expected right matches. On the "
+    "line, a pattern's share of the risk equals its share of the records; far above it, few people "
+    "carry much of the risk. Before release, look again at any record that most sets match."
 )
 
 
 def riskiest_section(findings: Findings) -> Section | None:
-    """List the patterns and records that carry the risk."""
+    """List the patterns and records that carry the risk, of the synthesizer that comes first."""
     blocks: list[Block] = []
+    figures: list[str | None] = []
     for index, intruder in enumerate(findings.intruders):
-        blocks += _riskiest(findings, intruder, index, "As above." if blocks else READING)
+        for series, (synthesizer, style) in enumerate(styled(findings)):
+            risk = identified(synthesizer, intruder)
+            if risk is None:
+                continue
+            if series == 0:
+                figures.append(
+                    riskiest_svg(findings, style, risk, _known(risk), f"riskiest-{index}-0")
+                )
+            blocks.append(_folded(findings, synthesizer, risk))
     if not blocks:
         return None
     lead = Paragraph(
         "The most confidential part: rows of the confidential file, and what these people have in "
         "common."
     )
-    return Section("riskiest", "Who carries the risk", [lead, *blocks])
+    blocks = [lead, *topic(READING, figures=figures), *blocks]
+    return Section("riskiest", "Who carries the risk", blocks)
 
 
-def _riskiest(
-    findings: Findings, intruder: IntruderFindings, index: int, reading: str
-) -> list[Block]:
-    judged = [
-        (synthesizer, style, risk)
-        for synthesizer, style in styled(findings)
-        if (risk := identified(synthesizer, intruder)) is not None
+def _known(risk: IdentificationFindings) -> str:
+    return f"known: {known_words(risk.known)}"
+
+
+def _folded(
+    findings: Findings, synthesizer: SynthesizerFindings, risk: IdentificationFindings
+) -> Fold:
+    """Fold the tables of one synthesizer and intruder, with what they amount to."""
+    summary = f"{shown(synthesizer.title)}, {_known(risk)}"
+    if risk.share_of_top_percent is not None:
+        summary += (
+            f": the riskiest 1 % of the records carry {percent(risk.share_of_top_percent)} of the "
+            "expected right matches"
+        )
+    tables = [
+        _pattern_table(findings, synthesizer, risk),
+        _record_table(findings, synthesizer, risk),
     ]
-    if not judged:
-        return []
-    return topic(
-        title=f"Known: {known_words(intruder.known)} and the true label",
-        reading=reading,
-        figures=[
-            riskiest_svg(findings, style, risk, f"riskiest-{index}-{series}")
-            for series, (_, style, risk) in enumerate(judged)
-        ],
-        remarks=[
-            f"{shown(synthesizer.title)}: the 1 % of records with the highest risk carry "
-            f"{percent(risk.share_of_top_percent)} of the expected match risk."
-            for synthesizer, _, risk in judged
-            if risk.share_of_top_percent is not None
-        ],
-        tables=[
-            table(findings, synthesizer, risk)
-            for synthesizer, _, risk in judged
-            for table in (_pattern_table, _record_table)
-        ],
-    )
+    return Fold(summary, tables)
 
 
 def _pattern_table(
@@ -84,8 +83,8 @@ def _pattern_table(
     total = risk.measures["expected_match_risk"].mean or 0.0
     kept = known_words(findings.data.kept)
     return Table(
-        f"{shown(synthesizer.title)}: the {len(risk.patterns)} riskiest patterns ({kept})",
-        ["Pattern", "Records", "Match risk", "Share of it", "True labels"],
+        f"The {len(risk.patterns)} riskiest patterns of {shown(synthesizer.title)} ({kept})",
+        ["Pattern", "Records", "Right matches", "Share of them", "True labels"],
         [
             [
                 name_cell(", ".join(level_names(findings, row.levels)), 44),
@@ -96,7 +95,6 @@ def _pattern_table(
             ]
             for row in risk.patterns
         ],
-        folded=True,
     )
 
 
@@ -104,7 +102,7 @@ def _record_table(
     findings: Findings, synthesizer: SynthesizerFindings, risk: IdentificationFindings
 ) -> Table:
     return Table(
-        f"{shown(synthesizer.title)}: the {len(risk.records)} riskiest records",
+        f"The {len(risk.records)} riskiest records of {shown(synthesizer.title)}",
         ["Row of the file", "Pattern", "Match probability", "Label true, share of sets"],
         [
             [
@@ -116,5 +114,4 @@ def _record_table(
             for row in risk.records
         ],
         text_columns=(1,),
-        folded=True,
     )

@@ -20,6 +20,7 @@ __all__ = [
     "frequencies",
     "identified",
     "known_words",
+    "level_words",
     "position_text",
     "styled",
     "titles",
@@ -53,6 +54,12 @@ def known_words(known: Sequence[str]) -> str:
     return ", ".join(map(shown, known))
 
 
+def level_words(findings: Findings, name: str, levels: Sequence[str]) -> list[str]:
+    """Write levels of a variable as the codebook calls them."""
+    labels = next((each.labels for each in findings.data.variables if each.name == name), {})
+    return [shown(labels.get(level, level)) for level in levels]
+
+
 def identified(
     synthesizer: SynthesizerFindings, intruder: IntruderFindings
 ) -> IdentificationFindings | None:
@@ -73,7 +80,7 @@ def frequencies(attack: AttackFindings, n_records: int) -> str:
     share = percent(attack.with_record / n_records) if n_records else percent(None)
     return (
         f"{whole(attack.with_record)} of {whole(n_records)} {what}, {share}; "
-        f"{whole(attack.without_record)} had the person not taken part"
+        f"{whole(attack.without_record)} without anybody's own record"
     )
 
 

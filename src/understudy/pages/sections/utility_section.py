@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from understudy.findings.schema import Findings, Regression, SynthesizerFindings
+from collections.abc import Sequence
+
+from understudy.findings.label_counts import FAR
+from understudy.findings.label_schema import LabelCounts
+from understudy.findings.schema import Coefficient, Findings, Regression, SynthesizerFindings
 from understudy.pages.blocks import (
+    AREA,
     LAST,
     Block,
     Cell,
+    Fold,
     Legend,
-    Paragraph,
     Section,
     Table,
     name_cell,
@@ -18,67 +23,143 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.canvas import SeriesStyle, series_styles
 from understudy.pages.plots.coefficients import (
+    by_disagreement,
+    changed_significances,
     forest_svg,
     interval_limits,
     predictions_svg,
-    select_coefficients,
 )
 from understudy.pages.plots.deviations import deviation_svg, moments, signed_svg
-from understudy.pages.sections.section_words import styled
-from understudy.summaries import number, percent, shown
+from understudy.pages.plots.label_bars import LESS, MORE, bar_figures, heat_figures
+from understudy.pages.sections.section_words import level_words, styled
+from understudy.summaries import counted, number, percent, shown
 from understudy.verdict.grading import table_ratios
 
 __all__ = ["regression_section", "tables_section"]
 
 HUNDRED = 100.0  # the paper prints deviations divided by this
-FOREST_ROWS = 14  # of one drawing
-FOREST_REMARK = (
-    "Terms with many levels are shown by some of their coefficients, from the smallest to the "
-    "largest overlap; the tables list the others."
-)
+FOREST_ROWS = 10  # of one drawing
+MOST_SHOWN = 20  # coefficients
+BY_CHANCE = 0.0027  # share of normal deviations beyond three standard deviations
 NO_PREDICTIONS = "No predictions are compared: the model was fitted on all records."
 
 Fitted = list[tuple[SynthesizerFindings, SeriesStyle, Regression]]
 
 
 def tables_section(findings: Findings) -> Section:
-    """Show how far the tables are from the original's."""
+    """Show the label, its two-way tables, and how far all tables are from the original's."""
     styles = series_styles(findings)
     orders = sorted(
         {order for each in findings.synthesizers for order in each.utility.tables.orders}
     )
-    lead = Paragraph(
-        "Every table of the synthesized variables alone, by one and by two of the kept variables, "
-        "counted in the original and in each synthetic set."
-    )
+    labels = [
+        block
+        for synthesizer, style in styled(findings)[:1]
+        for block in [*_bars(findings, synthesizer, style), *_heat(findings, synthesizer)]
+    ]
     return Section(
         "tables",
-        "Tables: global utility",
+        "What analysts keep: tables",
         [
-            lead,
+            *labels,
             *topic(
-                title="Deviation against the truth floor",
-                reading="A bar is the sum of absolute differences between original and synthetic "
-                "counts, mean over the sets, in hundreds as in the paper. The line across it is "
-                "the truth floor: what a synthesizer that knew the population would score. A bar "
-                "that ends near the line is as good as possible. The table also gives the "
-                "resampled floor, that of sets drawn from the sample itself.",
+                title="All tables together",
+                reading="Bars: absolute differences between original and synthetic counts, summed, "
+                "in hundreds. Green line: what a synthesizer that knew the population would score. "
+                "A bar that ends at the line is as good as a sample allows.",
                 figures=[deviation_svg(findings, styles, "deviation")],
                 remarks=[*_propensity(findings), *_weighted(findings)],
-                tables=[_deviations(findings), _by_table(findings)],
             ),
-            *topic(
-                title="Signed deviations of single cells",
-                reading="Each curve shows how many more or fewer records the cells of the "
-                "synthetic tables hold than the original's. The shaded curve is a perfect "
-                "synthesizer's. A curve beside it is biased, a wider one is noisier.",
-                figures=[
-                    signed_svg(findings, styles, order, f"signed-{order}") for order in orders
+            Fold(
+                "Numbers of all tables, and single cells",
+                [
+                    _deviations(findings),
+                    _by_table(findings),
+                    *topic(
+                        reading="How many more or fewer records a cell of the synthetic tables "
+                        "holds than the original's. Shaded: sets drawn from the sample itself. A "
+                        "curve beside it is biased, a wider one is noisier.",
+                        figures=[
+                            signed_svg(findings, styles, order, f"signed-{order}")
+                            for order in orders
+                        ],
+                        tables=[_signed_table(findings, orders)],
+                    ),
                 ],
-                tables=[_signed_table(findings, orders)],
             ),
         ],
+        short="Tables",
     )
+
+
+def _bars(findings: Findings, synthesizer: SynthesizerFindings, style: SeriesStyle) -> list[Block]:
+    """Draw every synthesized variable, original beside synthetic."""
+    blocks: list[Block] = []
+    for index, counts in enumerate(synthesizer.utility.labels):
+        names = level_words(findings, counts.name, counts.levels)
+        others = (
+            [
+                f"{counted(counts.n_others, 'further level')}: "
+                f"{counted(counts.others_original, 'record')} in the original, "
+                f"{counts.others_synthetic:,.1f} in a synthetic set."
+            ]
+            if counts.n_others
+            else []
+        )
+        blocks += topic(
+            title=f"{shown(counts.name)}: original beside synthetic",
+            reading="The dark line reaches from the smallest to the largest set.",
+            legend=Legend(
+                [
+                    ("original", "original", AREA),
+                    (f"{style.title}, mean of {synthesizer.m} sets", style.variable, AREA),
+                ]
+            ),
+            figures=bar_figures(counts, names, style, f"bars-{index}"),
+            remarks=others,
+            tables=[_label_table(counts, names)],
+        )
+    return blocks
+
+
+def _label_table(counts: LabelCounts, names: Sequence[str]) -> Table:
+    columns = (counts.original, counts.synthetic, counts.lowest, counts.highest)
+    return Table(
+        f"Records by {shown(counts.name)}",
+        ["Level", "Original", "Synthetic, mean", "Smallest set", "Largest set"],
+        [
+            [name_cell(words), *(number_cell(float(value), 1.0) for value in row)]
+            for words, *row in zip(names, *columns, strict=True)
+        ],
+        folded=True,
+    )
+
+
+def _heat(findings: Findings, synthesizer: SynthesizerFindings) -> list[Block]:
+    """Draw the two-way tables of every synthesized variable."""
+    blocks: list[Block] = []
+    pairs = synthesizer.utility.pairs
+    for index, name in enumerate(dict.fromkeys(pair.name for pair in pairs)):
+        own = [pair for pair in pairs if pair.name == name]
+        named = [
+            (
+                pair,
+                level_words(findings, pair.name, pair.levels),
+                level_words(findings, pair.other, pair.other_levels),
+            )
+            for pair in own
+        ]
+        n_cells, n_far = sum(pair.n_cells for pair in own), sum(pair.n_far for pair in own)
+        blocks += topic(
+            title=f"{shown(name)} by other variables",
+            reading="The stronger the colour, the further a count lies from the original's, up to "
+            "four standard deviations of what chance does to a synthesizer that knew the "
+            f"population. A sign marks more than {FAR:g}: {n_far:,} of {counted(n_cells, 'cell')}, "
+            f"drawn or not; chance alone gives about {n_cells * BY_CHANCE:.0f}.",
+            legend=Legend([("too many records", MORE, AREA), ("too few", LESS, AREA)]),
+            figures=heat_figures(named, synthesizer.m, f"heat-{index}"),
+        )
+    return blocks
 
 
 def _propensity(findings: Findings) -> list[str]:
@@ -157,7 +238,7 @@ def _signed_table(findings: Findings, orders: list[int]) -> Table:
                 index = tables.orders.index(order)
                 series.append((shown(synthesizer.title), tables.signed[index]))
                 perfect = tables.signed_floor[index]
-        for title, histogram in [*series, ("perfect sets", perfect)]:
+        for title, histogram in [*series, ("resampled sets", perfect)]:
             mean, spread, exact = moments(histogram)
             rows.append(
                 [
@@ -203,7 +284,7 @@ def regression_section(findings: Findings) -> Section | None:
     if not count:
         return None
     blocks = [block for index in range(count) for block in _regression(findings, index)]
-    return Section("regression", "Regressions: analysis-specific utility", blocks)
+    return Section("regression", "What analysts keep: regressions", blocks, short="Regressions")
 
 
 def _regression(findings: Findings, index: int) -> list[Block]:
@@ -212,88 +293,92 @@ def _regression(findings: Findings, index: int) -> list[Block]:
         for synthesizer, style in styled(findings)
         if len(synthesizer.utility.regressions) > index
     ]
+    _, style, first = fitted[0]
+    rows = by_disagreement(first)
+    shown_rows = rows[:MOST_SHOWN]
+    changed, both = changed_significances(first)
+    formula = shown(first.formula)
+    heading = f"{formula}: {changed} of {counted(both, 'coefficient')} " + (
+        "changes significance" if changed == 1 else "change significance"
+    )
+    worst = f"The {len(shown_rows)} of {len(rows)} coefficients that disagree most"
+    about = topic(
+        title=heading if both else formula,
+        reading=f"{worst if len(rows) > len(shown_rows) else 'The coefficients'}, with 95 % "
+        "intervals. Where the synthetic interval covers the original's range, an analyst "
+        "concludes the same.",
+        figures=_forests((style, first), shown_rows, f"forest-{index}"),
+        remarks=[NO_PREDICTIONS] if first.train >= findings.data.n_records else [],
+        tables=[_overlaps(fitted)],
+    )
+    return [*about, _more_about_regression(fitted, index)]
+
+
+def _more_about_regression(fitted: Fitted, index: int) -> Fold:
+    """Fold predictions and all coefficients away."""
     series = [(style, regression) for _, style, regression in fitted]
-    first = fitted[0][2]
+    first = series[0][1]
     response = first.formula.split("~", 1)[0].strip()
-    selected = select_coefficients(series)
-    estimated = sum(row.original is not None for row in first.coefficients)
+    blocks: list[Block] = []
     predictions = predictions_svg(series, f"predictions-{index}", response)
-    blocks = []
     if predictions is not None:
         blocks += topic(
-            title=f"Predictions: {shown(first.formula)}",
             reading="The model is fitted to the original and to each synthetic set, and predicts "
             "held-out records (for ordered categories: the expected category). A curve that lies "
             "on the shaded one predicts alike.",
             figures=[predictions],
             tables=[_distances(fitted)],
         )
-    return blocks + topic(
-        title=f"Coefficients: {shown(first.formula)} ({shown(first.family)}, "
-        f"{first.train:,} records)",
-        reading="An interval from the synthetic sets should cover the same range as the "
-        "original's. The overlap is the mean share of either interval that both have in common: "
-        "100 % where they agree, 0 % where they are apart.",
-        figures=_forests(series, selected, f"forest-{index}"),
-        remarks=[
-            *([FOREST_REMARK] if len(selected) < estimated else []),
-            *([NO_PREDICTIONS] if first.train >= findings.data.n_records else []),
-        ],
-        legend=Legend(
-            [
-                ("original", "original", ""),
-                *((style.title, style.variable, "") for style, _ in series),
-            ]
-        ),
-        tables=[
-            _overlaps(fitted),
-            *(_coefficients(each, regression) for each, _, regression in fitted),
-        ],
-    )
+    blocks += [_coefficients(each, regression) for each, _, regression in fitted]
+    records = counted(first.train, "record")
+    return Fold(f"Predictions and all coefficients ({shown(first.family)}, {records})", blocks)
 
 
 def _forests(
-    series: list[tuple[SeriesStyle, Regression]], selected: list[str], name: str
+    series: tuple[SeriesStyle, Regression], rows: Sequence[Coefficient], name: str
 ) -> list[str]:
-    """Draw the selected coefficients in columns of even length, all on one scale."""
-    if not selected:
+    """Draw coefficients in columns of even length, all on one scale."""
+    if not rows:
         return []
-    columns = -(-len(selected) // FOREST_ROWS)
-    length = -(-len(selected) // columns)
-    limits = interval_limits(series, selected)
+    columns = -(-len(rows) // FOREST_ROWS)
+    length = -(-len(rows) // columns)
+    limits = interval_limits(rows)
     return [
-        forest_svg(series, selected[start : start + length], f"{name}-{start}", limits)
-        for start in range(0, len(selected), length)
+        forest_svg(series[0], rows[start : start + length], f"{name}-{start}", limits)
+        for start in range(0, len(rows), length)
     ]
 
 
 def _overlaps(fitted: Fitted) -> Table:
     return Table(
         "Interval overlap",
-        [
-            "Synthesizer", "Mean overlap", "over those in common", "Resampled floor",
-            "Truth floor", "Ratio",
-            "Coefficients", "in common", "Not estimable",
-        ],
+        ["Synthesizer", "Overlap", "Truth floor", "Ratio", "Significance changes", "Coefficients",
+         "Not estimable"],
         [
             [
                 synthesizer.title,
-                percent_cell(regression.mean_overlap),
-                percent_cell(regression.overlap_in_common),
-                percent_cell(regression.overlap_floor),
+                percent_cell(
+                    regression.mean_overlap
+                    if regression.overlap_in_common is None
+                    else regression.overlap_in_common
+                ),
                 percent_cell(regression.overlap_truth_floor),
                 percent_cell(
                     _over(regression.overlap_in_common, regression.overlap_truth_floor)
                 ),
-                number_cell(regression.n_coefficients or len(regression.coefficients)),
-                number_cell(regression.n_in_common),
+                number_cell(changed_significances(regression)[0]),
+                number_cell(
+                    regression.n_coefficients or len(regression.coefficients)
+                    if regression.n_in_common is None
+                    else regression.n_in_common
+                ),
                 number_cell(regression.n_failed),
             ]
             for synthesizer, _, regression in fitted
         ],
-        note="In common: coefficients with an interval in the sets and in resampled sets. The "
-        "ratio is over these, to the truth floor. Not estimable: separated or absent in the "
-        "original or in some sets; the table of coefficients says why.",
+        note="Overlap: the share of an interval that original and synthetic have in common, mean "
+        "over the coefficients that resampled sets can estimate, too. Truth floor: what a "
+        "synthesizer that knew the population would reach. Not estimable: separated or absent.",
     )  # fmt: skip
 
 
@@ -334,7 +419,7 @@ def _coefficients(synthesizer: SynthesizerFindings, regression: Regression) -> T
         regression.coefficients
     )
     return Table(
-        f"Coefficients with {shown(synthesizer.title)}",
+        f"Coefficients with {shown(synthesizer.title)}, the largest disagreement first",
         ["Coefficient", "Original", "interval", "Combined", "interval", "Overlap", "Note"],
         [
             [
@@ -346,7 +431,7 @@ def _coefficients(synthesizer: SynthesizerFindings, regression: Regression) -> T
                 percent_cell(row.overlap),
                 row.note or "",
             ]
-            for row in regression.coefficients
+            for row in by_disagreement(regression, every=True)
         ],
         text_columns=(0, 6),
         folded=True,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from understudy.findings.schema import Findings, PatternShares
 from understudy.pages.blocks import (
     AREA,
     Block,
     Cell,
+    Fold,
     Legend,
     Panel,
     Panels,
@@ -21,23 +22,24 @@ from understudy.pages.blocks import (
     topic,
 )
 from understudy.pages.plots.canvas import SeriesStyle
-from understudy.pages.plots.pattern_panels import distances_svg, panel_svg, svg_dashes
+from understudy.pages.plots.pattern_panels import distances_svg, panel_svg
 from understudy.pages.sections.section_words import styled, titles
-from understudy.summaries import short, shown
+from understudy.summaries import counted, percent, short, shown
 
-__all__ = ["label_words", "level_names", "within_section"]
+__all__ = ["label_words", "level_names", "pattern_words", "within_section"]
 
 MOST_LABELS = 8  # in a panel's table
+SHOWN_FIRST = 8  # panels
+LONGEST_TITLE = 60
 ENOUGH = 5  # times the size of a small pattern: those that set the scale of the panels
 SORTS = (
+    ("worst falling", "records to change, beyond chance"),
+    ("excess falling", "excess over the truth floor"),
     ("index rising", "order of the codebook"),
     ("size falling", "size, largest first"),
     ("size rising", "size, smallest first"),
     ("distance falling", "distance, largest first"),
-    ("excess falling", "excess over the truth floor"),
 )
-
-Shares = list[tuple[SeriesStyle, PatternShares]]  # of one pattern, by synthesizer
 
 
 def within_section(findings: Findings, small: int) -> Section | None:
@@ -47,34 +49,37 @@ def within_section(findings: Findings, small: int) -> Section | None:
         return None
     distances = [each.utility.within.distance for each in findings.synthesizers]
     highest = max((max(each, default=0.0) for each in distances), default=0.0)
-    lead = Paragraph(
-        "A pattern is one combination of the kept variables. The distribution of the labels within "
-        "each pattern is what a synthesizer smooths, and what users of the released data will "
-        "study."
-    )
     return Section(
         "within",
-        "Labels within patterns",
+        "What analysts keep: labels within patterns",
         [
-            lead,
-            *topic(
-                title="Distance of every pattern",
-                reading="The distance is the share of a pattern's records whose label would have "
-                "to change to restore the original's distribution (total variation). A green dash "
-                "is its truth floor: the distance that chance alone gives a synthesizer that knew "
-                "the population. "
-                f"The shaded area holds patterns with fewer than {small} records.",
-                figures=[
-                    distances_svg(
-                        findings, synthesizer, style, highest, small, f"distances-{index}"
-                    )
-                    for index, (synthesizer, style) in enumerate(styled(findings))
-                ],
-                tables=[_over_records(findings), _patterns(findings)],
-                remarks=_left_out(len(data.patterns), data.n_patterns, "are listed", "the largest"),
+            Paragraph(
+                "A pattern is one combination of the kept variables. Within it, a synthesizer "
+                "smooths the labels."
             ),
             *_panels(findings, small),
+            _over_records(findings),
+            Fold(
+                "Distance of every pattern",
+                topic(
+                    reading="The distance is the share of a pattern's records whose label would "
+                    "have to change to restore the original's distribution (total variation). A "
+                    "green dash is its truth floor: what chance alone gives a synthesizer that "
+                    f"knew the population. Shaded: patterns with fewer than {small} records.",
+                    figures=[
+                        distances_svg(
+                            findings, synthesizer, style, highest, small, f"distances-{index}"
+                        )
+                        for index, (synthesizer, style) in enumerate(styled(findings))
+                    ],
+                    tables=[_patterns(findings)],
+                    remarks=_left_out(
+                        len(data.patterns), data.n_patterns, "are listed", "the largest"
+                    ),
+                ),
+            ),
         ],
+        short="Patterns",
     )
 
 
@@ -103,102 +108,114 @@ def _left_out(listed: int, total: int, what: str, which: str) -> list[str]:
 
 
 def _panels(findings: Findings, small: int) -> list[Block]:
-    """A panel for each pattern, to be picked and sorted."""
-    shares: dict[int, Shares] = {}  # by pattern
-    for synthesizer, style in styled(findings):
-        for pattern, own in enumerate(synthesizer.utility.within.shares):
-            if own is not None:
-                shares.setdefault(pattern, []).append((style, own))
-    top = _highest(findings, shares, small)
-    reach = max((len(own.labels) for row in shares.values() for _, own in row), default=1)
+    """A panel for each pattern, the worst first, to be picked and sorted."""
+    if not findings.synthesizers:
+        return []
+    synthesizer, style = styled(findings)[0]
+    every = {
+        pattern: shares
+        for pattern, shares in enumerate(synthesizer.utility.within.shares)
+        if shares is not None
+    }
+    if not every:
+        return []
+    top = _highest(findings, every, small)
+    reach = max(len(own.labels) for own in every.values())
     panels = [
-        _panel(findings, pattern, row, min(reach, findings.data.n_labels), top, small)
-        for pattern, row in sorted(shares.items())
+        _panel(findings, pattern, own, (style, min(reach, findings.data.n_labels), top), small)
+        for pattern, own in every.items()
     ]
-    which = "the largest, and those farthest above their truth floor"
+    panels.sort(key=lambda panel: (-panel.keys["worst"], panel.keys["index"]))
+    which = "the largest, and those furthest above their truth floor"
     left_out = _left_out(len(panels), findings.data.n_patterns, "have a panel", which)
     legend = Legend(
         [
             ("original", "original", AREA),
-            *((style.title, style.variable, svg_dashes(style)) for _, style in styled(findings)),
+            (f"{style.title}, mean of {synthesizer.m} sets", style.variable, ""),
+            ("smallest to largest set", style.variable, AREA),
         ]
     )
+    shown_first = min(SHOWN_FIRST, len(panels))
+    title = f"The worst {shown_first} of {counted(len(panels), 'pattern')}"
     return topic(
-        title="A panel for every pattern",
-        reading="Labels are ordered from left to right by their share in the original, which is "
-        "grey. A synthesizer's line is its mean share over the sets; a line flatter than the grey "
-        "has smoothed the labels of this pattern. All panels share one square-root scale, on which "
-        "chance varies equally everywhere; patterns of few records exceed it. Small patterns have "
-        "a dashed line above them. " + " ".join(left_out),
-        panels=Panels("within-panels", SORTS, panels, legend),
+        title="Every pattern" if shown_first == len(panels) else title,
+        reading="The worst are those in which most records would need another label, beyond what "
+        "chance explains. Labels from left to right, the most frequent in the original first; a "
+        "line flatter than the grey has smoothed them. All panels have one square-root scale. "
+        + " ".join(left_out),
+        panels=Panels("within-panels", SORTS, panels, legend, SHOWN_FIRST),
     )
 
 
-def _highest(findings: Findings, shares: dict[int, Shares], small: int) -> float:
+def _highest(findings: Findings, every: Mapping[int, PatternShares], small: int) -> float:
     """Largest share in patterns that are not small, which would set the scale for all."""
     enough = ENOUGH * max(1, small)
     patterns = findings.data.patterns
-    large = [row for index, row in shares.items() if patterns[index].records >= enough]
-    every = [own for row in large or shares.values() for _, own in row]
-    return max((max(*each.original, *each.synthetic) for each in every if each.labels), default=1.0)
+    large = [own for index, own in every.items() if patterns[index].records >= enough]
+    return max(
+        (max(*own.original, *own.synthetic) for own in large or every.values() if own.labels),
+        default=1.0,
+    )
 
 
 def _panel(
-    findings: Findings, index: int, row: Shares, reach: int, top: float, small: int
+    findings: Findings,
+    index: int,
+    own: PatternShares,
+    drawn: tuple[SeriesStyle, int, float],  # style, number of labels, largest share
+    small: int,
 ) -> Panel:
     pattern = findings.data.patterns[index]
-    names = level_names(findings, pattern.levels)
-    full = ", ".join(names)
+    full = pattern_words(findings, pattern.levels)
     within = [synthesizer.utility.within for synthesizer in findings.synthesizers]
     distances = [each.distance[index] for each in within]
     floors = [each.truth_floor[index] for each in within]
     excess = [distance - floor for distance, floor in zip(distances, floors, strict=True)]
-    facts = ", ".join(
-        f"{short(title, 12)} {distance:.2f}"
-        for title, distance in zip(titles(findings), distances, strict=True)
-    )
+    style, reach, top = drawn
+    names = [label_words(findings, label) for label in own.labels]
     return Panel(
-        title=", ".join(short(level, 16) for level in names),
+        title=short(full, LONGEST_TITLE),
         full=full,
-        svg=panel_svg(f"panel-{index}", full, row, reach, top),
+        svg=panel_svg(f"panel-{index}", full, [(style, own)], reach, top, names),
         small=pattern.records < small,
-        numbers=_panel_table(findings, full, row),
-        records=f"{pattern.records:,} {'record' if pattern.records == 1 else 'records'}",
-        facts=f"Distance: {facts}, floor " + (f"{floors[0]:.2f}" if floors else ""),
+        numbers=_panel_table(findings, full, style, own),
+        records=counted(pattern.records, "record"),
+        facts=f"Distance {distances[0]:.2f}, truth floor {floors[0]:.2f}",
         keys={
+            "worst": round(excess[0] * pattern.records, 6),
             "index": index,
             "size": pattern.records,
-            "distance": round(max(distances, default=0.0), 6),
-            "excess": round(max(excess, default=0.0), 6),
+            "distance": round(distances[0], 6),
+            "excess": round(excess[0], 6),
         },
     )
 
 
-def _panel_table(findings: Findings, title: str, row: Shares) -> Table:
+def _panel_table(findings: Findings, title: str, style: SeriesStyle, own: PatternShares) -> Table:
     """The labels with the largest shares of a pattern."""
-    first = row[0][1]
-    by_label = [dict(zip(own.labels, own.synthetic, strict=True)) for _, own in row]
-    original = dict(zip(first.labels, first.original, strict=True))
-    labels = sorted(
-        first.labels,
-        key=lambda label: (
-            -original[label],
-            -max(own.get(label, 0.0) for own in by_label),
-            label,
-        ),
-    )[:MOST_LABELS]
+    rows = sorted(
+        zip(own.labels, own.original, own.synthetic, own.lowest, own.highest, strict=True),
+        key=lambda row: (-row[1], -row[2], row[0]),
+    )
     return Table(
         f"Shares in {title}",
-        ["Label", "original", *(style.title for style, _ in row)],
+        ["Label", "original", style.title, "sets"],
         [
             [
                 name_cell(label_words(findings, label), 18),
-                percent_cell(original[label]),
-                *(percent_cell(own.get(label, 0.0)) for own in by_label),
+                percent_cell(original),
+                percent_cell(synthetic),
+                Cell(f"{percent(lowest)} to {percent(highest)}", sort=lowest),
             ]
-            for label in labels
+            for label, original, synthetic, lowest, highest in rows[:MOST_LABELS]
         ],
     )
+
+
+def pattern_words(findings: Findings, levels: Sequence[str]) -> str:
+    """Write a pattern with the names of its variables."""
+    named = zip(findings.data.kept, level_names(findings, levels), strict=False)
+    return ", ".join(f"{shown(name)} {level}" for name, level in named) or "all records"
 
 
 def level_names(findings: Findings, levels: Sequence[str]) -> list[str]:
@@ -227,7 +244,7 @@ def _patterns(findings: Findings) -> Table:
         header += [f"{title}: distance", "floor", "s.d. above"]
     rows = []
     for index, pattern in enumerate(findings.data.patterns):
-        words = ", ".join(level_names(findings, pattern.levels))
+        words = pattern_words(findings, pattern.levels)
         row: list[Cell] = [name_cell(words, 40), number_cell(pattern.records)]
         for synthesizer in findings.synthesizers:
             within = synthesizer.utility.within

@@ -1,6 +1,7 @@
 "use strict";
-// Sorts tables by their headings, sorts and chooses panels, and spares the tab key stops that it
-// does not need; opens for printing what is folded. The page is complete without it.
+// Sorts tables by their headings, sorts and chooses panels, shows the numbers of a mark that is
+// pointed at or reached with the arrow keys, marks the section that is read, and spares the tab key
+// stops that it does not need. The page is complete without it.
 document.querySelectorAll("table.sortable").forEach((table) => {
   const body = table.tBodies[0];
   table.querySelectorAll("thead th").forEach((heading, column) => {
@@ -29,12 +30,6 @@ const stops = () => document.querySelectorAll(".scroll").forEach((box) => {
 addEventListener("resize", stops);
 document.addEventListener("toggle", stops, true);
 stops();
-let unfolded = [];
-addEventListener("beforeprint", () => {
-  unfolded = [...document.querySelectorAll("details:not([open])")];
-  unfolded.forEach((one) => { one.open = true; });
-});
-addEventListener("afterprint", () => unfolded.splice(0).forEach((one) => { one.open = false; }));
 document.querySelectorAll(".picker").forEach((picker) => {
   const list = document.getElementById(picker.dataset.panels);
   const status = picker.querySelector("output");
@@ -59,6 +54,67 @@ document.querySelectorAll(".picker").forEach((picker) => {
   };
   [sort, show].forEach((one) => one.addEventListener("change", choose));
   words.addEventListener("input", choose);
-  picker.hidden = false;
+  const more = document.querySelector(`.more[data-panels="${picker.dataset.panels}"]`);
+  if (!more) return;
+  show.value = more.dataset.first;
   choose();
+  more.hidden = false;
+  more.addEventListener("click", () => {
+    show.value = "all";
+    choose();
+    picker.hidden = false;
+    more.hidden = true;
+    sort.focus();
+  });
 });
+const tip = document.createElement("div");
+tip.className = "tip";
+tip.setAttribute("role", "status");
+tip.hidden = true;
+document.body.append(tip);
+let marked = null;
+const hide = () => {
+  marked?.classList.remove("at");
+  marked = null;
+  tip.hidden = true;
+};
+const point = (mark) => {
+  hide();
+  marked = mark;
+  mark.classList.add("at");
+  tip.textContent = mark.dataset.v;
+  tip.hidden = false;
+  const box = mark.getBoundingClientRect();
+  const under = box.top < tip.offsetHeight + 8;
+  const left = box.left + box.width / 2 - tip.offsetWidth / 2;
+  tip.style.left = `${Math.max(4, Math.min(left, document.documentElement.clientWidth - tip.offsetWidth - 4))}px`;
+  tip.style.top = `${under ? box.bottom + 6 : box.top - tip.offsetHeight - 6}px`;
+};
+document.querySelectorAll("svg[role=img]").forEach((drawing) => {
+  const marks = [...drawing.querySelectorAll(".v")];
+  if (!marks.length) return;
+  let at = 0;
+  drawing.tabIndex = 0;
+  drawing.addEventListener("pointerover", (event) => {
+    const mark = event.target.closest(".v");
+    if (mark) point(mark); else hide();
+  });
+  drawing.addEventListener("pointerleave", hide);
+  drawing.addEventListener("focus", () => { if (drawing.matches(":focus-visible")) point(marks[at]); });
+  drawing.addEventListener("blur", hide);
+  drawing.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -at, End: marks.length - 1 - at }[event.key];
+    if (event.key === "Escape") hide();
+    if (step === undefined) return;
+    event.preventDefault();
+    at = (at + step + marks.length) % marks.length;
+    point(marks[at]);
+  });
+});
+addEventListener("scroll", hide, { passive: true });
+const links = new Map([...document.querySelectorAll("nav.contents a")].map((link) => [link.hash.slice(1), link]));
+const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
+  if (!entry.isIntersecting) return;
+  links.forEach((link, key) => { if (key === entry.target.id) link.setAttribute("aria-current", "true"); else link.removeAttribute("aria-current"); });
+}), { rootMargin: "-8% 0px -85% 0px" });
+document.querySelectorAll("main > section[id]").forEach((section) => { if (links.has(section.id)) watcher.observe(section); });
