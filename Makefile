@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Hundreds of processes of the tests import the same modules: they are compiled once.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test quick lint types browser unit docs bench calibrate fuzz mutants lock clean help
+.PHONY: demo test quick lint types browser unit docs picture bench calibrate fuzz mutants lock clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -45,6 +45,10 @@ unit: $(VENV)/test.stamp  ## tests in parallel, with the coverage gate
 
 docs: $(VENV)/test.stamp  ## the site, in docs/_build/html; needs no network
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+picture: $(VENV)/test.stamp browser  ## renew the picture of the report, from the demonstration
+	$(BIN)/understudy demo || true
+	$(BIN)/python -m tests.browser.picture understudy-demo/internal/report.html docs/_static/report.png
 
 bench: $(VENV)/test.stamp  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks

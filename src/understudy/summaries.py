@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "LARGEST_RARE",
     "UNDEFINED",
     "Spread",
     "counted",

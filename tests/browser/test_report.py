@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from tests.browser.picture import take_picture
 
 from understudy.cli.demo import demo_plan
-from understudy.findings.schema import Findings
+from understudy.findings.schema import Findings, Pattern, SynthesizerFindings
 from understudy.pages.report import WORDS
+from understudy.pages.sections.decision import ranked_synthesizers
 from understudy.study.plan import BaselinesPlan
 from understudy.study.run import Study
 from understudy.verdict.verdict import judge
@@ -87,7 +89,7 @@ def visible_panels(page: Page) -> list[str]:
 def test_nothing_is_asked_for_and_no_error_is_raised(opened: Opened, study: Findings) -> None:
     page = opened()
     assert page.title().startswith(WORDS[judge(study).outcome])
-    assert page.locator(".loud").count() == 1  # chains this short have not converged
+    assert page.locator("#verdict a[href='#convergence']").count()  # chains this short are open
     assert page.locator(".secret").inner_text().startswith("CONFIDENTIAL")
     page.keyboard.press("End")
     assert page.evaluate("performance.getEntriesByType('resource').length") == 0
@@ -124,25 +126,37 @@ def test_outcomes_have_a_colour_and_an_icon(opened: Opened) -> None:
     assert page.locator(".outcome > svg.icon").count() == 1
 
 
+def first_of(study: Findings) -> SynthesizerFindings:
+    """Find the synthesizer that the page shows first."""
+    return ranked_synthesizers(study, judge(study))[0]
+
+
+def title_of(study: Findings, pattern: Pattern) -> str:
+    """Write a pattern as its panel does: every level with the name of its variable."""
+    named = zip(study.data.kept, pattern.levels, strict=True)
+    return ", ".join(f"{name} {level}" for name, level in named)
+
+
 def test_panels_are_sorted_and_picked(opened: Opened, study: Findings) -> None:
     page = opened()
     patterns = study.data.patterns
+    assert len(visible_panels(page)) == 8
+    assert not page.locator(".picker").is_visible()
+    within = first_of(study).utility.within
+    gaps = zip(within.distance, within.truth_floor, strict=True)
+    excess = [distance - floor for distance, floor in gaps]
+    worst = max(range(40), key=lambda index: excess[index] * patterns[index].records)
+    assert visible_panels(page)[0] == title_of(study, patterns[worst])
+    page.get_by_role("button", name="Show all 40 patterns").press("Enter")
     assert len(visible_panels(page)) == len(patterns) == 40
     page.get_by_label("Sort by").select_option("size falling")
     largest = max(patterns, key=lambda one: one.records)
-    assert visible_panels(page)[0] == ", ".join(largest.levels)
+    assert visible_panels(page)[0] == title_of(study, largest)
     page.get_by_label("Show").select_option("8")
     assert len(visible_panels(page)) == 8
     page.get_by_label("Sort by").select_option("excess falling")
-    excess = [
-        max(
-            one.utility.within.distance[place] - one.utility.within.truth_floor[place]
-            for one in study.synthesizers
-        )
-        for place in range(len(patterns))
-    ]
-    worst = patterns[excess.index(max(excess))]
-    assert visible_panels(page)[0] == ", ".join(worst.levels)
+    first = max(range(40), key=lambda index: excess[index])
+    assert visible_panels(page)[0] == title_of(study, patterns[first])
     page.get_by_label("Show").select_option("small")
     small = [one for one in patterns if one.records < 5]
     assert len(visible_panels(page)) == len(small) > 0
@@ -154,9 +168,9 @@ def test_panels_are_sorted_and_picked(opened: Opened, study: Findings) -> None:
 
 def test_panels_by_keyboard(opened: Opened) -> None:
     page = opened()
-    page.get_by_label("Sort by").focus()
+    page.locator(".more").press("Enter")  # and the focus goes to what it has opened
     page.keyboard.press("ArrowDown")
-    assert page.get_by_label("Sort by").input_value() == "size falling"
+    assert page.get_by_label("Sort by").input_value() == "excess falling"
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     assert len(visible_panels(page)) == 8
@@ -168,6 +182,7 @@ def test_panels_by_keyboard(opened: Opened) -> None:
 def test_tables_sort_by_keyboard(opened: Opened) -> None:
     page = opened()
     table = page.locator("#identification table.sortable").last
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     heading = table.locator("thead th").nth(1)
     heading.locator("button").focus()
 
@@ -250,28 +265,66 @@ def test_nothing_sticks_out(opened: Opened, viewport: dict[str, int]) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_screenshots(opened: Opened, scheme: str, viewport: dict[str, int], report: Path) -> None:
-    """Leave pictures beside the page, for people to look at."""
-    page = opened(viewport, color_scheme=scheme)
-    path = report.parent / f"report-{viewport['width']}-{scheme}.png"
-    page.screenshot(path=path)
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert path.stat().st_size > 20_000
+def test_the_picture_of_the_documentation(browser: Browser, report: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "report.png"
+    take_picture(browser, report, picture)
+    content = picture.read_bytes()
+    assert content.startswith(b"\x89PNG")
+    assert 20_000 < len(content) < 400_000
 
 
-def test_nothing_is_folded_on_paper(opened: Opened) -> None:
-    """What a reader had folded is folded again afterwards."""
+def test_marks_show_their_numbers(opened: Opened, study: Findings) -> None:
+    """To readers who point at them, and by the arrow keys; Escape and leaving end it."""
     page = opened()
-    page.locator("details > summary").first.click()
-    folded = "document.querySelectorAll('details:not([open])').length"
-    before = page.evaluate(folded)
-    assert before > 1
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate(folded) == 0
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.evaluate(folded) == before
+    tip = page.locator(".tip")
+    assert not tip.is_visible()
+    drawing = page.locator("svg[aria-labelledby^=bars-0-0]")
+    drawing.scroll_into_view_if_needed()
+    page.wait_for_timeout(100)
+    drawing.locator(".v").nth(2).hover()
+    assert re.match(r"\w+: original [\d,]+; synthetic [\d.,]+ \(", tip.inner_text())
+    page.mouse.move(0, 0)
+    assert not tip.is_visible()
+    drawing.focus()
+    page.keyboard.press("End")
+    last = tip.inner_text()
+    page.keyboard.press("ArrowRight")
+    first = tip.inner_text()
+    counts = first_of(study).utility.labels[0]
+    assert first.startswith(f"{counts.levels[0]}: original {counts.original[0]:,};")
+    assert last.startswith(f"{counts.levels[14]}: original {counts.original[14]:,};")
+    assert drawing.locator(".v.at").count() == 1
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+
+
+def test_the_contents_stay_and_say_where_the_reader_is(opened: Opened) -> None:
+    for viewport in (DESKTOP, PHONE):
+        page = opened(viewport)
+        page.locator("#own-record").evaluate("(one) => one.scrollIntoView()")
+        page.wait_for_function(
+            "document.querySelector('nav a[aria-current]')?.hash === '#own-record'"
+        )
+        box = page.locator("nav.contents").bounding_box()
+        assert box is not None
+        assert -1 <= box["y"] < 5
+        page.locator("nav.contents a", has_text="Tables").click()
+        top = page.locator("#tables-title").bounding_box()
+        assert top is not None
+        assert (box["height"] if viewport is PHONE else 0) <= top["y"] + 20 < 300
+
+
+def test_no_text_of_a_drawing_is_smaller_than_twelve_pixels(opened: Opened) -> None:
+    for viewport in (DESKTOP, PHONE):
+        page = opened(viewport)
+        sizes = page.evaluate(
+            "[...document.querySelectorAll('svg[role=img] text')]"
+            ".filter((one) => one.getBoundingClientRect().width)"
+            ".map((one) => [parseFloat(getComputedStyle(one).fontSize)"
+            " * Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b), one.textContent])"
+        )
+        assert len(sizes) > 100
+        assert [one for one in sizes if one[0] < 11.9] == []
 
 
 def test_prints(opened: Opened, report: Path) -> None:
@@ -282,5 +335,5 @@ def test_prints(opened: Opened, report: Path) -> None:
     printed = page.pdf(prefer_css_page_size=True)
     assert printed.startswith(b"%PDF")
     pages = len(re.findall(rb"/Type\s*/Page\b", printed))
-    assert 8 <= pages <= 60
+    assert 4 <= pages <= 12
     assert report.stat().st_size < 3_000_000

@@ -198,7 +198,7 @@ def test_own_records_against_a_control_group(
     )
     assert released["effect"] == pytest.approx(0.0, abs=1e-6)
     words = command(*asked).out
-    assert "had the person not taken part" in words
+    assert "without anybody's own record" in words
     assert "weaker evidence" in words
 
 

@@ -206,8 +206,8 @@ def test_bars_have_the_original_the_mean_and_the_spread() -> None:
     assert len(told) == 3
     tree = ET.fromstring(svg)  # noqa: S314 - our own text
     widths = [float(one.get("width") or 0) for one in tree.iter("rect")]
-    assert widths[0] / widths[1] == pytest.approx(40 / 30, rel=0.01)
-    assert widths[2] / widths[0] == pytest.approx(20 / 40, rel=0.01)
+    assert widths[1] / widths[2] == pytest.approx(40 / 30, rel=0.01)  # after the row itself
+    assert widths[4] / widths[1] == pytest.approx(20 / 40, rel=0.01)
     many = counts.model_copy(
         update={name: getattr(counts, name) * 7 for name in ("levels", "original", "synthetic",
                                                              "lowest", "highest")}

@@ -315,5 +315,5 @@ def test_remarks_about_a_regression_are_made_where_they_hold(html: str) -> None:
 def test_legends_show_the_original_as_it_is_drawn(html: str) -> None:
     """As an area; a synthesizer's mean in the panels as a line."""
     block = '<rect width="26" height="10" fill="var(--original)"'
-    assert html.count(block) == 2  # of the bars, and of the panels
+    assert html.count(block) == 2  # of the bars, in full, and of the panels
     assert '<path d="M0 5H26" stroke="var(--areal)"' in html  # recommended

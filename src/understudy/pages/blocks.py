@@ -13,6 +13,7 @@ from understudy.summaries import number, percent, rhat_number, short, shown, who
 __all__ = [
     "AREA",
     "LAST",
+    "SOLID",
     "Block",
     "Bullets",
     "Cell",
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 LONGEST_NAME, LONGEST_TEXT = 28, 400
-AREA = "area"  # in a legend: drawn as an area and not as a line
+AREA, SOLID = "area", "solid"  # in a legend: drawn as a pale or a full area and not as a line
 LAST = "-Infinity"  # what an empty cell sorts by, as a browser reads it
 
 
@@ -157,7 +158,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Legend:
-    """What lines and areas stand for: words, colour of the page, dashes or `AREA`."""
+    """What lines and areas stand for: words, colour of the page, dashes, `AREA` or `SOLID`."""
 
     keys: Sequence[tuple[str, str, str]]
 

@@ -9,7 +9,7 @@ told: a single chain, chains that broke, or sets that are not independent draws.
 from __future__ import annotations
 
 from understudy.findings.schema import LARGEST_RHAT, Convergence, SynthesizerFindings
-from understudy.summaries import number, rhat_number
+from understudy.summaries import counted, number, rhat_number
 from understudy.verdict.grading import Outcome, Reason
 
 __all__ = ["CONVERGENCE", "convergence_reason"]
@@ -33,9 +33,9 @@ def convergence_reason(synthesizer: SynthesizerFindings) -> Reason:
     elif (chains.set_correlation or 0.0) > DEPENDENT:
         outcome = "fail"
         words = (
-            "The sets are not independent draws: neighbouring sets of a chain have a correlation "
-            f"of {number(chains.set_correlation)}, and more than {DEPENDENT} is too much. Keep "
-            "more draws, or ask for fewer sets."
+            "The sets depend on each other: neighbouring sets of a chain have a correlation of "
+            f"{number(chains.set_correlation)}, above the limit of {DEPENDENT}. Keep more draws, "
+            "or ask for fewer sets."
         )
     elif chains.converged:
         outcome, words = "pass", _met(chains)
@@ -53,29 +53,24 @@ def convergence_reason(synthesizer: SynthesizerFindings) -> Reason:
 
 def _met(chains: Convergence) -> str:
     shown = len(chains.not_judged)
-    many = " 1 number about the model, which reaches no file, misses the targets and is only shown."
-    if shown > 1:
-        many = (
-            f" {shown} numbers about the model, which reach no file, miss the targets and are only "
-            "shown."
-        )
-    aside = many if shown else ""
+    aside = (
+        f" {counted(shown, 'number')} about the model, which no file shows, "
+        f"{'misses' if shown == 1 else 'miss'} the targets."
+        if shown
+        else ""
+    )
     return (
-        f"The chains have converged in what reaches the files: all {chains.n_judged:,} sums, "
-        f"margins and label probabilities meet their targets (R-hat below "
-        f"{number(chains.rhat_target)} and effective sample size at least "
-        f"{number(chains.ess_target)} for the sums).{aside}"
+        f"The chains have converged: all {chains.n_judged:,} quantities that reach the files meet "
+        f"their targets (R-hat below {number(chains.rhat_target)}, effective sample size at least "
+        f"{number(chains.ess_target)}).{aside}"
     )
 
 
 def _not_met(chains: Convergence) -> str:
     return (
         f"The chains have not converged: {chains.n_failed:,} of {chains.n_judged:,} quantities "
-        f"that reach the files miss a target (R-hat below {number(chains.rhat_target)}, effective "
-        f"sample size at least {number(chains.ess_target)} for the sums); the worst R-hat is "
-        f"{rhat_number(chains.worst_rhat)}, the least effective sample size "
-        f"{number(chains.least_ess)}. Risk and utility are measured on the files and hold for "
-        "them; confidence intervals from the combining rules may be too short, and another run may "
-        "give other files. Compare the measures chain by chain, run more draws, or write down why "
-        "this is acceptable."
+        f"that reach the files miss a target (worst R-hat {rhat_number(chains.worst_rhat)}, least "
+        f"effective sample size {number(chains.least_ess)}). Risk and utility hold for these "
+        "files; but intervals from the combining rules may be too short, and another run may give "
+        "other files. Run more draws, or write down why this is acceptable."
     )

@@ -54,8 +54,8 @@ def _passed(data: DataFindings, limits: Thresholds) -> Reason:
     if deciding:
         outcome = "review" if outcome == "pass" else outcome
         words += (
-            f" {', '.join(deciding)} all but decides what is synthesized: whoever knows how they "
-            "belong together reads the secret from it."
+            f" {', '.join(deciding)} nearly decide{'s' * (len(deciding) == 1)} what is "
+            "synthesized: whoever knows how they belong together reads the secret from it."
         )
     return Reason(
         subject="columns passed through",
@@ -72,8 +72,8 @@ def _codebook(data: DataFindings) -> Reason:
         outcome = "fail"
         which = f" of {quoted_list(data.undeclared)}" if data.undeclared else ""
         words = (
-            f"No codebook declares the levels{which}, so the list of levels comes from the "
-            "confidential file and says who is in it. Declare them before anything is released."
+            f"No codebook declares the levels{which}. Their list comes from the confidential file "
+            "and says who is in it. Declare them before anything is released."
         )
     elif not data.codebook_reviewed:
         outcome = "review"
@@ -84,8 +84,8 @@ def _codebook(data: DataFindings) -> Reason:
         rare = sum(data.rare_levels.values())
         outcome = "review" if rare and outcome == "pass" else outcome
         words += (
-            " Its levels are exactly those that somebody has, as in a list that was taken from the "
-            "file: make sure that it comes from the survey's design."
+            " Its levels are exactly those that somebody has, like a list taken from the file: "
+            "make sure that it comes from the survey's design."
         )
     if data.rare_levels:
         listed = ", ".join(f"{quoted(name)} {many:,}" for name, many in data.rare_levels.items())
@@ -104,8 +104,9 @@ def _group_facts(data: DataFindings) -> Reason:
         )
     if data.deciding:
         points.append(
-            f"The kept variable{'s' * (len(data.deciding) > 1)} {quoted_list(data.deciding)} all "
-            "but decide what is synthesized: published as they are, they give it away."
+            f"The kept variable{'s' * (len(data.deciding) > 1)} {quoted_list(data.deciding)} "
+            f"nearly decide{'s' * (len(data.deciding) == 1)} what is synthesized, and will be "
+            "published unchanged."
         )
     words = " ".join(points) or "In no pattern does one label hold nearly everybody."
     return Reason(subject="group facts", outcome="review" if points else "pass", words=words)
@@ -114,17 +115,17 @@ def _group_facts(data: DataFindings) -> Reason:
 def _smallest_pattern(data: DataFindings, limits: Thresholds) -> Reason:
     size, share = smallest_pattern(data), small_pattern_share(data, limits.smallest_pattern)
     people = "one record only" if size == 1 else counted(size, "record")
-    words = f"The smallest combination of the kept variables is shared by {people}"
+    words = f"The smallest combination of the kept variables has {people}"
     outcome: Outcome
     if size >= limits.smallest_pattern:
         outcome = "pass"
-        words += f"; at least {limits.smallest_pattern:,} are required."
+        words += f"; {limits.smallest_pattern:,} are required."
     else:
         outcome = "review" if share <= limits.small_pattern_share_review else "fail"
         words += (
-            f", fewer than the {limits.smallest_pattern:,} required; {percent(share)} of all "
-            "records lie in such small combinations. Their kept variables are released "
-            "unchanged: merge levels, or give a reason why that is acceptable."
+            f"; {limits.smallest_pattern:,} are required. {percent(share)} of all records lie in "
+            "such small combinations, and their kept variables are released unchanged. Merge "
+            "levels, or write down why that is acceptable."
         )
     if data.population is not None and data.population.sample_uniques:
         known = data.population

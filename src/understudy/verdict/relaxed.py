@@ -29,7 +29,7 @@ MORE_IS_LAXER = (
     "small_pattern_share_review",
 )
 LESS_IS_LAXER = ("overlap_pass", "overlap_review", "smallest_pattern")
-DECIDE = "A person has to write down why that is enough here."
+DECIDE = "Write down why that is enough here."
 
 
 def relaxed_thresholds(limits: Thresholds) -> list[Reason]:
@@ -56,8 +56,8 @@ def weaker_intruders(findings: Findings) -> list[Reason]:
     if not kept or any(kept <= set(intruder.known) for intruder in findings.intruders):
         return []
     words = (
-        "No intruder of the plan knows all kept variables, so matches are measured for weaker ones "
-        f"only. {DECIDE}"
+        "No intruder of the plan knows all kept variables: matches are measured for weaker "
+        f"intruders only. {DECIDE}"
     )
     return [Reason(subject="intruders", outcome="review", words=words)]
 
@@ -73,7 +73,7 @@ def repeated_runs(findings: Findings) -> list[Reason]:
         else ""
     )
     if data < 2 and not late:
-        words = "The register has no other run of the same people."
+        words = "The register has this run of the same people and no other."
         return [Reason(subject=RUNS, outcome="pass", words=words, found=1.0, limit=1.0)]
     runs = f"{data:,} runs" if data > 1 else "1 run"
     words = (

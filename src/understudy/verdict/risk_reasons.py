@@ -18,7 +18,7 @@ from understudy.findings.schema import (
     RiskFindings,
     SynthesizerFindings,
 )
-from understudy.summaries import number, percent
+from understudy.summaries import LARGEST_RARE, counted, number, one_in, percent
 from understudy.verdict.grading import Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
@@ -49,7 +49,7 @@ def risk_reasons(synthesizer: SynthesizerFindings, limits: Thresholds) -> list[R
         reasons.append(_own_record(risk.own_record, limits))
     else:
         why = f" ({risk.own_record.evidence})" if risk.own_record is not None else ""
-        words = f"The risk of these sets was not measured{why}: no file is released without that."
+        words = f"Nobody measured the risk of these sets{why}: no file is released without that."
         reasons.append(Reason(subject=OWN_RECORD, outcome="fail", words=words))
     reasons += [_true_match_rate(match, limits) for match in risk.identification]
     return [reason.model_copy(update={"synthesizer": synthesizer.name}) for reason in reasons]
@@ -67,9 +67,9 @@ def _alignment(synthesizer: SynthesizerFindings) -> list[Reason]:
     if not matches or "looks random" not in matches[0].alignment:
         return []
     words = (
-        "The labels look paired with the records at random. Either they do not depend on the kept "
-        "variables, or their rows are in another order, and then every risk looks smaller than it "
-        f"is ({matches[0].alignment}). Make sure which."
+        "The labels look paired with the records at random: they ignore the kept variables, or "
+        "their rows are in another order and every risk is larger than it looks "
+        f"({matches[0].alignment}). Find out which."
     )
     return [Reason(subject="alignment", outcome="review", words=words)]
 
@@ -128,25 +128,23 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
     outcome = effect_outcome(worst, limits)
     released = own_record.worst("as released")
     words = (
-        f"The attack by which people's own records matter most: {_who(worst)} "
-        f"{_frequencies(worst, own_record.n_records)}. The effect of {number(worst.effect)} "
-        f"records is {_share(worst.position)} of {_exact(worst)}; "
-        f"the pass limit is {number(limits.own_record_pass)}{_beyond(worst, outcome, limits)}."
+        f"{_frequencies(worst, own_record.n_records)} (worst attack: {_who(worst)}). The effect "
+        f"of {number(worst.effect)} records is {_share(worst.position)} of {_exact(worst)}; the "
+        f"pass limit is {number(limits.own_record_pass)}{_beyond(worst, outcome, limits)}."
     )
     if released is not None and released != worst:
         words += (
             f" With rows shuffled, as released, the worst is {_share(released.position)}: "
-            f"{_who(released)} {_frequencies(released, own_record.n_records)}."
+            f"{_frequencies(released, own_record.n_records)} ({_who(released)})."
         )
     words += EVIDENCE.get(own_record.evidence, "")
     uncertain = own_record.unreliable - own_record.refitted
     if uncertain > 0:
         most = max(map(_at_most, own_record.attacks), key=lambda attack: attack.position)
         words += (
-            f" For {uncertain:,} records the weights that leave them out cannot be trusted, and "
-            "no fit was made without them: if nothing but their own labels told about them, the "
-            f"worst would be {_share(most.position)}, {_who(most)} "
-            f"{_frequencies(most, own_record.n_records)}."
+            f" For {counted(uncertain, 'record')} the weights cannot be trusted, and no fit leaves "
+            "them out. If nothing but their own labels told about them, the worst would be "
+            f"{_share(most.position)}: {_frequencies(most, own_record.n_records)} ({_who(most)})."
         )
         if outcome == "pass" and any(
             effect_outcome(_at_most(attack), limits) != "pass" for attack in own_record.attacks
@@ -175,7 +173,7 @@ def _at_most(attack: AttackFindings) -> AttackFindings:
 
 def attack_in_words(attack: AttackFindings, n_records: int) -> str:
     """Name an attack, and say in natural frequencies how often it is right."""
-    return f"{_who(attack)} {_frequencies(attack, n_records)}"
+    return f"{_who(attack)}: {_frequencies(attack, n_records)}"
 
 
 def _exact(attack: AttackFindings) -> str:
@@ -187,14 +185,15 @@ def _exact(attack: AttackFindings) -> str:
 
 def _who(attack: AttackFindings) -> str:
     known = f" by an intruder who knows {quoted_list(attack.known)}" if attack.known else ""
-    return f"{attack.words}{known}:"
+    return f"{attack.words}{known}"
 
 
 def _frequencies(attack: AttackFindings, n_records: int) -> str:
     what = "people found" if attack.known else "right"
+    share = percent(attack.with_record / n_records if n_records else None)
     return (
-        f"{attack.with_record:,.0f} of {n_records:,} {what}; {attack.without_record:,.0f} had the "
-        "person not taken part"
+        f"{attack.with_record:,.0f} of {n_records:,} {what}, {share}; "
+        f"{attack.without_record:,.0f} without anybody's own record"
     )
 
 
@@ -204,20 +203,19 @@ def _share(position: float) -> str:
 
 def _beyond(attack: AttackFindings, outcome: Outcome, limits: Thresholds) -> str:
     if outcome == "pass":
-        few = f", and {number(limits.own_record_least)} records more than that count as none"
+        few = f", and up to {number(limits.own_record_least)} records more are tolerated"
         return few if attack.position > limits.own_record_pass else ""
     if outcome == "fail":
-        return ". More than publishing the exact table would, beyond what chance explains"
-    return ". It is above that"
+        return ". The files tell more than the exact table would, beyond what chance explains"
+    return ""
 
 
 def _true_match_rate(match: IdentificationFindings, limits: Thresholds) -> Reason:
     """Share of the records that are a single and right match: an absolute limit."""
     rate = match.measures["true_match_rate"]
     words = (
-        f"For an intruder who knows {quoted_list(match.known)}, {percent(rate.mean)} of the "
-        "records are a single and right match in one file; the pass limit is "
-        f"{percent(limits.true_match_rate_pass)}."
+        f"{_rate(rate.mean)} has a single, right match in one file, for an intruder who knows "
+        f"{quoted_list(match.known)}; the pass limit is {one_in(limits.true_match_rate_pass)}."
     )
     return Reason(
         subject="true match rate",
@@ -226,6 +224,12 @@ def _true_match_rate(match: IdentificationFindings, limits: Thresholds) -> Reaso
         found=rate.mean,
         limit=limits.true_match_rate_pass,
     )
+
+
+def _rate(rate: float | None) -> str:
+    if rate is None:
+        return "An unknown number of records"
+    return f"{one_in(rate)} records" if 0 < rate <= LARGEST_RARE else f"{percent(rate)} of records"
 
 
 def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
@@ -245,12 +249,12 @@ def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:
         f"{number(abs(value))} ({name})" for name, value in risk.expected_repeats.items()
     )
     words = (
-        f"Of {risk.uniques:,} records that are unique in the data, a file has "
-        f"{number(risk.repeated)} verbatim on average, {risk.repeated_somewhere:,} are in some "
-        f"file, and {risk.repeated_everywhere:,} in all of them (by chance "
-        f"{number(risk.expected_everywhere)}); by chance a file has {by_chance}. "
-        f"The pass limit is {number(limits.repeated_records_pass)} "
-        f"times chance, and {number(least)} records more count as none."
+        f"A file repeats {number(risk.repeated)} of {risk.uniques:,} unique records verbatim; "
+        f"chance alone repeats {by_chance}. {risk.repeated_somewhere:,} are in some file, "
+        f"{risk.repeated_everywhere:,} in all of them (by chance "
+        f"{number(risk.expected_everywhere)}). The pass limit is "
+        f"{number(limits.repeated_records_pass)} times chance, and up to {number(least)} records "
+        "more are tolerated."
     )
     if risk.copies:
         words = f"{risk.copies:,} of the files have the very rows of the confidential file. {words}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from understudy.errors import quoted_list
 from understudy.findings.schema import Regression, SynthesizerFindings, WithinPattern
 from understudy.findings.survey_schema import WeightedFindings
-from understudy.summaries import number, percent
+from understudy.summaries import counted, number, percent
 from understudy.verdict.grading import Outcome, Reason, graded, table_ratios
 from understudy.verdict.thresholds import Thresholds
 
@@ -37,12 +37,12 @@ def _tables(synthesizer: SynthesizerFindings, limits: Thresholds) -> Reason:
     )
     if any(ratio is None for _, ratio in ratios):
         outcome: Outcome = "fail"
-        words = "Tables deviate where those of a right synthesizer cannot."
+        words = "Tables deviate where those of a synthesizer that knew the population cannot."
     else:
         outcome = graded(worst, limits, "table_deviation")
         words = (
-            f"Tables deviate at most {number(worst)} times as far as those of a synthesizer that "
-            f"knew the population ({order}-way tables); the pass limit is {number(passing)}."
+            f"The worst tables, {order}-way, deviate {number(worst)} times as far as those of a "
+            f"synthesizer that knew the population; the pass limit is {number(passing)}."
         )
     return Reason(
         subject="table deviation", outcome=outcome, words=words, found=worst, limit=passing
@@ -58,7 +58,7 @@ def _weighted(weighted: WeightedFindings, limits: Thresholds) -> Reason:
     ]
     worst = max(ratios, default=None)
     words = (
-        f"Weighted tables deviate at most {number(worst)} times as far as those of a synthesizer "
+        f"The worst weighted tables deviate {number(worst)} times as far as those of a synthesizer "
         f"that knew the population; the pass limit is {number(limits.table_deviation_pass)}."
     )
     if weighted.mean_overlap is not None:
@@ -79,13 +79,12 @@ def _within(within: WithinPattern, limits: Thresholds) -> Reason:
     """Distance within patterns beyond what chance explains."""
     excess = max(0.0, within.mean_distance - within.mean_truth_floor)
     passing = limits.within_pattern_pass
-    far = "1 pattern is" if within.n_far == 1 else f"{within.n_far or 'no'} patterns are"
     words = (
         f"In the average record's pattern {percent(within.mean_distance)} of the labels would "
-        "have to change to restore the original's distribution; chance alone makes "
-        f"{percent(within.mean_truth_floor)}. The excess of {percent(excess)} is "
-        f"{'within' if excess <= passing else 'above'} the pass limit of {percent(passing)}; {far} "
-        "farther out than chance explains."
+        "have to change to restore the original's distribution; chance alone explains "
+        f"{percent(within.mean_truth_floor)}. The excess is {percent(excess)}, the pass limit "
+        f"{percent(passing)}. {counted(within.n_far, 'pattern')} differ"
+        f"{'s' * (within.n_far == 1)} by more than chance explains."
     )
     return Reason(
         subject="within pattern",
@@ -118,15 +117,12 @@ def _overlap(analysis: Regression, limits: Thresholds) -> Reason:
             outcome = "fail"
         elif share >= passing and not few:
             outcome = "pass"
-        over = (
-            f", over the {compared:,} of {total:,} coefficients that perfect sets have an "
-            "interval for too"
-        )
+        over = f", over the {compared:,} of {total:,} coefficients that can be estimated"
         words = (
             f"Intervals of {formula} overlap the original's by {percent(own)} on average"
-            f"{over if compared < total else ''}, {percent(share)} of what a synthesizer that knew "
-            f"the population would reach ({percent(floor)}); at least {percent(passing)} "
-            f"passes.{TOO_FEW if few else ''}"
+            f"{over if compared < total else ''}. That is {percent(share)} of the {percent(floor)} "
+            "that a synthesizer that knew the population would reach; the pass limit is "
+            f"{percent(passing)}.{TOO_FEW if few else ''}"
         )
     return Reason(
         subject="interval overlap", outcome=outcome, words=words, found=share, limit=passing

@@ -82,6 +82,7 @@ def _bars(
         parts.append(
             value(
                 words,
+                rectangle(0, y, WIDTH, ROW, "paper", 0.0),
                 text(left - 6, y + 12, short(names[index], LONGEST), "end"),
                 rectangle(left, y, original * across, BAR, "original"),
                 rectangle(left, y + BAR + 1, mean * across, BAR, style.variable),

@@ -20,7 +20,7 @@ from understudy.summaries import number, percent, shown
 
 __all__ = ["distances_svg", "panel_grid_svg", "panel_svg", "svg_dashes"]
 
-WIDE, HIGH = 256, 128  # pixels of a panel
+WIDE, HIGH = 240, 120  # pixels of a panel
 LEFT, TOP, BOTTOM = 38, 6, 8
 POINTED = 12  # labels of a panel that show their numbers
 DASHES = ("", "4 1.6", "1.3 1.5", "5 1.6 1.3 1.6")

@@ -210,10 +210,11 @@ def _reliability(own_record: OwnRecordFindings) -> list[str]:
     if own_record.unreliable:
         remarks.append(
             f"For {_of(own_record.unreliable, own_record.n_records)} records these weights are "
-            f"unreliable; {whole(own_record.refitted)} of them were left out of a fit of their own."
+            f"unreliable; {whole(own_record.refitted)} of them were measured by a fit without "
+            "them."
         )
     elif own_record.evidence == "draws":
-        remarks.append("All weights are reliable, so no record needed a fit of its own.")
+        remarks.append("All weights are reliable.")
     return remarks
 
 

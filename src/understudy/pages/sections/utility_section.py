@@ -8,8 +8,8 @@ from understudy.findings.label_counts import FAR
 from understudy.findings.label_schema import LabelCounts
 from understudy.findings.schema import Coefficient, Findings, Regression, SynthesizerFindings
 from understudy.pages.blocks import (
-    AREA,
     LAST,
+    SOLID,
     Block,
     Cell,
     Fold,
@@ -111,8 +111,8 @@ def _bars(findings: Findings, synthesizer: SynthesizerFindings, style: SeriesSty
             reading="The dark line reaches from the smallest to the largest set.",
             legend=Legend(
                 [
-                    ("original", "original", AREA),
-                    (f"{style.title}, mean of {synthesizer.m} sets", style.variable, AREA),
+                    ("original", "original", SOLID),
+                    (f"{style.title}, mean of {synthesizer.m} sets", style.variable, SOLID),
                 ]
             ),
             figures=bar_figures(counts, names, style, f"bars-{index}"),
@@ -156,7 +156,7 @@ def _heat(findings: Findings, synthesizer: SynthesizerFindings) -> list[Block]:
             "four standard deviations of what chance does to a synthesizer that knew the "
             f"population. A sign marks more than {FAR:g}: {n_far:,} of {counted(n_cells, 'cell')}, "
             f"drawn or not; chance alone gives about {n_cells * BY_CHANCE:.0f}.",
-            legend=Legend([("too many records", MORE, AREA), ("too few", LESS, AREA)]),
+            legend=Legend([("too many records", MORE, SOLID), ("too few", LESS, SOLID)]),
             figures=heat_figures(named, synthesizer.m, f"heat-{index}"),
         )
     return blocks
@@ -172,9 +172,8 @@ def _propensity(findings: Findings) -> list[str]:
     if not known:
         return []
     return [
-        "Error of the propensity score over that of a synthesizer that knew the population (1: a "
-        "regression tells synthetic "
-        f"records from original ones no better than chance): {', '.join(known)}."
+        "Can a regression tell synthetic records from original ones? 1: no better than for a "
+        f"synthesizer that knew the population (ratio of propensity errors): {', '.join(known)}."
     ]
 
 
