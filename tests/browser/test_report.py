@@ -302,9 +302,7 @@ def test_the_contents_stay_and_say_where_the_reader_is(opened: Opened) -> None:
     for viewport in (DESKTOP, PHONE):
         page = opened(viewport)
         page.locator("#own-record").evaluate("(one) => one.scrollIntoView()")
-        page.wait_for_function(
-            "document.querySelector('nav a[aria-current]')?.hash === '#own-record'"
-        )
+        page.wait_for_selector("nav.contents a[aria-current][href='#own-record']")
         box = page.locator("nav.contents").bounding_box()
         assert box is not None
         assert -1 <= box["y"] < 5

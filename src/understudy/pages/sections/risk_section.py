@@ -94,7 +94,7 @@ def _strips(findings: Findings, index: int, intruder: IntruderFindings) -> list[
 
 
 def _strip_rows(
-    intruder: IntruderFindings, name: str, series: Sequence[tuple[SeriesStyle, Spread]]
+    intruder: IntruderFindings, name: str, series: Sequence[tuple[SeriesStyle, SpreadFindings]]
 ) -> list[StripRow]:
     """Min, every synthesizer, Max; whoever has no value is left out."""
     named = [
