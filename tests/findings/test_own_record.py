@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from understudy.findings.own_record import (
     own_record_findings,
     with_own_record,
 )
-from understudy.findings.risk import intruder_findings, risk_findings
+from understudy.findings.risk import enough_repeats, intruder_findings, risk_findings
 from understudy.findings.schema import InformedFindings, RiskFindings
 from understudy.randomness import stream
 
@@ -176,3 +177,10 @@ def test_correlation_of_neighbouring_sets(memory: float, dependent: bool) -> Non
     )  # fmt: skip
     assert found.set_correlation is not None
     assert (found.set_correlation > 0.5) == dependent
+
+
+def test_baselines_are_drawn_less_often_the_more_records_there_are() -> None:
+    few = us.load_ce_like()
+    many = replace(few, of_record=np.zeros(10_000_000, dtype=np.int32))
+    some = replace(few, of_record=np.zeros(100_000, dtype=np.int32))
+    assert [enough_repeats(data, 20) for data in (few, some, many)] == [100, 47, 5]

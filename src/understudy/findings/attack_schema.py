@@ -70,6 +70,7 @@ class OwnRecordFindings(_Finding):
     n_records: int
     unreliable: int = 0  # records whose importance weights cannot be trusted
     refitted: int = 0  # of these, those left out of a fit of their own
+    measured: int | None = None  # records that were attacked and stand for all; None: all were
     informed: InformedFindings | None = None  # None: the plan does not ask for it
     local_sensitivity: float | None = None  # None: sets without a fit, or not worked out
 

@@ -96,6 +96,7 @@ def own_record_findings(
         unreliable=effect.unreliable,
         refitted=effect.refitted,
         local_sensitivity=getattr(fit, "local_sensitivity", None),
+        measured=effect.measured if effect.measured < effect.n_records else None,
     )
 
 

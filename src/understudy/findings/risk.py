@@ -32,13 +32,15 @@ from understudy.microdata.table import Microdata, SyntheticSets
 if TYPE_CHECKING:
     from understudy.risk.baselines import Baseline as MeasuredBaseline
 
-__all__ = ["intruder_findings", "risk_findings"]
+__all__ = ["enough_repeats", "intruder_findings", "risk_findings"]
 
 MOST_RISKY = 20  # patterns and records that carry most of the risk
 MOST_KNOWLEDGE = 64  # combinations of known variables that are listed
 FEW_KEPT = 8  # kept variables up to which every combination of them is measured
 LEAST_KNOWLEDGE = 2  # with more of them, combinations of so many
 MATCH_MEASURES = ("expected_match_risk", "true_match_rate", "false_match_rate", "unique_matches")
+MOST_REPEATS, FEWEST_REPEATS = 100, 5  # draws of the baselines
+BASELINE_ROWS = 100_000_000  # rows that all draws of a baseline may have together
 EFFECTS = ("effect", "standard_error", "exact_table", "position", "position_error")
 MEASURES = (*MATCH_MEASURES, "attribute_matches")
 
@@ -68,6 +70,15 @@ def intruder_findings(
         known=risk.known,
         baselines={name: _baseline(baseline) for name, baseline in risk.baselines.items()},
     )
+
+
+def enough_repeats(data: Microdata, sets: int) -> int:
+    """Say how often to draw the baselines: of many records, a few draws tell as much as of few.
+
+    Every repeat draws one file, and as many as are released for the intruder who holds all.
+    """
+    affordable = BASELINE_ROWS // (data.n_records * (1 + sets))
+    return min(MOST_REPEATS, max(FEWEST_REPEATS, affordable))
 
 
 def _baseline(baseline: MeasuredBaseline) -> Baseline:

@@ -197,12 +197,12 @@ def marginal_labels(data: Microdata) -> LabelTable:
     return LabelTable(normalized(data, counts[None].astype(np.float64)), rows)
 
 
-def others_labels(data: Microdata) -> LabelTable:
+def others_labels(data: Microdata, totals: NDArray[np.float64] | None = None) -> LabelTable:
     """Tabulate what the *other* records of each record's pattern have: the baseline `Others`.
 
     One row per combination: the counts of its pattern less the record itself. A record that is
     alone in its pattern takes the overall counts, again less itself; one that is alone in the data
-    takes all labels alike.
+    takes all labels alike. `totals` (label,) are the overall counts where `data` are a part only.
     """
     if data.n_combinations * data.n_labels > LARGEST_TABLE:
         raise SettingError(
@@ -214,7 +214,8 @@ def others_labels(data: Microdata) -> LabelTable:
     pattern = data.patterns.of_combination
     table = counts[pattern]  # (combination, label)
     present = np.isin(own, hole_labels(data), invert=True)  # (combination,)
-    table[table.sum(axis=1) == present] = counts.sum(axis=0)  # alone, or beside holes only
+    overall = counts.sum(axis=0) if totals is None else totals  # (label,)
+    table[table.sum(axis=1) == present] = overall  # alone, or beside holes only
     table[np.flatnonzero(present), own[present]] -= 1.0
     rows = np.arange(own.size, dtype=np.int32)
     return LabelTable(normalized(data, table), rows)

@@ -27,6 +27,7 @@ all files. Guesses of the modal label and a trained model need no rows: they are
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -44,6 +45,7 @@ __all__ = [
     "row_chance",
 ]
 
+MOST_ROWS = 2**24  # of several sets that are counted together
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]  # keys and rows, both (pair,)
 
 ATTACKS = {
@@ -74,14 +76,14 @@ def attack_frame(success: dict[str, tuple[float, float | None]]) -> pl.DataFrame
     )
 
 
-def count_labels(patterns: Targets, made: NDArray[np.int64]) -> Counts:
+def count_labels(patterns: Targets, made: NDArray[np.integer[Any]]) -> Counts:
     """Count the rows of one set, or of several together, by pattern and label.
 
     Parameters
     ----------
     patterns : Targets
         Pairs of pattern and true label.
-    made : int64 (record,) or (set, record)
+    made : integer (record,) or (set, record)
         Synthetic labels.
 
     Returns
@@ -89,6 +91,8 @@ def count_labels(patterns: Targets, made: NDArray[np.int64]) -> Counts:
     keys, counts : int64 (pair,)
         Distinct pairs of pattern and synthetic label, as keys of `patterns`, and their rows.
     """
+    if made.ndim == 2 and made.size > MOST_ROWS:
+        return reduce(_pool, (count_labels(patterns, of_set) for of_set in made))
     pairs = (patterns.cell_of_record * patterns.n_labels + made).ravel()
     n_pairs = patterns.cell_sizes.size * patterns.n_labels
     if n_pairs > 10 * pairs.size:

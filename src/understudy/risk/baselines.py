@@ -358,14 +358,15 @@ def _joint(
     """Draw `n_sets` files in every repeat and attack them together."""
     n_records = targets.of_record.size
     matched = np.empty((n_sets, n_records), dtype=np.int32)  # (set, record)
-    labels = np.empty((n_sets, n_records), dtype=np.int64)  # (set, record)
+    labels = np.empty((n_sets, n_records), dtype=np.int32)  # (set, record)
     counts = np.empty((n_sets, len(targets)), dtype=np.int64)  # (set, target)
     true = targets.label[targets.of_record]  # (record,)
     matches, votes, guesses = [], [], []
     for repeat in range(repeats):
         for index in range(n_sets):
-            labels[index] = draw("joint", repeat, index)
-            matched[index], counts[index] = targets.match_rows(labels[index])
+            made = draw("joint", repeat, index)
+            labels[index] = made
+            matched[index], counts[index] = targets.match_rows(made)
         matches.append(match_jointly(targets, matched, counts))
         right = np.zeros(n_records)  # (record,)
         kernels.vote(true, labels, right)

@@ -22,7 +22,7 @@ model that learns from all patterns can be right more often without anybody's ow
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -37,7 +37,8 @@ from understudy.microdata.label_table import empirical_labels, others_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.risk.attacks import ATTACKS, WITHOUT_ROWS
+from understudy.risk.attack_effects import AttackEffect, attack_effects, limit_effect
+from understudy.risk.attacks import ATTACKS
 from understudy.risk.forest import grow_on_shares
 from understudy.risk.identification import pattern_frame
 from understudy.risk.left_out import Attacked, Chances, Key, attack_reference
@@ -45,12 +46,17 @@ from understudy.risk.left_out_draws import attack_draws, k_hats, read_draws
 from understudy.risk.left_out_refits import refit_without
 from understudy.risk.left_out_sets import attack_sets, compare_with_control
 from understudy.risk.pareto_smoothing import RELIABLE
+from understudy.risk.sampled_people import (
+    FitOfPeople,
+    SampledPeople,
+    refit_of_people,
+    sample_people,
+)
 from understudy.summaries import number, text_table
 
 __all__ = ["AttackEffect", "OwnRecordEffect", "own_record_effect"]
 
 Evidence = Literal["draws", "closed form", "control group", "others"]
-LEAST = 1.0  # records: the least effect of the exact table that effects are compared with
 WORDS: dict[Evidence, str] = {
     "draws": "the record left out of the fit's posterior draws by importance weights",
     "closed form": "the table without the record, exactly",
@@ -58,52 +64,6 @@ WORDS: dict[Evidence, str] = {
     "others": "weaker evidence: without a fit or a control group, what the other records of the "
     "pattern tell stands in for a release without the person",
 }
-
-
-@dataclass(frozen=True)
-class AttackEffect:
-    """The own-record effect of one attack.
-
-    Attributes
-    ----------
-    attack : str
-        One of `understudy.risk.attacks.ATTACKS`.
-    setting : {"worst case", "as released"}
-        Rows aligned with the records, or every file in an order of its own.
-    known : tuple of str
-        Kept variables that the intruder knows; all of them for attacks on the label.
-    with_record, without_record : float
-        Expected number of records attacked rightly, and had each of them been left out.
-    effect, standard_error : float
-        Their difference and its Monte-Carlo or sampling error.
-    exact_table : float
-        The effect of publishing the exact table.
-    position, position_error : float
-        Effect as a share of that of the exact table, or of one record where that is less.
-    doubtful : float
-        Part of `without_record` that rests on weights which cannot be trusted: by so much the
-        effect could be larger, if nothing but their own labels told about these records.
-    """
-
-    attack: str
-    setting: str
-    known: tuple[str, ...]
-    with_record: float
-    without_record: float
-    effect: float
-    standard_error: float
-    exact_table: float
-    position: float
-    position_error: float
-    doubtful: float = 0.0
-
-    def sentence(self, n_records: int) -> str:
-        """Say the effect in natural frequencies."""
-        what = "people found" if self.attack.startswith("match") else "labels right"
-        return (
-            f"{self.with_record:,.0f} of {n_records:,} {what}; {self.without_record:,.0f} "
-            "without anybody's own record"
-        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -127,6 +87,9 @@ class OwnRecordEffect:
         Records whose weights cannot be trusted (k-hat above 0.7).
     refitted : int
         Of these, those whose combination was fitted again without a record.
+    measured : int
+        Records that were attacked: all of them, or of very large data a random sample that stands
+        for all; its sampling error is in the standard errors.
     """
 
     attacks: tuple[AttackEffect, ...]
@@ -137,8 +100,10 @@ class OwnRecordEffect:
     covered: int
     unreliable: int
     refitted: int
+    measured: int
     _data: Microdata
     _chances: Mapping[Key, Chances]
+    _people: SampledPeople | None
 
     @property
     def effects(self) -> pl.DataFrame:
@@ -184,7 +149,8 @@ class OwnRecordEffect:
         Returns
         -------
         float64 (record,)
-            Success with the record less success without, in the order of the records.
+            Success with the record less success without, in the order of the records; NaN for
+            people who were not measured.
         """
         chances = self._chances.get(Key(attack, setting == "as released", tuple(known)))
         if chances is None:
@@ -196,6 +162,8 @@ class OwnRecordEffect:
                 do="use names from the list",
             )
         effect: NDArray[np.float64] = chances.with_record - chances.without_record
+        if self._people is not None:
+            effect = self._people.on_all(effect)
         return effect[self._data.of_record]
 
     def per_pattern(self, attack: str, known: Sequence[str] = ()) -> pl.DataFrame:
@@ -239,6 +207,11 @@ class OwnRecordEffect:
             lines.append(
                 "  most frequent label of the pattern, for ever more files (not judged: near ties "
                 f"decide): {self.pooled_limit.sentence(self.n_records)}"
+            )
+        if self.measured < self.n_records:
+            lines.append(
+                f"  measured for a random sample of {self.measured:,} people, who stand for all; "
+                "the errors are those of the sample too"
             )
         if self.covered < self.n_records:
             lines.append(f"  about {self.covered:,} records whose pattern the control group has")
@@ -317,12 +290,19 @@ def own_record_effect(
     check_whole("folds", folds, 1)
     draws_given = hasattr(source, "left_out_weights_tables")
     unreliable = refitted = 0
-    in_doubt = np.zeros(data.n_combinations, dtype=np.int64)  # (combination,) records
     covered = data.n_records
+    people: SampledPeople | None = None
+    if draws_given:
+        _check_of_these_data(source, data)
+        people = sample_people(stream(root, "own record", "people"), data, knowledge)
+    if people is not None:
+        source, refit = FitOfPeople(source, people), refit and refit_of_people(people, refit)
     evidence: Evidence
     if draws_given or hasattr(source, "left_out_table"):
-        _check_of_these_data(source, data)
-        attacked = Attacked(data, knowledge, check_whole("sets", sets, 1))
+        attacked = Attacked(
+            data if people is None else people.data, knowledge, check_whole("sets", sets, 1)
+        )
+        in_doubt = np.zeros(attacked.data.n_combinations, dtype=np.int64)  # (combination,) records
         generator = stream(root, "own record", "fit")
         if draws_given:
             evidence, draws = "draws", read_draws(source, attacked)
@@ -330,12 +310,13 @@ def own_record_effect(
             again = (
                 {} if refit is None else refit_without(generator, attacked, doubtful, refit, folds)
             )
-            unreliable = int(data.counts[doubtful].sum())
-            refitted = int(data.counts[list(again)].sum())
-            in_doubt[doubtful] = data.counts[doubtful]
+            unreliable, refitted = (
+                _people_of(attacked, people, which) for which in (doubtful, list(again))
+            )
+            in_doubt[doubtful] = attacked.data.counts[doubtful]
             in_doubt[list(again)] = 0
             shares, grown = draws.pattern.mean(axis=0), stream(root, "own record", "forest")
-            forest = grow_on_shares(grown, data, shares, attacked.n_sets)
+            forest = grow_on_shares(grown, attacked.data, shares, attacked.n_sets)
             chances = attack_draws(generator, draws, attacked, again, forest)
         else:
             evidence, table = "closed form", source.label_tables()[0]
@@ -345,11 +326,11 @@ def own_record_effect(
                 (table, source.left_out_table()),
                 (source.pattern_table(), source.left_out_pattern_table()),
             )
-        exact = _exact_table(root, attacked)
+        exact = _exact_table(root, attacked, people)
     else:
         measured = attack_sets(stream(root, "own record", "forest"), data, source, knowledge)
         attacked = Attacked(data, knowledge, measured.n_sets)
-        exact = _exact_table(root, attacked)
+        exact = _exact_table(root, attacked, None)
         if control is None:
             evidence, chances = "others", measured.against(exact)
         else:
@@ -363,16 +344,18 @@ def own_record_effect(
             }  # nobody of a control group is in the files: the other records stand in
             chances = {**controlled, **matches}
     return OwnRecordEffect(
-        attacks=_attacks(attacked, chances, exact, in_doubt),
-        pooled_limit=_limit(attacked, chances, exact),
+        attacks=attack_effects(attacked, chances, exact, in_doubt, people),
+        pooled_limit=limit_effect(attacked, chances, exact, people),
         evidence=evidence,
         n_records=data.n_records,
         n_sets=attacked.n_sets,
         covered=covered,
         unreliable=unreliable,
         refitted=refitted,
+        measured=attacked.data.n_records,
         _data=data,
         _chances=chances,
+        _people=people,
     )
 
 
@@ -386,6 +369,12 @@ def _check_of_these_data(fit: Any, data: Microdata) -> None:
             came="one of data with other combinations or labels",
             do="fit the model to the data that the effect is measured on",
         )
+
+
+def _people_of(attacked: Attacked, people: SampledPeople | None, which: Any) -> int:
+    """Count the records of some combinations, or those that they stand for."""
+    counted = int(attacked.data.counts[which].sum())
+    return counted if people is None else round(counted * people.scale)
 
 
 def _knowledge(data: Microdata, known: Any) -> list[tuple[str, ...]]:
@@ -408,89 +397,20 @@ _Exact = tuple[tuple[Any, ...], dict[Key, Chances]]  # what it depends on, and t
 _EXACT: WeakKeyDictionary[Microdata, _Exact] = WeakKeyDictionary()
 
 
-def _exact_table(seed: int, attacked: Attacked) -> dict[Key, Chances]:
+def _exact_table(seed: int, attacked: Attacked, people: SampledPeople | None) -> dict[Key, Chances]:
     """Attack the exact table, the scale of positions; kept for the next fit of the same data."""
-    depends = (seed, tuple(attacked.known), attacked.n_sets)
-    kept = _EXACT.get(attacked.data)
+    whole = attacked.data if people is None else people.whole
+    depends = (seed, tuple(attacked.known), attacked.n_sets, people is None)
+    kept = _EXACT.get(whole)
     if kept is None or kept[0] != depends:
-        kept = _EXACT[attacked.data] = depends, _attack_exact_table(seed, attacked)
+        kept = _EXACT[whole] = depends, _attack_exact_table(seed, attacked, people)
     return dict(kept[1])
 
 
-def _attack_exact_table(seed: int, attacked: Attacked) -> dict[Key, Chances]:
-    perfect, others = empirical_labels(attacked.data), others_labels(attacked.data)
+def _attack_exact_table(
+    seed: int, attacked: Attacked, people: SampledPeople | None
+) -> dict[Key, Chances]:
+    perfect = empirical_labels(attacked.data)
+    others = others_labels(attacked.data, None if people is None else people.label_totals)
     generator = stream(seed, "own record", "exact table")
     return attack_reference(generator, attacked, (perfect, others), (perfect, others))
-
-
-def _attacks(
-    attacked: Attacked,
-    chances: Mapping[Key, Chances],
-    exact: Mapping[Key, Chances],
-    in_doubt: NDArray[np.int64],
-) -> tuple[AttackEffect, ...]:
-    """Sum over records, add the better of both matches, and put each beside the exact table."""
-    counts = attacked.data.counts
-
-    def sums(source: Mapping[Key, Chances], key: Key) -> tuple[float, float, float]:
-        each = source[key]
-        return float(each.with_record @ counts), float(each.without_record @ counts), each.error
-
-    def better(key: Key) -> Key:
-        """Give the match that finds more people with the release: the one that she would use."""
-        other = key._replace(attack="match_all_files")
-        if other not in chances or sums(chances, key)[0] >= sums(chances, other)[0]:
-            return key
-        return other
-
-    def listed_as(key: Key, used: Key) -> AttackEffect:
-        doubtful = float(chances[used].without_record @ in_doubt)
-        return replace(_effect(key, sums(chances, used), sums(exact, used)), doubtful=doubtful)
-
-    listed = []
-    judged = [key for key in chances if key.attack in ATTACKS]
-    for key in sorted(judged, key=lambda key: (key.released, list(ATTACKS).index(key.attack))):
-        settings = (False, True) if key.attack in WITHOUT_ROWS else (key.released,)
-        listed += [listed_as(key._replace(released=released), key) for released in settings]
-        if key.attack == "match_one_file":
-            listed.append(listed_as(key._replace(attack="match_best"), better(key)))
-    order = list(ATTACKS)
-    return tuple(
-        sorted(
-            listed, key=lambda effect: (effect.setting != "worst case", order.index(effect.attack))
-        )
-    )
-
-
-def _limit(
-    attacked: Attacked, chances: Mapping[Key, Chances], exact: Mapping[Key, Chances]
-) -> AttackEffect | None:
-    """Sum the modal guess for ever more files over records."""
-    key, counts = Key("pooled_limit"), attacked.data.counts
-    if key not in chances:
-        return None
-    measured, scale = (
-        (float(each.with_record @ counts), float(each.without_record @ counts), each.error)
-        for each in (chances[key], exact[key])
-    )
-    return _effect(key, measured, scale)
-
-
-def _effect(
-    key: Key, measured: tuple[float, float, float], exact: tuple[float, float, float]
-) -> AttackEffect:
-    effect, exact_table = measured[0] - measured[1], exact[0] - exact[1]
-    scale = max(exact_table, LEAST)
-    position = effect / scale
-    return AttackEffect(
-        attack=key.attack,
-        setting="as released" if key.released else "worst case",
-        known=key.known,
-        with_record=measured[0],
-        without_record=measured[1],
-        effect=effect,
-        standard_error=measured[2],
-        exact_table=exact_table,
-        position=position,
-        position_error=(measured[2] ** 2 + (position * exact[2]) ** 2) ** 0.5 / scale,
-    )

@@ -54,6 +54,12 @@ Train = Annotated[
 ]
 
 
+Repeats = Annotated[
+    Annotated[int, Field(ge=1)] | Literal["auto"],
+    one_mistake('should be a number of draws, at least 1, or "auto"'),
+]
+
+
 class DataPlan(Settings):
     """Which data, and how to read them; see `understudy.read_microdata` for each key.
 
@@ -195,7 +201,7 @@ class AnalysisPlan(Settings):
 class BaselinesPlan(Settings):
     """How the data's own baselines are drawn."""
 
-    repeats: int = Field(default=100, ge=1)
+    repeats: Repeats = "auto"
 
 
 class OwnRecordPlan(Settings):

@@ -351,7 +351,7 @@ unused_levels = "error"
 
 # The data's own baselines: how often all labels are drawn anew for each.
 [baselines]
-repeats = 100
+repeats = "auto"                        # 100; fewer, down to 5, the more records and sets
 
 # What people's own records give away is measured by leaving each out of the posterior with weights.
 # Where these cannot be trusted, the model is fitted again without such records, so many times.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import platform
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,7 +30,7 @@ from understudy.findings.own_record import (
     own_record_findings,
     with_own_record,
 )
-from understudy.findings.risk import intruder_findings, risk_findings
+from understudy.findings.risk import enough_repeats, intruder_findings, risk_findings
 from understudy.findings.schema import (
     Convergence,
     DataFindings,
@@ -57,6 +58,7 @@ from understudy.study.stage_warnings import Notes
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.registry import MODELS
 from understudy.synthesis.run_fit import check_holes
+from understudy.synthesis.set_drawing import SetDrawing
 from understudy.verdict.verdict import Verdict, judge
 
 __all__ = ["MOST_KNOWN", "Stages", "prepare", "versions"]
@@ -162,6 +164,12 @@ class Stages:
             "versions": versions(),
         }
 
+    @property
+    def repeats(self) -> int:
+        """How often the baselines are drawn."""
+        planned = self.plan.baselines.repeats
+        return planned if planned != "auto" else enough_repeats(self.data, self.plan.sets)
+
     def listed(self) -> list[tuple[str, str]]:
         """All stages in order: their kind, and what they are in words."""
         numbers = range(1, len(self.intruders) + 1)
@@ -183,7 +191,7 @@ class Stages:
             f"fit {name}": MODELS[planned.kind].seconds(self.data) * planned.n_sweeps
             for name, planned in self.synthesizers.items()
         }
-        baselines = 12 * size * self.plan.baselines.repeats / 100
+        baselines = 12 * size * self.repeats / 100
         quick = dict.fromkeys(("data", "findings", "verdict"), 0.1)
         rest = {"baselines": baselines, "sets": size, "utility": 15 * size, "risk": 5 * size}
         return {**fits, **quick, **rest, "report": 10.0}
@@ -235,7 +243,7 @@ class Stages:
             lambda: intruder_findings(
                 self.data,
                 known,
-                repeats=self.plan.baselines.repeats,
+                repeats=self.repeats,
                 sets=self.plan.sets,
                 seed=self._seed("levels", number),
             ),
@@ -261,16 +269,16 @@ class Stages:
             self.pace.end(computed=True)
             self.pace.start()
             with notes.caught():
-                drawn = fit.synthesize(self.plan.sets, seed=self._seed("sets", name))
-                own_record = self._own_record(name, fit, drawn)
-            chains = chain_findings(fit, drawn, self.intruders)
+                drawing = fit.drawing(self.plan.sets, seed=self._seed("sets", name))
+                own_record = self._own_record(name, fit, drawing)
+            chains = chain_findings(fit, drawing, self.intruders)
             self.folder.save_findings(f"{name}-fit", "", chains, notes)
             self.folder.save_findings(f"{name}-own-record", "", own_record, Notes(name))
-            self.folder.save(f"{name}-sets", _set_files(name, drawn))
+            self.folder.save(f"{name}-sets", self._set_files(name, drawing))
         self.pace.end(computed=False)
         self.folder.drop_fit(name)
 
-    def _own_record(self, name: str, fit: Any, drawn: SyntheticSets) -> OwnRecordFindings:
+    def _own_record(self, name: str, fit: Any, drawing: SetDrawing) -> OwnRecordFindings:
         """Measure what people's own records add, while the fit's draws are in memory."""
         if not self.data.kept:
             return OwnRecordFindings(evidence="", attacks=(), n_records=self.data.n_records)
@@ -291,7 +299,7 @@ class Stages:
         )
         if not self.plan.own_record.informed:
             return findings
-        informed = informed_findings(self.fit_data, fit, drawn, refit)
+        informed = informed_findings(self.fit_data, fit, drawing.all(), refit)
         return findings.model_copy(update={"informed": informed})
 
     def measure_utility(self, name: str) -> None:
@@ -439,6 +447,18 @@ class Stages:
             self._read_back = name, read_synthetic(self.data, frames)
         return self._read_back[1]
 
+    def _set_files(self, name: str, drawing: SetDrawing) -> Iterator[tuple[str, bytes]]:
+        """Draw every set and write it as a Parquet file, rows beside the records.
+
+        Columns that pass through lie beside them once, and are joined to the sets at release.
+        """
+        width, begin = max(2, len(str(len(drawing)))), time.monotonic()
+        for number, drawn in enumerate(drawing.one_by_one(), start=1):
+            frame = drawn.frame(0, "polars").select(drawn.data.released.names)
+            yield f"sets/{name}/{number:0{width}d}.parquet", _parquet(frame)
+            share = number / len(drawing)
+            self.pace.report(share, (time.monotonic() - begin) * (1 - share) / share)
+
     def _sets_digest(self, name: str) -> str:
         digests = self.folder.files(f"{name}-sets").values()
         return digest_of("".join(digests).encode("ascii"))
@@ -449,17 +469,6 @@ class Stages:
     def _tell_fit(self, run: Progress) -> None:
         remark = "" if run.rhat is None else f"R-hat so far {run.rhat:.3f}"
         self.pace.report(run.sweep / run.n_sweeps, run.seconds_left, remark)
-
-
-def _set_files(name: str, drawn: SyntheticSets) -> Iterator[tuple[str, bytes]]:
-    """Write every set as a Parquet file, rows beside the records.
-
-    Columns that pass through lie beside them once, and are joined to the sets at release.
-    """
-    width = max(2, len(str(len(drawn))))
-    for index in range(len(drawn)):
-        frame = drawn.frame(index, "polars").select(drawn.data.released.names)
-        yield f"sets/{name}/{index + 1:0{width}d}.parquet", _parquet(frame)
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

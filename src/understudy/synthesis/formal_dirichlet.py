@@ -31,9 +31,10 @@ from understudy.errors import SettingError
 from understudy.microdata.label_table import LARGEST_TABLE, LabelTable, label_counts
 from understudy.microdata.table import Microdata
 from understudy.synthesis.checkpoints import Arrays
-from understudy.synthesis.contract import DrawnSets, Observation
+from understudy.synthesis.contract import Observation
 from understudy.synthesis.run_fit import FitOptions, Prepared, SampledModel
 from understudy.synthesis.sampled_fit import SampledFit
+from understudy.synthesis.set_drawing import SetDrawing
 from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
 
 __all__ = ["FormalDirichlet", "FormalDirichletFit", "epsilon_spent", "prior_counts"]
@@ -131,22 +132,10 @@ class FormalDirichletFit(SampledFit):
         counts = prior_counts(sizes, self.settings.epsilon, self.settings.sets)
         return epsilon_spent(sizes, counts, m)
 
-    def synthesize(self, m: int = 20, seed: int | None = None) -> DrawnSets:
-        """Draw synthetic sets, no more than epsilon was declared for.
+    def drawing(self, m: int = 20, seed: int | None = None) -> SetDrawing:
+        """Settle how `m` sets are drawn, no more than epsilon was declared for.
 
         Sets of a second call with another seed add their own epsilon to that of the first.
-
-        Parameters
-        ----------
-        m : int
-            Number of sets, at most `FormalDirichlet.sets`.
-        seed : int, optional
-            Makes the sets repeatable; the operating system's entropy otherwise.
-
-        Returns
-        -------
-        DrawnSets
-            Row i of every set stands in for record i.
         """
         if check_whole("m", m, 1) > self.settings.sets:
             raise SettingError(
@@ -154,7 +143,7 @@ class FormalDirichletFit(SampledFit):
                 came=f"{m:,}",
                 do="ask for fewer, or declare sets=... when you make the model: every set costs",
             )
-        return super().synthesize(m, seed)
+        return super().drawing(m, seed)
 
 
 @dataclass(frozen=True)

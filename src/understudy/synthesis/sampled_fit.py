@@ -37,6 +37,7 @@ from understudy.synthesis.diagnostics import (
 from understudy.synthesis.labelled_draws import Draws, LabelledArray
 from understudy.synthesis.monitored_sums import known_cells, released_sums
 from understudy.synthesis.risk_weights import label_surprise
+from understudy.synthesis.set_drawing import SetDrawing
 from understudy.synthesis.stored_probabilities import KeptCells
 
 __all__ = ["SampledFit", "by_pattern"]
@@ -259,14 +260,12 @@ class SampledFit(ABC):
         DrawnSets
             Row i of every set stands in for record i.
         """
+        return self.drawing(m, seed).all()
+
+    def drawing(self, m: int = 20, seed: int | None = None) -> SetDrawing:
+        """Settle how `m` sets are drawn, and draw none yet; see `synthesize`."""
         positions = self._spread(m)
         known = check_seed(seed)
-        codes = np.empty(
-            (m, self.data.n_records, len(self.data.synthesized)), dtype=np.int32
-        )  # (set, record, synthesized variable)
-        for number, (chain, index) in enumerate(positions):
-            generator = stream(known, "synthesize", number)
-            codes[number] = self._drawn(generator, self._snapshot(chain, index))
         per_chain = -(-m // self.plan.chains)
         spacing = self._n_draws / per_chain if per_chain > 1 else float("inf")
         time = self.autocorrelation_time
@@ -275,12 +274,13 @@ class SampledFit(ABC):
                 f"the posterior draws behind the sets lie {spacing:.3g} draws apart, and it takes "
                 f"{time:.3g} to be independent: run longer, or ask for fewer sets",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        return DrawnSets(
+        return SetDrawing(
             data=self.data,
-            codes=codes,
-            fully_synthetic=not self.data.kept,
+            draw_codes=lambda number: self._drawn(
+                stream(known, "synthesize", number), self._snapshot(*positions[number])
+            ),
             chain=tuple(chain for chain, _ in positions),
             draw=tuple(self.chain_draws.snapshots[chain][index][0] for chain, index in positions),
             spacing=spacing,

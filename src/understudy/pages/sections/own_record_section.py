@@ -207,6 +207,11 @@ def _records(value: float | None) -> Cell:
 def _reliability(own_record: OwnRecordFindings) -> list[str]:
     """Say where the success without a record comes from, and how far it can be trusted."""
     remarks = [EVIDENCE[own_record.evidence]] if own_record.evidence in EVIDENCE else []
+    if own_record.measured is not None:
+        remarks.append(
+            f"Measured for a random sample of {whole(own_record.measured)} people, who stand for "
+            "all; the errors are those of the sample too."
+        )
     if own_record.unreliable:
         remarks.append(
             f"For {_of(own_record.unreliable, own_record.n_records)} records these weights are "
