@@ -91,12 +91,12 @@ def attack_effects(
     attacked: Attacked,
     chances: Mapping[Key, Chances],
     exact: Mapping[Key, Chances],
-    in_doubt: NDArray[np.int64],
+    in_doubt: NDArray[np.int64] | None,
     people: SampledPeople | None,
 ) -> tuple[AttackEffect, ...]:
     """Sum over records, add the better of both matches, and put each beside the exact table.
 
-    `in_doubt` has the records of each combination whose weights cannot be trusted.
+    `in_doubt` has the records of each combination (combination,) whose weights cannot be trusted.
     """
 
     def sums(source: Mapping[Key, Chances], key: Key) -> _Sums:
@@ -110,8 +110,10 @@ def attack_effects(
         return other
 
     def listed_as(key: Key, used: Key) -> AttackEffect:
-        doubtful = float(chances[used].without_record @ in_doubt)
-        doubtful *= 1.0 if people is None else people.scale
+        doubtful = 0.0
+        if in_doubt is not None:
+            doubtful = float(chances[used].without_record @ in_doubt)
+            doubtful *= 1.0 if people is None else people.scale
         effect = _effect(key, sums(chances, used), sums(exact, used), people)
         return replace(effect, doubtful=doubtful)
 

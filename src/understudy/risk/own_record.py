@@ -292,17 +292,18 @@ def own_record_effect(
     unreliable = refitted = 0
     covered = data.n_records
     people: SampledPeople | None = None
-    if draws_given:
+    if draws_given or hasattr(source, "left_out_table"):
         _check_of_these_data(source, data)
+    if draws_given:
         people = sample_people(stream(root, "own record", "people"), data, knowledge)
     if people is not None:
         source, refit = FitOfPeople(source, people), refit and refit_of_people(people, refit)
+    in_doubt = None  # (combination,) records whose weights cannot be trusted
     evidence: Evidence
     if draws_given or hasattr(source, "left_out_table"):
         attacked = Attacked(
             data if people is None else people.data, knowledge, check_whole("sets", sets, 1)
         )
-        in_doubt = np.zeros(attacked.data.n_combinations, dtype=np.int64)  # (combination,) records
         generator = stream(root, "own record", "fit")
         if draws_given:
             evidence, draws = "draws", read_draws(source, attacked)
@@ -313,6 +314,7 @@ def own_record_effect(
             unreliable, refitted = (
                 _people_of(attacked, people, which) for which in (doubtful, list(again))
             )
+            in_doubt = np.zeros(attacked.data.n_combinations, dtype=np.int64)  # (combination,)
             in_doubt[doubtful] = attacked.data.counts[doubtful]
             in_doubt[list(again)] = 0
             shares, grown = draws.pattern.mean(axis=0), stream(root, "own record", "forest")
