@@ -63,8 +63,8 @@ class AttackEffect:
         """Say the effect in natural frequencies."""
         what = "people found" if self.attack.startswith("match") else "labels right"
         return (
-            f"{self.with_record:,.0f} of {n_records:,} {what}; {self.without_record:,.0f} had the "
-            "person not taken part"
+            f"{self.with_record:,.0f} of {n_records:,} {what}; {self.without_record:,.0f} "
+            "without anybody's own record"
         )
 
 
