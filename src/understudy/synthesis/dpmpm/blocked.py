@@ -66,6 +66,7 @@ __all__ = [
 ]
 
 SMALLEST_CONCENTRATION = 1e-300
+BLOCK = 100_000  # combinations that get their first classes together
 CLASS_MOVES = 1  # classes that are offered another position in a sweep
 
 
@@ -90,10 +91,13 @@ def init(
 ) -> State:
     """Put every record into one of the first `n_started` classes at random, draw the rest."""
     even = np.full(n_started, 1.0 / n_started)  # (class,)
-    members = np.zeros((problem.counts.size, n_classes), dtype=np.int64)  # (combination, class)
-    members[:, :n_started] = generator.multinomial(problem.counts, even)
-    level_count = problem.level_counts(members)  # (level, class)
-    class_size = members.sum(axis=0)  # (class,)
+    class_size = np.zeros(n_classes, dtype=np.int64)  # (class,)
+    level_count = np.zeros((problem.prior.size, n_classes), dtype=np.int64)  # (level, class)
+    for first in range(0, problem.counts.size, BLOCK):  # members of all would take much memory
+        members = generator.multinomial(problem.counts[first : first + BLOCK], even)
+        class_size[:n_started] += members.sum(axis=0)
+        for levels in problem.levels[first : first + BLOCK].T:
+            np.add.at(level_count[:, :n_started], levels, members)
     strengths = np.full(problem.sampled.size, START_STRENGTH)  # (sampled variable,)
     log_weights = np.empty(n_classes)  # (class,)
     draw_sticks(generator, class_size, concentration, log_weights)

@@ -47,12 +47,12 @@ class LabelCells(KeptCells):
 
     Attributes
     ----------
-    kept_levels : int64 (pattern, kept variable)
-        Numbers of the patterns' levels.
+    kept_levels : int64 (used pattern, kept variable)
+        Numbers of the levels of the patterns that are looked at.
     label_levels : int64 (label, synthesized variable)
         Numbers of the levels of the labels that are looked at.
     cells : int64 (cell, 2)
-        Pattern and row of `label_levels`.
+        Rows of `kept_levels` and of `label_levels`.
     never : int64 (cell that is never drawn,)
         Cells whose label has a hole, or is impossible in the pattern.
     """
@@ -67,15 +67,16 @@ def label_cells(data: Microdata, problem: Problem, most_cells: int) -> LabelCell
     """Keep all cells (pattern, label), or `most_cells` evenly spread ones if there are more."""
     kept = choose_cells(data, most_cells)
     distinct, label_row = np.unique(kept.labels, return_inverse=True)
+    used, pattern_row = np.unique(kept.patterns, return_inverse=True)
     never = np.isin(kept.labels, hole_labels(data))  # (cell,)
     if data.impossible:
         never |= impossible_labels(data)[kept.patterns, kept.labels]
     n_kept = len(data.predictors)
     columns = [data.kept.index(name) for name in data.predictors]
     return LabelCells(
-        kept_levels=data.patterns.codes[:, columns] + problem.level_start[:n_kept],
+        kept_levels=data.patterns.codes[np.ix_(used, columns)] + problem.level_start[:n_kept],
         label_levels=split_labels(data, distinct) + problem.level_start[n_kept:-1],
-        cells=np.stack([kept.patterns, label_row], axis=1).astype(np.int64),
+        cells=np.stack([pattern_row, label_row], axis=1).astype(np.int64),
         never=np.flatnonzero(never),
         patterns=kept.patterns,
         labels=kept.labels,
@@ -106,7 +107,7 @@ class _Chain:
         table[self.cells.never] = 0.0
         likelihood = log_likelihood(self.problem.levels, self.problem.counts, *parameters)
         if self.problem.impossible.size:
-            table /= self._possible_in_pattern(parameters)[self.cells.patterns]
+            table /= self._possible_in_pattern(parameters)[self.cells.cells[:, 0]]
             share = impossible_share(
                 self.problem.impossible, self.problem.level_start, weights, probabilities.T
             )
@@ -122,7 +123,7 @@ class _Chain:
         return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
 
     def _possible_in_pattern(self, parameters: Parameters) -> NDArray[np.float32]:
-        """Probability that the label is possible, given the pattern: float32 (pattern,)."""
+        """Probability that the label is possible, given the pattern: float32 (used pattern,)."""
         boxes, kept = self.problem.impossible, self.cells.kept_levels
         n_variables = self.problem.prior_sum.size
         labels = box_probabilities(
@@ -131,8 +132,8 @@ class _Chain:
             parameters.probabilities.T,
             range(kept.shape[1], n_variables),
         )  # (box, class)
-        given = np.tile(parameters.weights, (kept.shape[0], 1))  # (pattern, class)
-        within = np.ones((kept.shape[0], boxes.shape[0]))  # (pattern, box)
+        given = np.tile(parameters.weights, (kept.shape[0], 1))  # (used pattern, class)
+        within = np.ones((kept.shape[0], boxes.shape[0]))  # (used pattern, box)
         for levels in kept.T:
             given *= parameters.probabilities[:, levels].T
             within *= boxes[:, levels].T
