@@ -19,7 +19,7 @@ MUTANTS = [
         "log_likelihood += lgamma(here + each) - lgamma(here)",
         "log_likelihood += each * np.log(here)",
         WEIGHTED,
-        "all_records-fractions",
+        "ratios_of_marginal",
     ),
     Mutant(
         "weights: a class's weighted size is its number of records",

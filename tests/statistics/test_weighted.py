@@ -203,6 +203,19 @@ def test_weights_of_one_move_records_as_no_weights_do() -> None:
         assert np.array_equal(first.level_count, second.level_count)
 
 
+@pytest.mark.parametrize("power", [0.0, 0.25, 0.9375])
+def test_class_weights_are_ratios_of_marginal_likelihoods(power: float) -> None:
+    """Of the class with the record and without it; no false alarms."""
+    powers: naive.Powers = {(0, 0): 0.5, (1, 1): 0.125, (0, 1): power}
+    members: list[tuple[int, ...]] = [(0, 0), (0, 0), (1, 1)]
+    count = np.array([1.0, 0.125, 1.0, 0.125, 0.0])
+    priors = (np.concatenate(tiny.PRIORS), np.array([2.0, 3.5]), np.array([-1, -1]))
+    found = collapsed._class_weight(np.array([0, 3]), power, 3, 1.125, count, *priors)
+    after = naive.weighted_log_marginal([*members, (0, 1)], powers, tiny.PRIORS)
+    before = naive.weighted_log_marginal(members, powers, tiny.PRIORS)
+    assert found == pytest.approx(3 * np.exp(after - before), rel=1e-10)
+
+
 def test_weights_next_to_one_have_nearly_the_class_weights_of_one() -> None:
     """Ratios of gamma functions go over into those of counts."""
     rows = np.array([0, 3])
