@@ -335,7 +335,7 @@ class SampledFit(ABC):
 
     @cached_property
     def local_sensitivity(self) -> float:
-        """Largest weighted |log p(label | kept variables)| of any record over the kept draws.
+        """Largest weighted ``|log p(label | kept variables)|`` of any record over the kept draws.
 
         A *local* sensitivity: it belongs to these data and these draws. It is no bound for other
         data, and no guarantee follows from it.
