@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,11 +25,19 @@ FALSE_ALARM = 1e-4
 SIMULATIONS = int(os.environ.get("UNDERSTUDY_CALIBRATE", "200"))
 SHAPE = TinyTree(PARENT, [None] * len(PARENT), N_LABELS)
 
+NOTHING = np.zeros((len(PARENT), N_LABELS), dtype=bool)
+# Label 0 is impossible in both leaves of node 1, labels 1 and 3 in one leaf of node 2.
+IMPOSSIBLE = {4: (0,), 5: (0, 1), 6: (1, 3)}
+EXCLUDED = NOTHING.copy()  # (node, label)
+EXCLUDED[[1, 4, 5], 0] = EXCLUDED[[5, 6, 6], [1, 1, 3]] = True
+
 Table = NDArray[np.float64]  # (node, label)
 
 
-def from_prior(generator: np.random.Generator) -> tuple[NDArray[np.float64], Table]:
-    """Concentrations (depth,) and distributions."""
+def from_prior(
+    generator: np.random.Generator, excluded: NDArray[np.bool_] = NOTHING
+) -> tuple[NDArray[np.float64], Table]:
+    """Concentrations (depth,) and distributions; a node has none of its `excluded` labels."""
     uniform = generator.random(2)
     concentration = MIDDLE * uniform / (1 - uniform)
     table = np.empty((len(PARENT), N_LABELS))
@@ -38,7 +47,9 @@ def from_prior(generator: np.random.Generator) -> tuple[NDArray[np.float64], Tab
             if parent < 0
             else concentration[SHAPE.depth(node) - 1] * table[parent]
         )
-        table[node] = generator.dirichlet(np.maximum(mass, 1e-290))
+        table[node] = 0.0
+        here = ~excluded[node]
+        table[node, here] = generator.dirichlet(np.maximum(mass[here], 1e-290))
     return concentration, np.maximum(table, 1e-300)
 
 
@@ -69,19 +80,21 @@ def summary(concentration: NDArray[np.float64], table: Table, tree: TinyTree) ->
     ]
 
 
-def test_sweep_and_data_leave_their_joint_distribution_unchanged() -> None:
+@pytest.mark.parametrize("impossible", [None, IMPOSSIBLE], ids=["all", "possible"])
+def test_sweep_and_data_leave_their_joint_distribution_unchanged(impossible: Any) -> None:
     """Ten two-sample tests; false-alarm rate 1e-3 together."""
+    excluded = NOTHING if impossible is None else EXCLUDED
     before = stream(311, "joint", "before")
     generator = stream(311, "joint", "after")
     asked_nodes = np.arange(len(PARENT))
     first, second = [], []
     for _ in range(DRAWS):
-        concentration, table = from_prior(before)
+        concentration, table = from_prior(before, excluded)
         first.append(summary(concentration, table, data_given(before, table)))
-        concentration, table = from_prior(generator)
+        concentration, table = from_prior(generator, excluded)
         for _ in range(3):
             tree = data_given(generator, table)
-            forest = forest_of(tree)
+            forest = forest_of(tree, impossible)
             state = state_of(forest, concentration, table)
             gibbs.step(generator, forest, state, MIDDLE, 1.0)
             concentration = state.concentration

@@ -20,14 +20,11 @@ from tests.statistics import test_holes as holes
 from tests.statistics import test_joint as joint
 from tests.statistics import tiny
 
+from understudy.microdata.structural_zeros import disjoint_boxes
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import blocked
 from understudy.synthesis.dpmpm.problem import Problem
-from understudy.synthesis.dpmpm.structural_zeros import (
-    add_impossible,
-    disjoint_boxes,
-    impossible_share,
-)
+from understudy.synthesis.dpmpm.structural_zeros import add_impossible, impossible_share
 
 FALSE_ALARM = 1e-4
 PRIORS, PRIOR = tiny.PRIORS, (tiny.SHAPE, tiny.RATE)

@@ -8,15 +8,18 @@ from tests.naive.backoff import TinyTree
 
 from understudy.synthesis.backoff import gibbs
 from understudy.synthesis.backoff.forest import Forest, plant
-from understudy.synthesis.backoff.tree import Rows, Tree
+from understudy.synthesis.backoff.tree import Rows, Rules, Tree
 
 MIDDLE = 3.0  # prior median of concentrations
 # The root has a leaf and an inner node, which has two leaves; three labels.
 TREE = TinyTree([-1, 0, 0, 1, 1], [None, None, (2, 1, 0), (3, 2, 0), (3, 0, 1)], 3)
 
 
-def forest_of(tree: TinyTree) -> Forest:
-    """Bring a tiny tree, whose nodes are listed by depth, into the sampler's form."""
+def forest_of(tree: TinyTree, impossible: dict[int, tuple[int, ...]] | None = None) -> Forest:
+    """Bring a tiny tree, whose nodes are listed by depth, into the sampler's form.
+
+    `impossible` names labels by leaf; -1 for those that nobody ever has.
+    """
     rows = [
         (node, label, count)
         for node, counts in enumerate(tree.counts)
@@ -33,7 +36,14 @@ def forest_of(tree: TinyTree) -> Forest:
         child=np.empty(0, dtype=np.int32),
         leaf_of_row=nodes,
     )
-    data = Rows((), (), labels.astype(np.int32), counts, tree.n_labels)
+    possible = np.ones((parent.size, tree.n_labels), dtype=bool)
+    for leaf, without in (impossible or {}).items():
+        possible[leaf, list(without)] = False
+        possible[:, list(without)] &= leaf >= 0
+    ever = np.ones(tree.n_labels, dtype=bool)
+    ever[list((impossible or {}).get(-1, ()))] = False
+    rules = None if impossible is None else Rules(nodes, possible, ever, ())
+    data = Rows((), (), labels.astype(np.int32), counts, tree.n_labels, rules)
     forest, (numbers,) = plant([shape], [data])
     assert np.array_equal(numbers, np.arange(parent.size))
     return forest

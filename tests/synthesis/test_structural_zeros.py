@@ -24,7 +24,9 @@ RULES = [
 ]
 
 
-def read(missing: Any = "error", holes: bool = False, **more: Any) -> us.Microdata:
+def read(
+    missing: Any = "error", holes: bool = False, synthesize: Any = "county", **more: Any
+) -> us.Microdata:
     """The small data without the records that break a rule."""
     whole = small_data(n_records=300)
     frame = whole.frame("polars")
@@ -42,7 +44,11 @@ def read(missing: Any = "error", holes: bool = False, **more: Any) -> us.Microda
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         return us.read_microdata(
-            strings, synthesize="county", codebook={"impossible": RULES}, missing=missing, **more
+            strings,
+            synthesize=synthesize,
+            codebook={"impossible": RULES},
+            missing=missing,
+            **more,
         )
 
 
@@ -132,6 +138,59 @@ def test_rules_about_a_variable_with_holes_are_refused() -> None:
 def test_rules_that_overlap_too_much_are_refused(
     truncated: us.Microdata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("understudy.synthesis.dpmpm.structural_zeros.MOST_BOXES", 1)
+    monkeypatch.setattr("understudy.microdata.structural_zeros.MOST_BOXES", 1)
     with pytest.raises(SettingError, match="overlap in too many ways"):
         us.DPMPM().fit(truncated)
+
+
+MODELS: list[Any] = [
+    us.BackoffTree(),
+    us.BackoffTree(order=["region"]),
+    us.BackoffTree(scale=4.0),
+    us.FormalDirichlet(epsilon=4.0),
+    us.DPAreal(n_clusters=4),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_other_models_give_what_is_impossible_no_probability(
+    truncated: us.Microdata, model: Any
+) -> None:
+    fit = quiet_fit(model, truncated, seed=1, warmup=5 if model != MODELS[3] else 0, draws=12)
+    table = np.asarray(fit.draws["posterior"]["label_probability"])  # (chain, draw, pattern, label)
+    assert np.allclose(table.sum(axis=3), 1.0, atol=1e-5)
+    impossible = impossible_labels(truncated)
+    assert impossible.any()
+    assert (table[..., impossible] == 0.0).all()
+    assert (table[..., ~impossible] > 0.0).any(axis=(0, 1)).all()  # some are too small for a number
+    assert np.isfinite(np.asarray(fit.draws["posterior"]["log_likelihood"])).all()
+    column = truncated.names.index("county")
+    for codes in quiet_sets(fit, 4, seed=2).codes:
+        rows = truncated.combinations[truncated.of_record].copy()  # (record, variable)
+        rows[:, column] = codes[:, 0]
+        assert (breaks_rules(truncated, rows, truncated.impossible) == -1).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        effect = us.own_record_effect(truncated, fit, sets=2, seed=1)
+    assert np.isfinite([attack.effect for attack in effect.attacks]).all()
+
+
+@pytest.mark.parametrize("keep", [None, []])
+@pytest.mark.parametrize("model", [us.BackoffTree(), us.BackoffTree(order=[])], ids=repr)
+def test_variables_drawn_one_after_another_are_possible_together(model: Any, keep: Any) -> None:
+    """A level that would leave nothing for the next variable is not drawn."""
+    everything = [] if keep == [] else ["county", "region", "age"]
+    names = everything or ["county", "region", "age", "gender"]
+    data = read(synthesize=names)
+    fit = quiet_fit(model, data, seed=1, draws=12)
+    impossible = impossible_labels(data)
+    for table in fit.label_tables():
+        by_pattern = np.empty((len(data.patterns), data.n_labels))
+        by_pattern[data.patterns.of_combination] = table.probabilities[table.row_of_combination]
+        assert np.allclose(by_pattern.sum(axis=1), 1.0)
+        assert (by_pattern[impossible] == 0.0).all()
+    columns = [data.names.index(name) for name in data.synthesized]
+    for codes in quiet_sets(fit, 4, seed=2).codes:
+        rows = data.combinations[data.of_record].copy()  # (record, variable)
+        rows[:, columns] = codes
+        assert (breaks_rules(data, rows, data.impossible) == -1).all()

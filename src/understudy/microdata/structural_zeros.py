@@ -1,8 +1,14 @@
-"""Impossible combinations (structural zeros): no record may have one, given or drawn."""
+"""Impossible combinations (structural zeros): no record may have one, given or drawn.
+
+Rules of the codebook are boxes: sets of levels of some variables. They are cut into disjoint boxes,
+so that volumes add up: a level is impossible beside others when boxes fill all that could follow.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +17,18 @@ from understudy.errors import LevelError, SettingError, quoted
 from understudy.microdata.label_table import split_labels
 from understudy.microdata.table import Microdata
 
-__all__ = ["breaks_rules", "check_impossible", "impossible_labels"]
+__all__ = [
+    "breaks_rules",
+    "check_impossible",
+    "disjoint_boxes",
+    "impossible_labels",
+    "possible_levels",
+    "rule_boxes",
+]
+
+MOST_BOXES = 2_000
+
+Box = NDArray[np.bool_]  # (level,) levels of all variables that are inside
 
 
 def breaks_rules(
@@ -49,6 +66,121 @@ def _hit(
         if name in rule:
             hit &= np.isin(data.variable(name).levels, rule[name])[codes[:, column]]
     return hit
+
+
+def possible_levels(
+    data: Microdata, names: Sequence[str], label: str, codes: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Tell which levels of a synthesized variable are possible beside levels of other variables.
+
+    A level is possible when the synthesized variables that are not named can have levels with which
+    the record breaks no rule.
+
+    Parameters
+    ----------
+    data : Microdata
+        Its rules and levels.
+    names : sequence of str
+        Other variables: all kept ones that have several levels and are in a rule, and some
+        synthesized ones.
+    label : str
+        The variable.
+    codes : int32 (row, variable)
+        Levels of `names`.
+
+    Returns
+    -------
+    kinds : int64 (row,)
+        Rows of the same kind have the same possible levels.
+    possible : bool (kind, level)
+        Levels of `label`.
+    """
+    later = [name for name in data.synthesized if name not in names and name != label]
+    sizes = [data.variable(name).n_levels for name in (*names, label, *later)]
+    start = np.cumsum([0, *sizes])
+    boxes = rule_boxes(data, (*names, label, *later), start)
+    if boxes.shape[0] == 0:
+        none = np.zeros(codes.shape[0], dtype=np.int64)
+        return none, np.ones((1, sizes[len(names)]), dtype=bool)
+    fits = np.ones((codes.shape[0], boxes.shape[0]), dtype=bool)  # (row, box)
+    for column in range(len(names)):
+        fits &= boxes[:, start[column] + codes[:, column]].T
+    together, kinds = np.unique(fits, axis=0, return_inverse=True)  # (kind, box), (row,)
+    parts = list(itertools.pairwise(start))
+    own = slice(*parts[len(names)])
+    filled = [
+        prod(int(box[low:high].sum()) for low, high in parts[len(names) + 1 :]) for box in boxes
+    ]  # (box,) of what may follow: Python integers, which do not overflow
+    whole = prod(sizes[len(names) + 1 :])
+    possible = np.empty((together.shape[0], sizes[len(names)]), dtype=bool)  # (kind, level)
+    for kind, there in enumerate(together):
+        inside = boxes[there][:, own]  # (box, level)
+        volumes = np.array([0, *itertools.compress(filled, there)], dtype=object)[1:]
+        possible[kind] = [sum(volumes[of_level]) < whole for of_level in inside.T]
+    return kinds.ravel().astype(np.int64), possible
+
+
+def rule_boxes(
+    data: Microdata, names: Sequence[str], level_start: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Turn the codebook's rules into disjoint boxes of the named variables: bool (box, level).
+
+    `level_start` holds the number of each variable's first level. A box has all levels of a
+    variable that it does not restrict.
+    """
+    boxes = [_box(data, rule, names, level_start) for rule in data.impossible]
+    return disjoint_boxes([box for box in boxes if box is not None], level_start)
+
+
+def _box(
+    data: Microdata,
+    rule: Mapping[str, tuple[str, ...]],
+    names: Sequence[str],
+    level_start: NDArray[np.int64],
+) -> Box | None:
+    """Make the box of a rule; None where a variable outside of the model never fits the rule."""
+    inside = np.ones(level_start[-1], dtype=bool)  # (level,)
+    for name, levels in rule.items():
+        present = np.isin(data.variable(name).levels, levels)  # (level of the variable,)
+        if name in names:
+            variable = names.index(name)
+            inside[level_start[variable] : level_start[variable + 1]] = present
+        elif not present.all():
+            return None  # its one level is not in the rule
+    return inside
+
+
+def disjoint_boxes(boxes: Sequence[Box], level_start: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Cut boxes into disjoint ones that cover the same combinations: bool (box, level)."""
+    parts = [slice(*edges) for edges in itertools.pairwise(level_start)]
+    disjoint: list[Box] = []
+    for box in boxes:
+        pieces = [box]
+        for other in disjoint:
+            pieces = [left for piece in pieces for left in _without(piece, other, parts)]
+        disjoint += pieces
+        if len(disjoint) > MOST_BOXES:
+            raise SettingError(
+                expected=f"rules that are at most {MOST_BOXES:,} boxes that do not overlap",
+                came="rules that overlap in too many ways",
+                do="write fewer rules with more levels each, or rules that do not overlap",
+            )
+    return np.array(disjoint, dtype=bool).reshape(len(disjoint), int(level_start[-1]))
+
+
+def _without(box: Box, other: Box, parts: Sequence[slice]) -> list[Box]:
+    """Cut the part of a box that lies in another one out of it, variable by variable."""
+    if not all((box[part] & other[part]).any() for part in parts):
+        return [box]
+    pieces, rest = [], box.copy()
+    for part in parts:
+        outside = rest[part] & ~other[part]
+        if outside.any():
+            piece = rest.copy()
+            piece[part] = outside
+            pieces.append(piece)
+            rest[part] &= other[part]
+    return pieces
 
 
 def check_impossible(data: Microdata) -> None:

@@ -14,6 +14,7 @@ it. Sets are independent given the data, so m of them have
     epsilon = m · max over patterns of log(1 + n / prior count).
 
 A prior count of n / (exp(epsilon / m) - 1) in a pattern of n records makes all patterns equal.
+Labels that the codebook calls impossible in a pattern have no prior count: it is public, too.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from scipy.special import xlogy
 from understudy.checks import check_positive, check_whole
 from understudy.errors import SettingError
 from understudy.microdata.label_table import LARGEST_TABLE, LabelTable, label_counts
+from understudy.microdata.structural_zeros import impossible_labels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import Observation
@@ -207,5 +209,8 @@ class FormalDirichlet(SampledModel[FormalDirichletFit], warmup=0, draws=500, thi
         counts = label_counts(data)  # (pattern, label)
         prior = prior_counts(data.patterns.sizes, self.epsilon, self.sets)  # (pattern,)
         cells = choose_cells(data, options.most_cells)
-        chain = FormalChain(counts + prior[:, np.newaxis], counts, cells)
+        concentrations = counts + prior[:, np.newaxis]
+        if data.impossible:
+            concentrations[impossible_labels(data)] = 0.0
+        chain = FormalChain(concentrations, counts, cells)
         return Prepared(chain, cells, counts.nbytes)

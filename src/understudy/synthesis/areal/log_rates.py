@@ -68,6 +68,9 @@ def _draw_table(generator, problem, members, centres, precision):  # type: ignor
     log_rates = np.empty(n_cells)  # (cell,)
     for cell in range(n_cells):
         pair = problem.pair_of_cell[cell]
+        if pair < 0:
+            log_rates[cell] = -np.inf  # impossible
+            continue
         ticket = int(generator.random() * waiting[pair])
         cluster = 0
         while ticket >= left[pair, cluster]:
@@ -111,7 +114,8 @@ def draw_table(
 ) -> NDArray[np.float64]:
     """Draw the log rate of every cell (cell,), given how many cells of its pair each cluster has.
 
-    Which cells of a pair those are is drawn too: cell by cell, without replacement.
+    Which cells of a pair those are is drawn too: cell by cell, without replacement. Impossible
+    cells have a rate of zero.
     """
     centres = modes(problem, members, means, precision)  # (pair, cluster)
     return np.asarray(_draw_table(generator, problem, members, centres, precision))

@@ -1,7 +1,8 @@
 """The data as the DP-areal kernels see them: a table of counts, patterns by labels.
 
 Every pattern that occurs has a row, every conceivable label a column, and the cells that nobody is
-in are part of the data. Cells of one pattern with the same count are interchangeable to the model,
+in are part of the data. Cells that the codebook calls impossible are not in the table: nobody could
+be counted there, so that they tell nothing of rates. Cells of one pattern with the same count are interchangeable to the model,
 so its kernels work on distinct pairs (pattern, count) and how many cells each of them has.
 
 Where the likelihood of a cell has a power b, a cell is a count and a power. Log rates integrated
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.microdata.label_table import combined_labels, true_labels
+from understudy.microdata.structural_zeros import impossible_labels
 from understudy.microdata.table import Microdata
 
 __all__ = ["MOST_CELLS", "Problem", "count_table", "make_problem", "problem_of_counts"]
@@ -46,14 +48,14 @@ class Problem(NamedTuple):
     pair_index: NDArray[np.int64]  # (pair,) index of its count among the distinct counts
     distinct: NDArray[Any]  # (distinct count,) ascending
     design: NDArray[np.float64]  # (pattern, effect) ones, then indicators of all levels
-    pair_of_cell: NDArray[np.int32]  # (cell,) cells are numbered pattern by pattern
+    pair_of_cell: NDArray[np.int32]  # (cell,) numbered pattern by pattern; -1: impossible
     shift: NDArray[np.float64]  # (distinct count,) added to means; zero without powers
     n_records: int
 
     @property
     def n_cells(self) -> int:
-        """Number of cells of the table, the empty ones included."""
-        return self.pair_of_cell.size
+        """Number of possible cells of the table, the empty ones included."""
+        return int(self.pair_size.sum())
 
     @property
     def n_patterns(self) -> int:
@@ -118,22 +120,30 @@ def powers_of_cells(data: Microdata, weights: NDArray[np.float64]) -> NDArray[np
 def make_problem(data: Microdata, weights: NDArray[np.float64] | None = None) -> Problem:
     """Bring the data into the form of the kernels, with weights (combination,) or without."""
     powers = None if weights is None else powers_of_cells(data, weights)
-    return problem_of_counts(count_table(data), design_of(data), powers)
+    impossible = impossible_labels(data) if data.impossible else None
+    return problem_of_counts(count_table(data), design_of(data), powers, impossible)
 
 
 def problem_of_counts(
     table: NDArray[np.int64],
     design: NDArray[np.float64],
     powers: NDArray[np.float64] | None = None,
+    impossible: NDArray[np.bool_] | None = None,
 ) -> Problem:
     """Group cells of a table (pattern, label) into pairs.
 
-    Regressors are (pattern, effect), powers (pattern, label).
+    Regressors are (pattern, effect), powers (pattern, label); `impossible` is bool (pattern, label)
+    and says which cells are left out.
     """
     n_patterns, n_labels = table.shape
-    distinct, index, shift = _kinds_of_cells(table, powers)
-    keys = np.repeat(np.arange(n_patterns), n_labels) * distinct.size + index.ravel()  # (cell,)
-    pairs, of_cell, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    inside = np.ones(table.size, dtype=bool) if impossible is None else ~impossible.ravel()
+    distinct, index, shift = _kinds_of_cells(
+        table.ravel()[inside], None if powers is None else powers.ravel()[inside]
+    )
+    keys = np.repeat(np.arange(n_patterns), n_labels)[inside] * distinct.size + index.ravel()
+    pairs, of_possible, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    of_cell = np.full(table.size, -1, dtype=np.int32)
+    of_cell[inside] = of_possible.ravel()
     patterns, indices = pairs // distinct.size, pairs % distinct.size  # (pair,), (pair,)
     return Problem(
         pair_start=np.searchsorted(patterns, np.arange(n_patterns + 1)).astype(np.int64),
@@ -142,7 +152,7 @@ def problem_of_counts(
         pair_index=indices.astype(np.int64),
         distinct=distinct,
         design=np.ascontiguousarray(design, dtype=np.float64),
-        pair_of_cell=of_cell.ravel().astype(np.int32),
+        pair_of_cell=of_cell,
         shift=shift,
         n_records=int(table.sum()),
     )

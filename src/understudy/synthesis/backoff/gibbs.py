@@ -17,6 +17,17 @@ p the parent's distribution; then the tables of every pair, the number of times 
 Chinese restaurant with concentration c p sit down at a new one. The children's tables are the
 parent's records. Top down, p_node ~ Dirichlet(c p_parent + n).
 
+Where combinations are impossible, a node's distribution lives on the labels that are possible in
+it, Dirichlet(c p_parent) of these alone, of total c q, with q their probability in the parent. So
+c q stands in place of c in the product above, which makes its first factor a function of the
+parent's distribution, too:
+
+    Gamma(c q) Gamma(n) / Gamma(c q + n) = integral of  w^(c q - 1) (1 - w)^(n - 1)  over w.
+
+Given w ~ Beta(c q, n) what is left of it is exp(-r q), r = -c log w, a constant times the sum over
+k of (r (1 - q))^k / k!. So k ~ Poisson(r (1 - q)) further tables, of labels that are impossible in
+the node, make the parent's distribution Dirichlet again.
+
 References
 ----------
 MacKay, D. J. C. and Bauman Peto, L. C. (1995), "A hierarchical Dirichlet language model", Natural
@@ -40,7 +51,9 @@ __all__ = [
     "State",
     "draw_distributions",
     "draw_tables",
+    "extra_tables",
     "init",
+    "log_gamma_variate",
     "log_likelihood",
     "log_marginal",
     "move_concentrations",
@@ -50,6 +63,8 @@ __all__ = [
 
 FEW_RECORDS = 64  # so many customers are seated one by one
 FAR_STEP = 1.5  # of the widest Metropolis step on the logarithm of a concentration
+TINY = 1e-300
+MOST_EXTRA = 1e8  # expected tables of impossible labels, of one node
 SMALLEST, LARGEST = 1e-9, 1e12  # a concentration outside counts as impossible
 
 
@@ -91,7 +106,7 @@ def _start(forest, concentration, records, probability):  # type: ignore[no-unty
         for pair in range(first, last):
             total += records[pair]
         if forest.parent[node] < 0:
-            n_labels = forest.n_labels[forest.tree[node]]
+            n_labels = forest.n_possible[forest.tree[node]]
             for pair in range(first, last):
                 prior_total = forest.root_prior * n_labels
                 probability[pair] = (records[pair] + forest.root_prior) / (total + prior_total)
@@ -126,7 +141,20 @@ def log_prior(log_concentration, middle):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def log_marginal(concentration, shares, numbers, totals, n_single):  # type: ignore[no-untyped-def]
+def share_possible(forest, node, probability):  # type: ignore[no-untyped-def]
+    """Probability in the parent of what is possible in the node; its own labels at least are."""
+    if forest.excluded_start[node + 1] == forest.excluded_start[node]:
+        return 1.0
+    share, least = 1.0, TINY
+    for index in range(forest.excluded_start[node], forest.excluded_start[node + 1]):
+        share -= probability[forest.excluded[index]]
+    for pair in range(forest.pair_start[node], forest.pair_start[node + 1]):
+        least += probability[forest.pair_above[pair]]
+    return max(share, least)
+
+
+@compiled
+def log_marginal(concentration, shares, numbers, totals, possible, n_single):  # type: ignore[no-untyped-def]
     """Log probability of the nodes' records, their own distributions integrated out.
 
     Parameters
@@ -135,8 +163,8 @@ def log_marginal(concentration, shares, numbers, totals, n_single):  # type: ign
         Of all these nodes.
     shares, numbers : float64 (pair,), int64 (pair,)
         The parent's probability and the records of pairs with at least two records.
-    totals : int64 (node,)
-        Records of the nodes.
+    totals, possible : int64 (node,), float64 (node,)
+        Records of the nodes; probability in the parent of the labels possible in them.
     n_single : int
         Pairs with one record; their probability in the parent is a factor that is left out.
     """
@@ -144,7 +172,7 @@ def log_marginal(concentration, shares, numbers, totals, n_single):  # type: ign
     for pair in range(shares.size):
         total += log_rising(concentration * shares[pair], numbers[pair])
     for node in range(totals.size):
-        total -= log_rising(concentration, totals[node])
+        total -= log_rising(concentration * possible[node], totals[node])
     return total
 
 
@@ -156,8 +184,10 @@ def _gathered(forest, group, records, probability):  # type: ignore[no-untyped-d
     shares = np.empty(high - low)  # (pair,)
     numbers = np.empty(high - low, dtype=np.int64)  # (pair,)
     totals = np.zeros(last - first, dtype=np.int64)  # (node,)
+    possible = np.empty(last - first)  # (node,)
     n_single, n_more = 0, 0
     for node in range(first, last):
+        possible[node - first] = share_possible(forest, node, probability)
         for pair in range(forest.pair_start[node], forest.pair_start[node + 1]):
             totals[node - first] += records[pair]
             if records[pair] == 1:
@@ -166,15 +196,15 @@ def _gathered(forest, group, records, probability):  # type: ignore[no-untyped-d
                 shares[n_more] = probability[forest.pair_above[pair]]
                 numbers[n_more] = records[pair]
                 n_more += 1
-    return shares[:n_more], numbers[:n_more], totals, n_single
+    return shares[:n_more], numbers[:n_more], totals, possible, n_single
 
 
 @compiled
 def _move_concentration(generator, forest, group, concentration, records, probability, middle):  # type: ignore[no-untyped-def]
     """Metropolis steps, near and far, on the logarithm of one group's concentration."""
-    shares, numbers, totals, n_single = _gathered(forest, group, records, probability)
+    shares, numbers, totals, possible, n_single = _gathered(forest, group, records, probability)
     here = np.log(concentration[group])
-    density = log_marginal(np.exp(here), shares, numbers, totals, n_single)
+    density = log_marginal(np.exp(here), shares, numbers, totals, possible, n_single)
     density += log_prior(here, middle)
     low = forest.pair_start[forest.group_start[group]]
     high = forest.pair_start[forest.group_start[group + 1]]
@@ -183,7 +213,7 @@ def _move_concentration(generator, forest, group, concentration, records, probab
         there = here + width * generator.standard_normal()
         if not np.log(SMALLEST) < there < np.log(LARGEST):
             continue
-        proposed = log_marginal(np.exp(there), shares, numbers, totals, n_single)
+        proposed = log_marginal(np.exp(there), shares, numbers, totals, possible, n_single)
         proposed += log_prior(there, middle)
         if np.log1p(-generator.random()) < proposed - density:
             here, density = there, proposed
@@ -252,9 +282,58 @@ def n_tables(generator, customers, mass):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def log_gamma_variate(generator, shape):  # type: ignore[no-untyped-def]
+    """Draw the logarithm of a gamma variable, which may be too small for a number itself."""
+    if shape >= 1.0:
+        return np.log(generator.standard_gamma(shape))
+    power = np.log1p(-generator.random()) / shape
+    return np.log(generator.standard_gamma(shape + 1.0)) + power
+
+
+@compiled
+def extra_tables(generator, concentration, possible, total):  # type: ignore[no-untyped-def]
+    """Draw how many tables stand for what is impossible in a node with so many records.
+
+    `possible` is the probability of everything else in the parent.
+    """
+    first = log_gamma_variate(generator, concentration * possible)
+    second = log_gamma_variate(generator, float(total))
+    whole = max(first, second) + np.log1p(np.exp(-abs(first - second)))
+    expected = concentration * (whole - first) * max(1.0 - possible, 0.0)
+    return generator.poisson(min(expected, MOST_EXTRA))
+
+
+@compiled
+def _draw_extra_tables(generator, forest, node, concentration, records, probability):  # type: ignore[no-untyped-def]
+    """Add the tables of labels that are impossible in the node to its parent's records."""
+    first, last = forest.excluded_start[node], forest.excluded_start[node + 1]
+    if first == last:
+        return
+    total = 0
+    for pair in range(forest.pair_start[node], forest.pair_start[node + 1]):
+        total += records[pair]
+    possible = share_possible(forest, node, probability)
+    n_left = extra_tables(generator, concentration, possible, total)
+    left = 1.0 - possible
+    for index in range(first, last):
+        if n_left == 0:
+            return
+        pair = forest.excluded[index]
+        taken = n_left
+        if index < last - 1:
+            chance = probability[pair] / left if left > 0.0 else 1.0
+            taken = generator.binomial(n_left, min(max(chance, 0.0), 1.0))
+        records[pair] += taken
+        n_left -= taken
+        left -= probability[pair]
+
+
+@compiled
 def _draw_tables(generator, forest, group, concentration, records, probability):  # type: ignore[no-untyped-def]
     """Draw the tables of all pairs of one group and add them to their parents' records."""
     first, last = forest.group_start[group], forest.group_start[group + 1]
+    for node in range(first, last):
+        _draw_extra_tables(generator, forest, node, concentration, records, probability)
     for pair in range(forest.pair_start[first], forest.pair_start[last]):
         above = forest.pair_above[pair]
         if records[pair] == 1:
@@ -307,7 +386,7 @@ def draw_distributions(generator, forest, concentration, records, probability): 
     """Draw the probabilities of all pairs given tables, from the roots down.
 
     The labels that a node has no record of share what is left; together they have the mass
-    c (1 - the parent's probabilities of the node's own labels).
+    c (1 - the parent's probabilities of the node's own labels, and of those impossible in it).
     """
     n_roots = forest.n_labels.size
     for node in range(n_roots):
@@ -316,7 +395,7 @@ def draw_distributions(generator, forest, concentration, records, probability): 
         for pair in range(first, last):
             probability[pair] = generator.standard_gamma(forest.root_prior + records[pair])
             total += probability[pair]
-        n_empty = forest.n_labels[forest.tree[node]] - (last - first)
+        n_empty = forest.n_possible[forest.tree[node]] - (last - first)
         if n_empty > 0:
             total += generator.standard_gamma(forest.root_prior * n_empty)
         for pair in range(first, last):
@@ -325,7 +404,7 @@ def draw_distributions(generator, forest, concentration, records, probability): 
         c = concentration[group]
         for node in range(forest.group_start[group], forest.group_start[group + 1]):
             first, last = forest.pair_start[node], forest.pair_start[node + 1]
-            total, left = 0.0, 1.0
+            total, left = 0.0, share_possible(forest, node, probability)
             for pair in range(first, last):
                 share = probability[forest.pair_above[pair]]
                 left -= share

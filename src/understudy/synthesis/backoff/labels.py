@@ -5,7 +5,8 @@ distribution, the labels that nobody in it has included, is Dirichlet(c p_parent
 the key names the stream that it is drawn from, so one draw always gives the same tables.
 
 Several synthesized variables are drawn one after another, each given the kept variables and the
-ones before. A pattern that occurs nowhere ends at the deepest node that has its levels so far.
+ones before. A pattern that occurs nowhere ends at the deepest node that has its levels so far, and
+takes a label that is possible for it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from understudy.microdata.label_table import LabelTable, split_labels
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
 from understudy.synthesis.backoff.forest import Forest
+from understudy.synthesis.backoff.possible import Possible, possible_in_nodes
 from understudy.synthesis.backoff.problem import Problem
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "cell_nodes",
     "draw_codes",
     "draw_rows",
+    "factor",
     "label_table",
     "rows_of_tree",
     "wanted",
@@ -76,10 +79,15 @@ def draw_rows(generator, forest, wanted, concentration, records):  # type: ignor
         node = wanted.nodes[row]
         if wanted.parent_row[row] < 0:
             rows[row, :] = forest.root_prior
+            tree = forest.tree[node]
+            for index in range(forest.never_start[tree], forest.never_start[tree + 1]):
+                rows[row, forest.never[index]] = 0.0
         else:
             c = concentration[forest.group[node]]
             for label in range(wanted.n_labels):
                 rows[row, label] = c * rows[wanted.parent_row[row], label]
+            for index in range(forest.excluded_start[node], forest.excluded_start[node + 1]):
+                rows[row, forest.pair_label[forest.excluded[index]]] = 0.0
         for pair in range(forest.pair_start[node], forest.pair_start[node + 1]):
             rows[row, forest.pair_label[pair]] += records[pair]
         total = 0.0
@@ -112,16 +120,17 @@ def cell_nodes(
     problem: Problem,
     patterns: NDArray[np.int64],
     labels: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int32], tuple[Possible | None, ...]]:
     """Find what gives cells (pattern, label) their probability: a node for each factor.
 
     Returns
     -------
-    int64 (synthesized variable, cell), int32 (synthesized variable, cell)
-        Nodes of the forest, and the levels of the cells' labels.
+    int64 (synthesized variable, cell), int32 (synthesized variable, cell), tuple by variable
+        Nodes of the forest, the levels of the cells' labels, and what is possible (`_possible`).
     """
     levels = split_labels(data, labels)  # (cell, synthesized variable)
     nodes = np.empty((len(problem.trees), labels.size), dtype=np.int64)
+    possible: list[Possible | None] = []
     for tree, names in enumerate(problem.variables):
         codes = np.empty((labels.size, len(names)), dtype=np.int32)  # (cell, variable)
         for column, name in enumerate(names):
@@ -130,8 +139,24 @@ def cell_nodes(
                 if name in data.synthesized
                 else data.patterns.codes[patterns, data.kept.index(name)]
             )
-        nodes[tree] = problem.nodes(tree, codes)
-    return nodes, np.ascontiguousarray(levels.T)
+        nodes[tree], of_tree = _ends(data, problem, tree, codes)
+        possible.append(of_tree)
+    return nodes, np.ascontiguousarray(levels.T), tuple(possible)
+
+
+def _ends(
+    data: Microdata, problem: Problem, tree: int, codes: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Possible | None]:
+    """Send rows (row, variable) down a tree: nodes (row,), and what is possible there.
+
+    None where every row has a leaf of its own, with the labels that are possible for it.
+    """
+    nodes = problem.nodes(tree, codes)
+    if tree == 0 or not data.impossible:
+        return nodes, None
+    names, label = problem.variables[tree], data.synthesized[tree]
+    possible = possible_in_nodes(data, problem.forest, names, label, codes, nodes)
+    return possible.nodes[possible.pair_of_row], possible
 
 
 def label_table(data: Microdata, problem: Problem, draw: KeptDraw) -> LabelTable:
@@ -152,12 +177,43 @@ def label_table(data: Microdata, problem: Problem, draw: KeptDraw) -> LabelTable
         )
     _check_size(len(data.patterns), data.n_labels, "patterns")
     patterns, labels = np.divmod(np.arange(len(data.patterns) * data.n_labels), data.n_labels)
-    nodes, levels = cell_nodes(data, problem, patterns, labels)
+    nodes, levels, possible = cell_nodes(data, problem, patterns, labels)
     cells = np.ones(labels.size)  # (cell,)
-    for (every, rows), node, level in zip(distributions, nodes, levels, strict=True):
-        cells *= rows[np.searchsorted(every.nodes, node), level]
+    for tree, (every, rows) in enumerate(distributions):
+        at = np.searchsorted(every.nodes, nodes[tree])  # (cell,)
+        cells *= factor(every, rows, at, levels[tree], possible[tree])
     table = cells.reshape(len(data.patterns), data.n_labels)  # (pattern, label)
     return LabelTable(table, data.patterns.of_combination)
+
+
+def factor(
+    every: Wanted,
+    rows: NDArray[np.float64],
+    at: NDArray[np.int64],
+    levels: NDArray[np.int32],
+    possible: Possible | None,
+) -> NDArray[np.float64]:
+    """Give the probability of each cell's level of one synthesized variable, given the ones before.
+
+    Parameters
+    ----------
+    every : Wanted
+        Nodes of its tree.
+    rows : float64 (row, label)
+        Their label distributions.
+    at, levels : int64 (cell,), int32 (cell,)
+        Row and level of every cell.
+    possible : Possible, optional
+        What is possible in the cells.
+
+    Returns
+    -------
+    float64 (cell,)
+    """
+    if possible is None:
+        return np.asarray(rows[at, levels])
+    shares = possible.shares(rows[np.searchsorted(every.nodes, possible.nodes)])  # (pair, label)
+    return np.asarray(shares[possible.pair_of_row, levels])
 
 
 def draw_codes(
@@ -171,21 +227,25 @@ def draw_codes(
     """
     drawn = np.empty((data.n_records, len(problem.trees)), dtype=np.int32)
     for tree in range(len(problem.trees)):
-        nodes = _record_nodes(data, problem, tree, drawn)
+        nodes, possible = _record_nodes(data, problem, tree, drawn)
         every, rows = _all_rows(problem, tree, draw)
+        row_of_record = np.searchsorted(every.nodes, nodes)
+        if possible is not None:
+            rows = possible.shares(rows[np.searchsorted(every.nodes, possible.nodes)])
+            row_of_record = possible.pair_of_row
         cumulative = np.cumsum(rows, axis=1)  # (row, label)
         uniform = generator.random(data.n_records)  # (record,)
-        drawn[:, tree] = _invert(cumulative, np.searchsorted(every.nodes, nodes), uniform)
+        drawn[:, tree] = _invert(cumulative, row_of_record, uniform)
     return drawn
 
 
 def _record_nodes(
     data: Microdata, problem: Problem, tree: int, drawn: NDArray[np.int32]
-) -> NDArray[np.int64]:
+) -> tuple[NDArray[np.int64], Possible | None]:
     """Find every record's node, given the labels (record, synthesized variable) drawn so far."""
     names = problem.variables[tree]
     if tree == 0:  # kept variables only: as many rows to send down as there are combinations
-        return problem.nodes(tree, _combination_codes(data, names))[data.of_record]
+        return problem.nodes(tree, _combination_codes(data, names))[data.of_record], None
     codes = np.empty((data.n_records, len(names)), dtype=np.int32)  # (record, variable)
     for column, name in enumerate(names):
         codes[:, column] = (
@@ -193,7 +253,7 @@ def _record_nodes(
             if name in data.synthesized
             else data.combinations[:, data.names.index(name)][data.of_record]
         )
-    return problem.nodes(tree, codes)
+    return _ends(data, problem, tree, codes)
 
 
 @compiled

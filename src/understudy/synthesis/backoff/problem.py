@@ -2,7 +2,8 @@
 
 Synthesized variables are modelled one after another: the tree of each may split by the kept
 variables and by the synthesized ones before it, in the order of the data's columns. Kept variables
-with a single level tell nothing and are left out.
+with a single level tell nothing and are left out, but for those of rules about impossible
+combinations, which a fixed order need not name.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 
 from understudy.errors import SettingError, nearest, quoted, quoted_list
 from understudy.microdata.coding import regroup
+from understudy.microdata.structural_zeros import possible_levels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.backoff.forest import Forest, plant
-from understudy.synthesis.backoff.tree import Rows, Tree, grow, route
+from understudy.synthesis.backoff.tree import Rows, Rules, Tree, grow, route
 
 __all__ = ["Problem", "make_problem"]
 
@@ -68,11 +70,14 @@ def make_problem(data: Microdata, order: tuple[str, ...] | None) -> Problem:
     variables, rows, trees = [], [], []
     for index, name in enumerate(data.synthesized):
         kept = data.predictors if order is None else order
-        names = (*kept, *data.synthesized[:index])
+        splitting = (*kept, *data.synthesized[:index])
+        in_rules = {variable for rule in data.impossible for variable in rule}
+        others = (one for one in data.predictors if one in in_rules and one not in kept)
+        names = (*splitting, *others)
         own = _rows(data, names, name)
         variables.append(names)
         rows.append(own)
-        trees.append(grow(own, None if order is None else range(len(names))))
+        trees.append(grow(own, None if order is None else range(len(splitting))))
     forest, numbers = plant(trees, rows)
     return Problem(tuple(variables), tuple(trees), forest, tuple(numbers))
 
@@ -87,12 +92,29 @@ def _rows(data: Microdata, names: tuple[str, ...], label: str) -> Rows:
         [data.variables[index].n_levels for index in indices],
     )
     return Rows(
+        rules=_rules(data, names, label, codes[:, :-1]) if data.impossible else None,
         columns=tuple(np.ascontiguousarray(codes[:, column]) for column in range(len(names))),
         n_levels=tuple(data.variable(name).n_levels for name in names),
         labels=np.ascontiguousarray(codes[:, -1]),
         counts=counts,
         n_labels=data.variable(label).n_levels,
     )
+
+
+def _rules(data: Microdata, names: tuple[str, ...], label: str, codes: NDArray[np.int32]) -> Rules:
+    """Bring the codebook's rules into the form of the trees, for rows of levels (row, variable)."""
+    kinds, possible = possible_levels(data, names, label, codes)
+    _, ever = possible_levels(data, data.kept, label, data.patterns.codes)
+    marks = []
+    for name in names:
+        named = [
+            np.isin(data.variable(name).levels, rule[name])
+            for rule in data.impossible
+            if name in rule
+        ]
+        table = np.array(named, dtype=bool).reshape(len(named), data.variable(name).n_levels).T
+        marks.append(np.unique(table, axis=0, return_inverse=True)[1].ravel().astype(np.int64))
+    return Rules(kinds, possible, ever.any(axis=0), tuple(marks))
 
 
 def _check_order(data: Microdata, order: tuple[str, ...]) -> None:

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from understudy.microdata.table import Microdata
 from understudy.synthesis.backoff import gibbs
-from understudy.synthesis.backoff.labels import KeptDraw, Wanted, cell_nodes, rows_of_tree, wanted
+from understudy.synthesis.backoff.labels import (
+    KeptDraw,
+    Wanted,
+    cell_nodes,
+    factor,
+    rows_of_tree,
+    wanted,
+)
+from understudy.synthesis.backoff.possible import Possible
 from understudy.synthesis.backoff.problem import Problem
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.diagnostics import spread_cells
@@ -37,18 +45,21 @@ class GroupCells(KeptCells):
         The row among them that gives a cell its factor.
     levels : int32 (synthesized variable, cell)
         The level of the cell's label.
+    possible : tuple of Possible or None
+        By tree: which labels are possible in the cells.
     """
 
     problem: Problem
     wanted: tuple[Wanted, ...]
     rows: NDArray[np.int64]
     levels: NDArray[np.int32]
+    possible: tuple[Possible | None, ...]
 
 
 def group_cells(data: Microdata, problem: Problem, most_cells: int) -> GroupCells:
     """Choose the cells (pattern, label) to keep, and find the groups of records behind them."""
     kept = _kept(data, most_cells)
-    nodes, levels = cell_nodes(data, problem, kept.patterns, kept.labels)
+    nodes, levels, possible = cell_nodes(data, problem, kept.patterns, kept.labels)
     every = tuple(
         wanted(problem.forest, problem.numbers[tree] if kept.complete else nodes[tree])
         for tree in range(len(problem.trees))
@@ -56,7 +67,9 @@ def group_cells(data: Microdata, problem: Problem, most_cells: int) -> GroupCell
     rows = np.stack(
         [np.searchsorted(own.nodes, of_tree) for own, of_tree in zip(every, nodes, strict=True)]
     )
-    return GroupCells(kept.patterns, kept.labels, kept.complete, problem, every, rows, levels)
+    return GroupCells(
+        kept.patterns, kept.labels, kept.complete, problem, every, rows, levels, possible
+    )
 
 
 def _kept(data: Microdata, most_cells: int) -> KeptCells:
@@ -108,7 +121,7 @@ class BackoffChain:
         kept = np.ones(cells.labels.size)  # (cell,)
         for tree, own in enumerate(cells.wanted):
             rows = rows_of_tree(forest, tree, draw, own, cells.complete)
-            kept *= rows[cells.rows[tree], cells.levels[tree]]
+            kept *= factor(own, rows, cells.rows[tree], cells.levels[tree], cells.possible[tree])
         scalars = {
             f"concentration_{group + 1}": float(value)
             for group, value in enumerate(state.concentration)

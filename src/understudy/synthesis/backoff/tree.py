@@ -8,6 +8,9 @@ which no split gains by itself is split with the concentration that the others s
 variable together with all that are left, so that a small effect that is present everywhere is not
 lost. The cost follows rows times variables times depth, whatever the product of
 levels.
+
+Where combinations are impossible, a node that would be a leaf is split further until all of its
+records have the same possible labels: levels that the same rules name stay together.
 """
 
 from __future__ import annotations
@@ -21,10 +24,20 @@ from numpy.typing import NDArray
 from understudy.compiling import compiled
 from understudy.synthesis.backoff.splits import GRID, gain_of_split, log_average
 
-__all__ = ["ROOT_PRIOR", "Rows", "Tree", "grow", "route"]
+__all__ = ["ROOT_PRIOR", "Rows", "Rules", "Tree", "grow", "route"]
 
 ROOT_PRIOR = 0.5  # Dirichlet prior count of every label at a root
+SEPARATED = 1024.0  # concentration with which a split by what is impossible is taken to be made
 MARGIN = 0.3  # so much must a split gain beyond the logarithm of the variables to choose from
+
+
+class Rules(NamedTuple):
+    """What is impossible, as a tree sees it."""
+
+    kinds: NDArray[np.int64]  # (row,) rows of the same kind have the same possible labels
+    possible: NDArray[np.bool_]  # (kind, label)
+    ever: NDArray[np.bool_]  # (label,) in some conceivable record
+    marks: tuple[NDArray[np.int64], ...]  # by variable: (level,) same mark, named by same rules
 
 
 class Rows(NamedTuple):
@@ -35,6 +48,7 @@ class Rows(NamedTuple):
     labels: NDArray[np.int32]  # (row,)
     counts: NDArray[np.int64]  # (row,) records
     n_labels: int
+    rules: Rules | None = None
 
 
 class Tree(NamedTuple):
@@ -95,7 +109,8 @@ def grow(rows: Rows, order: Sequence[int] | None = None) -> Tree:
         else:
             splits = [_next_split(rows, node, order[depth[node.number] :]) for node in layer]
         below: list[_Node] = []
-        for node, split in zip(layer, splits, strict=True):
+        for node, gaining in zip(layer, splits, strict=True):
+            split = gaining or _separating(rows, node)
             if split is None:
                 leaf_of_row[node.rows] = node.number
                 continue
@@ -107,10 +122,7 @@ def grow(rows: Rows, order: Sequence[int] | None = None) -> Tree:
             parent += [node.number] * split.n_groups
             variable += [-1] * split.n_groups
             starts += [0] * split.n_groups
-            child_depth = (
-                depth[node.number] + 1 if order is None else order.index(split.variable) + 1
-            )
-            depth += [child_depth] * split.n_groups
+            depth += [_depth_below(depth[node.number], split, order)] * split.n_groups
             below += _children(rows, node, split, first)
         layer = below
     return Tree(
@@ -121,6 +133,34 @@ def grow(rows: Rows, order: Sequence[int] | None = None) -> Tree:
         child=np.concatenate([np.empty(0, dtype=np.int32), *children]),
         leaf_of_row=leaf_of_row,
     )
+
+
+def _depth_below(depth: int, split: _Split, order: Sequence[int] | None) -> int:
+    """Give the depth of a split's children: in a fixed order its variables so far."""
+    if order is None:
+        return depth + 1
+    if split.variable in order:
+        return order.index(split.variable) + 1
+    return len(order) + split.variable + 1  # split by what is impossible, in ascending order
+
+
+def _separating(rows: Rows, node: _Node) -> _Split | None:
+    """Split a node whose records differ in what is possible, by the first rule that they differ in.
+
+    Levels that nobody in the node has go with those that the same rules name.
+    """
+    if rows.rules is None:
+        return None
+    kinds = rows.rules.kinds[node.rows]
+    if kinds.min() == kinds.max():
+        return None
+    for number, marks in enumerate(rows.rules.marks):
+        here = np.unique(marks[rows.columns[number][node.rows]])
+        if here.size > 1:
+            groups = np.searchsorted(here, marks)  # (level,)
+            groups[~np.isin(marks, here)] = -1
+            return _Split(number, groups, here.size, SEPARATED)
+    raise AssertionError("records that the same rules name have the same possible labels")
 
 
 def _children(rows: Rows, node: _Node, split: _Split, first: int) -> list[_Node]:

@@ -24,26 +24,23 @@ doi:10.1080/10618600.2013.844700.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import MissingValuesError, SamplerError, SettingError, quoted_list
+from understudy.errors import MissingValuesError, SamplerError, quoted_list
+from understudy.microdata.structural_zeros import rule_boxes
 from understudy.microdata.table import Microdata
 
 __all__ = [
     "add_impossible",
     "box_probabilities",
-    "disjoint_boxes",
     "impossible_boxes",
     "impossible_share",
 ]
 
-MOST_BOXES = 2_000
 MOST_RECORDS = 1e12  # that may be drawn in impossible boxes
-
-Box = NDArray[np.bool_]  # (level,) levels of all variables that are inside
 
 
 def impossible_boxes(
@@ -72,59 +69,7 @@ def impossible_boxes(
             came=f"rules about {quoted_list(holed)}, with missing values to be modelled",
             do='read the data with missing="level" or "drop", or leave these rules out',
         )
-    boxes = [_box(data, rule, names, level_start) for rule in data.impossible]
-    return disjoint_boxes([box for box in boxes if box is not None], level_start)
-
-
-def _box(
-    data: Microdata,
-    rule: Mapping[str, tuple[str, ...]],
-    names: Sequence[str],
-    level_start: NDArray[np.int64],
-) -> Box | None:
-    """Make the box of a rule; None where a variable outside of the model never fits the rule."""
-    inside = np.ones(level_start[-1], dtype=bool)  # (level,)
-    for name, levels in rule.items():
-        present = np.isin(data.variable(name).levels, levels)  # (level of the variable,)
-        if name in names:
-            variable = names.index(name)
-            inside[level_start[variable] : level_start[variable + 1]] = present
-        elif not present.all():
-            return None  # its one level is not in the rule
-    return inside
-
-
-def disjoint_boxes(boxes: Sequence[Box], level_start: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Cut boxes into disjoint ones that cover the same combinations: bool (box, level)."""
-    parts = [slice(*edges) for edges in itertools.pairwise(level_start)]
-    disjoint: list[Box] = []
-    for box in boxes:
-        pieces = [box]
-        for other in disjoint:
-            pieces = [left for piece in pieces for left in _without(piece, other, parts)]
-        disjoint += pieces
-        if len(disjoint) > MOST_BOXES:
-            raise SettingError(
-                expected=f"rules that are at most {MOST_BOXES:,} boxes that do not overlap",
-                came="rules that overlap in too many ways",
-                do="write fewer rules with more levels each, or rules that do not overlap",
-            )
-    return np.array(disjoint, dtype=bool).reshape(len(disjoint), int(level_start[-1]))
-
-
-def _without(box: Box, other: Box, parts: Sequence[slice]) -> list[Box]:
-    """Cut the part of a box that lies in another one out of it, variable by variable."""
-    if not all((box[part] & other[part]).any() for part in parts):
-        return [box]
-    pieces, rest = [], box.copy()
-    for part in parts:
-        outside = rest[part] & ~other[part]
-        if outside.any():
-            piece = rest.copy()
-            piece[part] = outside
-            pieces.append(piece)
-            rest[part] &= other[part]
-    return pieces
+    return rule_boxes(data, names, level_start)
 
 
 def box_probabilities(
