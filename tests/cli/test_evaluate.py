@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import understudy as us
 from tests.conftest import Command
 from understudy import (
     Microdata,
@@ -270,3 +271,82 @@ def test_bins_codebook_and_levels_without_a_plan(command: Command, tmp_path: Pat
     refused = command("evaluate", tmp_path / "original.csv", files[0], *quartiles)
     assert refused.code == 2
     assert "--bins with cut points" in refused.err
+
+
+@pytest.fixture(scope="module")
+def weighted(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """An original with a weight, strata and a date, and two synthetic files that carry two."""
+    folder = tmp_path_factory.mktemp("weighted")
+    generator = stream(2, "weighted")
+    n = 400
+    frame = pl.DataFrame(
+        {
+            "age": [f"a{code}" for code in generator.integers(0, 3, n)],
+            "final_weight": [f"{value:.2f}" for value in generator.gamma(4, 100, n)],
+            "stratum": [f"s{code}" for code in generator.integers(0, 5, n)],
+            "day": [f"2024-03-{1 + code % 28:02d}" for code in range(n)],
+            "county": [f"c{code}" for code in generator.integers(0, 4, n)],
+        }
+    )
+    frame.write_csv(folder / "original.csv")
+    files = [folder / "original.csv"]
+    for number in (1, 2):
+        labels = frame["county"].sample(fraction=1.0, shuffle=True, seed=number)
+        drawn = frame.drop("stratum").with_columns(county=labels)
+        drawn.write_csv(folder / f"synthetic-{number}.csv")
+        files.append(folder / f"synthetic-{number}.csv")
+    return files
+
+
+WEIGHTED = ("--synthesize", "county", "--weight", "final_weight", "--strata", "stratum",
+            "--pass-through", "final_weight,day", "--repeats", 2, "--seed", 1)  # fmt: skip
+
+
+def test_weights_and_columns_that_pass_through(command: Command, weighted: list[Path]) -> None:
+    answer = command("evaluate", *weighted, *WEIGHTED, "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    data = us.read_microdata(
+        weighted[0], synthesize=["county"], weight="final_weight",
+        design={"strata": "stratum"}, pass_through=["final_weight", "day"],
+    )  # fmt: skip
+    utility = us.weighted_utility(data, weighted[1:], seed=1)
+    risk = us.population_risk(data)
+    assert told["weighted"]["mean_overlap_of_shares"] == pytest.approx(utility.mean_overlap)
+    assert told["weighted"]["tables"]["1-way"]["deviation"] == pytest.approx(utility.deviation[1])
+    assert told["population"][0]["people"] == pytest.approx(risk.population)
+    assert told["population"][0]["known"] == ["age"]
+    columns = told["passed_through"]["columns"]
+    assert [column["name"] for column in columns] == ["final_weight", "day"]
+    assert told["passed_through"]["made_unique"] > 300  # nearly every weight occurs once
+    assert not any("further columns" in remark for remark in told["warnings"])
+    shown = command("evaluate", *weighted, *WEIGHTED)
+    assert "people that they stand for" in shown.out
+    assert "mean overlap of weighted shares" in shown.out
+    assert 'Passed through unchanged: "final_weight", "day"' in shown.out
+
+
+def test_columns_that_pass_through_must_be_those_of_the_original(
+    command: Command, weighted: list[Path], tmp_path: Path
+) -> None:
+    changed = pl.read_csv(weighted[1], infer_schema=False)
+    changed = changed.with_columns(final_weight=pl.col("final_weight") + "1")
+    changed.write_csv(tmp_path / "changed.csv")
+    told = json.loads(
+        command("evaluate", weighted[0], tmp_path / "changed.csv", *WEIGHTED, "--json").out
+    )
+    remarks = [remark for remark in told["warnings"] if "passes through" in remark]
+    assert len(remarks) == 1
+    assert '"final_weight"' in remarks[0]
+
+
+def test_the_report_of_weighted_files(
+    command: Command, weighted: list[Path], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    answer = command("evaluate", *weighted, *WEIGHTED, "--report", page)
+    assert answer.code in (0, 1), answer.err
+    html = page.read_text()
+    assert "weighted tables" in html
+    assert "final_weight" in html
+    assert "are alone in the population, too" in html

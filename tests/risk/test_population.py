@@ -16,7 +16,7 @@ from understudy.randomness import stream
 from understudy.risk.population import individual_risk
 
 
-@pytest.mark.parametrize("records", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("records", [1, 2, 3, 7, 20, 21, 40, 400])
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.95, 1.0])
 def test_individual_risk_is_the_mean_of_one_over_the_people(records: int, share: float) -> None:
     own = individual_risk(np.array([records]), np.array([records / share]))[0]
@@ -28,6 +28,14 @@ def test_individual_risk_is_the_mean_of_one_over_the_people(records: int, share:
     assert own == pytest.approx(float(np.sum(chances / (records + others))), rel=1e-6)
     if records == 1:
         assert own == pytest.approx(-share * np.log(share) / (1 - share))
+
+
+@pytest.mark.parametrize("records", [19, 20, 21, 100, 400, 1_000_000])
+def test_individual_risk_of_large_patterns_is_finite(records: int) -> None:
+    """Few of their people are in the sample: 1/F is nearly 1/(F - 1) on average, p / (f - 1)."""
+    for people in (400.0 * records, 1e5 * records):
+        own = individual_risk(np.array([records]), np.array([people]))[0]
+        assert own == pytest.approx(records / people / (records - 1), rel=5e-3)
 
 
 def test_weights_below_one_mean_that_everybody_is_in_the_sample() -> None:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from understudy.cli.confidential_page import new_page
 from understudy.cli.options import AsJson, BinOptions, Names, Texts, read_bins, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
+from understudy.cli.survey_output import show_survey, survey_json, survey_measures
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
 from understudy.microdata.codebook import codebook_from
 from understudy.microdata.file_remarks import file_remarks
@@ -50,6 +51,10 @@ def evaluate(
     known: Texts = (),
     keep: Names | None = None,
     ignore: Names = (),
+    pass_through: Names = (),
+    weight: str | None = None,
+    strata: str | None = None,
+    psu: str | None = None,
     codebook: Path | None = None,
     missing: Literal["error", "level", "drop", "model"] = "error",
     unused_levels: Literal["error", "keep", "drop"] = "error",
@@ -87,6 +92,13 @@ def evaluate(
         Columns that are the same in all files; all others when left out.
     ignore
         Columns to leave out of everything.
+    pass_through
+        Columns that the synthetic files have unchanged: weights, strata, dates, numbers.
+    weight
+        The survey weight in the original, by which utility and population risk are weighted.
+    strata, psu
+        How the sample was drawn, for standard errors: columns of strata and of sampling units.
+        Replicate weights need a plan.
     codebook
         A codebook in TOML.
     missing
@@ -130,6 +142,9 @@ def evaluate(
         synthesize=synthesize,
         keep=keep,
         ignore=ignore,
+        pass_through=pass_through,
+        weight=weight,
+        design={key: name for key, name in (("strata", strata), ("psu", psu)) if name},
         codebook=codebook,
         missing=missing,
         unused_levels=unused_levels,
@@ -158,6 +173,7 @@ def evaluate(
         risk = _measure(data, sets, intruders or [data.kept], repeats, seed, if_unaligned)
         own_record = _own_record(data, sets, intruders, control, seed)
         tables = table_utility(data, sets, seed=seed)
+        survey = survey_measures(data, sets, intruders or [data.kept], seed)
         patterns = within_pattern_utility(data, sets, seed=seed) if data.kept else None
         regression = (
             None
@@ -178,6 +194,7 @@ def evaluate(
         content |= {} if risk is None else _risk_json(*risk)
         content |= _own_record_json(own_record)
         content["utility"] = _utility_json(tables, patterns, regression)
+        content |= survey_json(survey)
         say_json(content)
     else:
         _show(data, sets, risk)
@@ -185,6 +202,7 @@ def evaluate(
             say()
             say(str(own_record))
         _show_utility(tables, patterns, regression)
+        show_survey(survey)
     for note in notes:
         warnings.warn(note, DataWarning, stacklevel=1)
     return ExitCode.DONE

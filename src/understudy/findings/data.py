@@ -21,7 +21,7 @@ from understudy.microdata.table import Microdata
 from understudy.microdata.telling_columns import Column, Told, telling_columns
 from understudy.randomness import stream
 
-__all__ = ["data_findings", "listed_patterns", "pattern_levels"]
+__all__ = ["data_findings", "listed_patterns", "passed_findings", "pattern_levels"]
 
 PATTERN = "_row"  # a reserved name: no column has it
 MOST_PATTERNS = 1000  # patterns that are listed one by one
@@ -85,12 +85,18 @@ def data_findings(
         pattern_sizes={int(size): int(count) for size, count in zip(small, counts, strict=True)},
         largest_pattern=int(sizes.max()),
         population=_population(data),
-        **_passed(data),
+        **passed_findings(data),
     )
 
 
-def _passed(data: Microdata) -> dict[str, Any]:
-    """Measure what columns that pass through add to what somebody can recognize a record by."""
+def passed_findings(data: Microdata) -> dict[str, Any]:
+    """Measure what columns that pass through add to what somebody can recognize a record by.
+
+    Returns
+    -------
+    dict
+        Fields of `DataFindings`; nothing where no column passes through.
+    """
     if data.passed is None:
         return {}
     weights = set() if data.survey is None else set(data.survey.columns)

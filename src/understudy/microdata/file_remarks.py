@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, quoted, quoted_list
@@ -47,13 +48,15 @@ def file_remarks(
     for number, source in enumerate(sources, start=1):
         remarks += _same_labels(data, sets.codes[number - 1], true, number)
         table = open_table(source, *opening)
-        known = set(data.names)
+        remarks += _changed(data, table, number)
+        known = {*data.names, *(data.passed.names if data.passed is not None else ())}
         extra = [name for name in table.names if name not in known]
         if not extra:
             continue
         remarks.append(
             f"synthetic file {number} has further columns, which no measure here covers: "
-            f"{quoted_list(extra)}. Leave them out of what is released, or name them as kept"
+            f"{quoted_list(extra)}. Leave them out of what is released, or name them as kept or as "
+            "passed through"
         )
         if data.kept:
             drawn = dict(zip(data.synthesized, sets.codes[number - 1].T, strict=True))
@@ -64,6 +67,35 @@ def file_remarks(
                 for told in telling_columns(data, label, columns, drawn)
             ]
     return remarks
+
+
+def _changed(data: Microdata, table: OpenTable, number: int) -> list[str]:
+    """Say which columns that pass through are not in a file as they are in the original."""
+    if data.passed is None or table.values is None:
+        return []
+    there = [name for name in data.passed.names if name in table.names]
+    values = table.values(there) if there else pl.DataFrame()
+    remarks = []
+    for name in there:
+        original, drawn = _comparable(data.passed.frame[name], values[name])
+        if not (original.len() == drawn.len() and original.eq_missing(drawn).all()):
+            remarks.append(
+                f"the column {quoted(name)}, which passes through, has other values in synthetic "
+                f"file {number} than in the original"
+            )
+    return remarks
+
+
+def _comparable(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Bring columns of two files to one type: numbers where both hold nothing else, or text."""
+    numbers = [column.cast(pl.Float64, strict=False) for column in (one, other)]
+    lost = [
+        number.null_count() > column.null_count()
+        for number, column in zip(numbers, (one, other), strict=True)
+    ]
+    if any(lost) or not all(number.len() for number in numbers):
+        return one.cast(pl.String), other.cast(pl.String)
+    return numbers[0], numbers[1]
 
 
 def _same_labels(

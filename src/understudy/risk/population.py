@@ -23,6 +23,7 @@ from understudy.summaries import estimate_number, text_table
 __all__ = ["PopulationRisk", "individual_risk", "population_risk"]
 
 Numbers = NDArray[np.float64]
+LARGE, N_TERMS = 20, 80  # records of a pattern beyond which so many terms of a series suffice
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -153,5 +154,13 @@ def individual_risk(records: NDArray[np.int64], people: Numbers) -> Numbers:
     from scipy.special import hyp2f1
 
     share = np.minimum(1.0, records / np.maximum(people, records))
-    risk: Numbers = share / records * hyp2f1(1, 1, records + 1, 1 - share)
+    small = np.minimum(records, LARGE)
+    series = np.ones(records.size)  # (pattern,)
+    term = np.ones(records.size)
+    for number in range(1, N_TERMS):
+        term = term * (1 - share) * number / (records + number)
+        series += term
+    # SciPy's function is not finite for large patterns of which few people are in the sample
+    function = np.where(records <= LARGE, hyp2f1(1, 1, small + 1, 1 - share), series)
+    risk: Numbers = share / records * function
     return risk

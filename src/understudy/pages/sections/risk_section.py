@@ -32,7 +32,7 @@ from understudy.pages.sections.section_words import (
     styled,
     titles,
 )
-from understudy.summaries import counted, one_in, percent_exact, shown
+from understudy.summaries import counted, number, one_in, percent_exact, shown
 from understudy.verdict.grading import baseline_value
 
 __all__ = ["identification_section"]
@@ -73,10 +73,27 @@ def identification_section(findings: Findings) -> Section:
             tables=[_matches(findings, intruder)],
         )
     blocks += [*_labels(findings), *_joint(findings), *_by_knowledge(findings)]
+    blocks += _in_the_population(findings)
     nothing = [Paragraph("No intruder was measured: no row of these sets stands for a person.")]
     return Section(
         "identification", "Matches and guesses", blocks or nothing, short="Matches and guesses"
     )
+
+
+def _in_the_population(findings: Findings) -> list[Block]:
+    """Say how many people are alone outside of the file, where the data have survey weights."""
+    population = findings.data.population
+    if population is None:
+        return []
+    return [
+        Paragraph(
+            f"In the population of {number(population.people)} that the survey weights stand for: "
+            f"of {population.sample_uniques:,} records that are alone with their kept variables "
+            f"about {number(population.population_uniques)} are alone in the population, too. "
+            "Linking every record with somebody who has the same kept variables would find about "
+            f"{number(population.expected_matches)} of {findings.data.n_records:,} people."
+        )
+    ]
 
 
 def _strips(findings: Findings, index: int, intruder: IntruderFindings) -> list[str | None]:

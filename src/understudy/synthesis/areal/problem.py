@@ -1,9 +1,10 @@
 """The data as the DP-areal kernels see them: a table of counts, patterns by labels.
 
 Every pattern that occurs has a row, every conceivable label a column, and the cells that nobody is
-in are part of the data. Cells that the codebook calls impossible are not in the table: nobody could
-be counted there, so that they tell nothing of rates. Cells of one pattern with the same count are interchangeable to the model,
-so its kernels work on distinct pairs (pattern, count) and how many cells each of them has.
+in are part of the data. Cells that the codebook calls impossible are not in it: nobody can be
+counted there, so that they tell nothing of rates. Cells of one pattern with the same count are
+interchangeable to the model, so its kernels work on distinct pairs (pattern, count) and how many
+cells each of them has.
 
 Where the likelihood of a cell has a power b, a cell is a count and a power. Log rates integrated
 out, its likelihood is, but for a constant, that of the count b c with log b added to the mean:

@@ -114,7 +114,7 @@ def _rules(data: Microdata, names: tuple[str, ...], label: str, codes: NDArray[n
         ]
         table = np.array(named, dtype=bool).reshape(len(named), data.variable(name).n_levels).T
         marks.append(np.unique(table, axis=0, return_inverse=True)[1].ravel().astype(np.int64))
-    return Rules(kinds, possible, ever.any(axis=0), tuple(marks))
+    return Rules(kinds, possible, np.asarray(ever.any(axis=0)), tuple(marks))
 
 
 def _check_order(data: Microdata, order: tuple[str, ...]) -> None:

@@ -1,0 +1,95 @@
+"""What survey weights and columns that pass through add to ``understudy evaluate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from understudy.cli.output import paragraph, say
+from understudy.errors import quoted_list
+from understudy.findings.data import passed_findings
+from understudy.findings.survey_schema import PassedFindings
+from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.risk.population import PopulationRisk, population_risk
+from understudy.utility.weighted import WeightedUtility, weighted_utility
+
+__all__ = ["SurveyMeasures", "show_survey", "survey_json", "survey_measures"]
+
+
+class SurveyMeasures(NamedTuple):
+    """What is measured where a weight or columns that pass through were named."""
+
+    weighted: WeightedUtility | None
+    population: list[PopulationRisk]  # by intruder
+    passed: tuple[PassedFindings, ...]
+    made_unique: int  # records that share their kept variables, and are alone with what passes
+
+
+def survey_measures(
+    data: Microdata,
+    sets: SyntheticSets,
+    intruders: Sequence[tuple[str, ...]],
+    seed: int | None,
+) -> SurveyMeasures:
+    """Measure weighted utility, population uniques, and what columns that pass through add."""
+    passed = passed_findings(data)
+    weighted, population = None, []
+    if data.survey is not None:
+        rule = "partial" if data.kept else "full"
+        weighted = weighted_utility(data, sets, rule=rule, seed=seed)
+        population = [population_risk(data, known) for known in intruders if known]
+    return SurveyMeasures(
+        weighted, population, passed.get("passed", ()), passed.get("passed_unique", 0)
+    )
+
+
+def show_survey(measures: SurveyMeasures) -> None:
+    """Print it all."""
+    for risk in measures.population:
+        say()
+        say(str(risk))
+    if measures.weighted is not None:
+        say()
+        say(str(measures.weighted))
+    if measures.passed:
+        say()
+        names = quoted_list([column.name for column in measures.passed])
+        say(
+            paragraph(
+                f"Passed through unchanged: {names}. With them {measures.made_unique:,} records "
+                "are alone that share all of their kept variables with others."
+            )
+        )
+    for column in measures.passed:
+        if column.decides:
+            say(paragraph(f"{quoted_list([column.name])} all but decides what is synthesized."))
+
+
+def survey_json(measures: SurveyMeasures) -> dict[str, Any]:
+    """Give it all as JSON."""
+    content: dict[str, Any] = {}
+    if measures.weighted is not None:
+        weighted = measures.weighted
+        content["weighted"] = {
+            "tables": {
+                f"{order}-way": {"deviation": value, "truth_floor": weighted.truth_floor[order]}
+                for order, value in weighted.deviation.items()
+            },
+            "mean_overlap_of_shares": weighted.mean_overlap,
+        }
+        content["population"] = [
+            {
+                "known": list(risk.known),
+                "people": risk.population,
+                "sample_uniques": risk.sample_uniques,
+                "population_uniques": risk.population_uniques,
+                "expected_matches": risk.expected_matches,
+            }
+            for risk in measures.population
+        ]
+    if measures.passed:
+        content["passed_through"] = {
+            "columns": [column.model_dump() for column in measures.passed],
+            "made_unique": measures.made_unique,
+        }
+    return content
