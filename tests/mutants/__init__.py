@@ -16,6 +16,7 @@ from tests.mutants import (
     pages,
     publishing,
     risk,
+    survey,
     synthesis,
     utility,
     weights,
@@ -34,6 +35,7 @@ FOLDERS = (
     synthesis,
     risk,
     utility,
+    survey,
     pages,
     publishing,
 )

@@ -248,10 +248,12 @@ def shortest_fit(data: us.Microdata) -> None:
         us.DPAreal(n_clusters=6).fit(data, chains=2, warmup=5, draws=4, thin=1, seed=1)
 
 
-def test_one_cluster_is_the_poisson_lognormal_model() -> None:
+@pytest.mark.parametrize("impossible", [0, 12])
+def test_one_cluster_is_the_poisson_lognormal_model(impossible: int) -> None:
     """The mean's posterior by one-dimensional quadrature; false-alarm rate 1e-4.
 
-    One pattern, no kept variable, all precisions fixed by their priors, 400 draws far apart.
+    One pattern, no kept variable, all precisions fixed by their priors, 400 draws far apart. Cells
+    that are impossible tell nothing and get nothing.
     """
     from scipy.integrate import cumulative_trapezoid
     from scipy.stats import kstest
@@ -268,8 +270,10 @@ def test_one_cluster_is_the_poisson_lognormal_model() -> None:
         mean_precision_prior=fixed,
     )
     counts = np.array([[0, 3, 1, 8, 2]])
-    problem = tables.problem_of_counts(counts, np.ones((1, 1)))
-    cells = KeptCells(np.zeros(5, dtype=np.int64), np.arange(5), complete=True)
+    whole = np.append(counts, np.zeros((1, impossible), dtype=np.int64), axis=1)
+    problem = tables.problem_of_counts(whole, np.ones((1, 1)), np.arange(whole.size)[None] >= 5)
+    assert problem.n_cells == 5
+    cells = KeptCells(np.zeros(whole.size, dtype=np.int64), np.arange(whole.size), complete=True)
     chain = sampler.ArealChain(problem, cells, settings.priors(), 1, 100)
     generator = stream(81, "one cluster")
     state = chain.advance(generator, chain.start(generator, 0), 150)
@@ -277,6 +281,9 @@ def test_one_cluster_is_the_poisson_lognormal_model() -> None:
     for _ in range(400):
         state = chain.advance(generator, state, 10)
         drawn.append(state.effects[0, 0])
+    kept = chain.observe(generator, state).label_probability
+    assert kept.sum() == pytest.approx(1.0)
+    assert (kept[5:] == 0.0).all()
     grid = np.linspace(-4.0, 4.0, 401)
     # the intercept's own prior is normal with variance 1/2 + 1/2
     log_density = [
