@@ -240,8 +240,8 @@ MUTANTS = [
     Mutant(
         "areal: table without its empty cells' labels in order",
         AREAL + "problem.py",
-        "pair_of_cell=of_cell.ravel().astype(np.int32),",
-        "pair_of_cell=np.sort(of_cell.ravel()).astype(np.int32),",
+        "of_cell[inside] = of_possible.ravel()",
+        "of_cell[inside] = np.sort(of_possible.ravel())",
         AREAL_FIT,
         "pairs_are",
     ),

@@ -107,7 +107,7 @@ MUTANTS = [
     Mutant(
         "backoff: labels that nobody has get no share at the root",
         GIBBS,
-        "n_empty = forest.n_labels[forest.tree[node]] - (last - first)",
+        "n_empty = forest.n_possible[forest.tree[node]] - (last - first)",
         "n_empty = 0 * forest.n_labels[forest.tree[node]]",
         JOINT,
         "joint_distribution or ranks",

@@ -504,7 +504,7 @@ MUTANTS = [
     ),
     Mutant(
         "impossible: boxes that overlap are counted twice",
-        DPMPM + "structural_zeros.py",
+        "microdata/structural_zeros.py",
         "pieces = [left for piece in pieces for left in _without(piece, other, parts)]",
         "pieces = [left for piece in pieces for left in [piece]]",
         IMPOSSIBLE,

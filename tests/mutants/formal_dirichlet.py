@@ -29,8 +29,8 @@ MUTANTS = [
     Mutant(
         "formal: records count twice",
         FORMAL,
-        "FormalChain(counts + prior[:, np.newaxis], counts, cells)",
-        "FormalChain(2 * counts + prior[:, np.newaxis], counts, cells)",
+        "concentrations = counts + prior[:, np.newaxis]",
+        "concentrations = 2 * counts + prior[:, np.newaxis]",
         PROOF,
         "largest_log_ratio",
     ),

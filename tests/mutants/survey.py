@@ -71,7 +71,7 @@ MUTANTS = [
         "(self.replicates[chosen] - weights[:, None]).T @ parts",
         "self.replicates[chosen].T @ parts",
         WEIGHTED_TESTS,
-        "replicates",
+        "totals_of_replicates",
     ),
     Mutant(
         "survey: records without the response are no units any more",
@@ -79,6 +79,7 @@ MUTANTS = [
         "survey.covariance(scores, records)",
         "survey.only(np.isin(np.arange(survey.weights.size), records)).covariance(scores)",
         WEIGHTED_TESTS,
+        "keep_their_units",
     ),
     Mutant(
         "survey: shares are not weighted",
@@ -205,8 +206,8 @@ MUTANTS = [
         GIBBS,
         "total, left = 0.0, share_possible(forest, node, probability)",
         "total, left = 0.0, 1.0",
-        "tests/statistics/test_backoff_joint.py",
-        "unchanged",
+        GRID,
+        "whole_rows",
     ),
     Mutant(
         "impossible rows: label distributions of groups with all labels",
@@ -230,7 +231,15 @@ MUTANTS = [
         "if tree == 0 or not data.impossible:",
         "if True:",
         FITS,
-        "one_after",
+        "occur_nowhere",
+    ),
+    Mutant(
+        "impossible rows: nobody goes up where a group has nothing that is possible",
+        "synthesis/backoff/possible.py",
+        "            ends[pair] = forest.parent[ends[pair]]\n",
+        "            break\n",
+        FITS,
+        "occur_nowhere",
     ),
     Mutant(
         "impossible rows: counted as zeros by the DP-areal",
@@ -238,7 +247,7 @@ MUTANTS = [
         "if impossible is None else ~impossible.ravel()",
         "if impossible is None else impossible.ravel() >= 0",
         "tests/synthesis/test_areal.py",
-        "impossible",
+        "one_cluster",
     ),
     Mutant(
         "impossible rows: a prior count in the formal Dirichlet",

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.special import betainc, betaincinv, gammaln
-from scipy.stats import kstest
-from tests.naive.backoff import TinyTree
+from scipy.stats import ks_2samp, kstest
+from tests.naive.backoff import Counts, TinyTree
 from tests.statistics.tiny_backoff import MIDDLE, forest_of
 from tests.synthesis.conftest import small_data
 
@@ -97,6 +97,31 @@ def test_extra_tables_have_the_mean_of_their_definition() -> None:
         rise = digamma(c * possible + total) - digamma(c * possible)
         error = drawn.std() / np.sqrt(drawn.size)
         assert abs(drawn.mean() - c * rise * (1 - possible)) < 5 * error
+
+
+def test_pairs_and_whole_rows_have_the_same_distribution() -> None:
+    """Of an inner node without label 0 and its leaves; two-sample tests, 1e-4 each."""
+    leaves: list[Counts | None] = [
+        (4, 1, 2, 2),
+        (0, 3, 2, 1),
+        (0, 0, 4, 1),
+        (2, 0, 5, 0),
+        (1, 1, 1, 1),
+    ]
+    tree = TinyTree([-1, 0, 0, 0, 1, 1, 2, 2], [None, None, None, *leaves], 4)
+    forest = forest_of(tree, {4: (0,), 5: (0, 1), 6: (1, 3)})
+    concentration, asked = np.array([5.0, 2.0]), wanted(forest, np.arange(8))
+    state, generator = gibbs.init(forest, 1.0), stream(335, "pairs")
+    gibbs.draw_tables(generator, forest, concentration, state.records, state.probability)
+    node = np.repeat(np.arange(8), np.diff(forest.pair_start))  # (pair,)
+    sparse, whole = np.empty((1_500, node.size)), np.empty((1_500, node.size))
+    for draw in range(len(sparse)):
+        gibbs.draw_distributions(generator, forest, concentration, state.records, state.probability)
+        sparse[draw] = state.probability
+        rows = draw_rows(generator, forest, asked, concentration, state.records)
+        whole[draw] = rows[node, forest.pair_label]
+    for pair in range(node.size):
+        assert ks_2samp(sparse[:, pair], whole[:, pair]).pvalue > FALSE_ALARM, pair
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.9, 1.0, 7.0])

@@ -194,3 +194,39 @@ def test_variables_drawn_one_after_another_are_possible_together(model: Any, kee
         rows = data.combinations[data.of_record].copy()  # (record, variable)
         rows[:, columns] = codes
         assert (breaks_rules(data, rows, data.impossible) == -1).all()
+
+
+@pytest.mark.parametrize("model", [us.BackoffTree(), us.BackoffTree(order=[])], ids=repr)
+def test_combinations_that_occur_nowhere_are_possible(model: Any) -> None:
+    """a2 never occurs beside g0 and c0: there b2 and b3 are possible, elsewhere all but these.
+
+    So the group of a2 has no label that such a record may have, and its label comes from further
+    up, where b2 is eight times as frequent as b3.
+    """
+    rules = [
+        {"g": ["g0"], "c": ["c0"], "a": ["a2"], "b": ["b0", "b1"]},
+        {"c": ["c1"], "a": ["a2"], "b": ["b2", "b3"]},
+        {"g": ["g1"], "a": ["a2"], "b": ["b2", "b3"]},
+    ]
+    rows = [
+        (f"g{g}", f"c{c}", f"a{a}", f"b{b}")
+        for g in range(2) for c in range(2) for a in range(3) for b in range(4)
+        for _ in range((5, 5, 16, 2)[b])
+        if a < 2 or (b < 2 and (g, c) != (0, 0))
+    ]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["g", "c", "a", "b"], orient="row")
+    data = us.read_microdata(frame, synthesize=["a", "b"], codebook={"impossible": rules})
+    fit = quiet_fit(model, data, seed=1, draws=12)
+    own = data.patterns.codes.tolist().index([0, 0])
+    table = np.asarray(fit.draws["posterior"]["label_probability"])  # (chain, draw, pattern, label)
+    shares = table.reshape(*table.shape[:3], 3, 4)  # (chain, draw, pattern, a, b)
+    assert np.allclose(shares.sum(axis=(3, 4)), 1.0, atol=1e-5)
+    assert (shares[:, :, own, 2, :2] == 0.0).all()
+    second, third = shares[:, :, own, 2, 2].mean(), shares[:, :, own, 2, 3].mean()
+    assert second > 3 * third > 0  # alike if their group, which has neither, were asked
+    others = np.arange(len(data.patterns)) != own
+    assert (shares[:, :, others, 2, 2:] == 0.0).all()
+    kept = data.patterns.codes[data.patterns.of_combination[data.of_record]]  # (record, variable)
+    for codes in quiet_sets(fit, 8, seed=2).codes:
+        drawn = np.hstack([kept, codes]).astype(np.int32)
+        assert (breaks_rules(data, drawn, data.impossible) == -1).all()

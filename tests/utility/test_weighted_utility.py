@@ -11,7 +11,7 @@ import statsmodels.api as sm
 from scipy import optimize
 
 import understudy as us
-from understudy.errors import ColumnError, SettingError
+from understudy.errors import ColumnError, DataWarning, SettingError
 from understudy.microdata.survey_design import read_design
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
@@ -230,6 +230,42 @@ def test_replicates_of_a_regression() -> None:
     assert own.degrees_of_freedom == 60
 
 
+def test_totals_of_replicates_deviate_from_the_total() -> None:
+    """By hand: two records and three replicates of a jackknife."""
+    table = pl.DataFrame(
+        {"sex": ["f", "m"], "town": ["a", "b"], "w": [2.0, 3.0], "r1": [0.0, 6.0],
+         "r2": [4.0, 0.0], "r3": [3.0, 3.0]}
+    )  # fmt: skip
+    with pytest.warns(DataWarning):
+        data = read(table, design={"replicates": ["r1", "r2", "r3"], "method": "jk1"})
+    assert data.survey is not None
+    parts = np.array([[1.0, 5.0], [1.0, 2.0]])  # (record, quantity): totals 5 and 16
+    apart = np.array([[1.0, -4.0], [-1.0, 4.0], [1.0, 5.0]])  # (replicate, quantity)
+    assert data.survey.covariance(parts) == pytest.approx(2 / 3 * apart.T @ apart)
+
+
+def test_records_that_a_regression_leaves_out_keep_their_units() -> None:
+    """A fit to the first stratum's records: units of the others have a total of zero."""
+    table = survey_frame().with_columns(group=pl.col("stratum") + pl.col("cluster"))
+    data = us.read_microdata(table, "town", weight="w", design={"psu": "group"}, keep=["sex"])
+    some = np.flatnonzero((table["stratum"] == "s0").to_numpy())
+    model = RegressionModel.make(data, "sex ~ town", "linear", None)
+    own = model.study(None, some, some[:0]).estimates
+    x, y = indicator_columns(table)[some], (table["sex"] == "m").to_numpy().astype(float)[some]
+    w = table["w"].to_numpy()[some]
+    scores = (w * sm.WLS(y, x, weights=w).fit().resid)[:, None] * x
+    bread = np.linalg.inv(x.T @ (w[:, None] * x))
+    group = table["group"].to_numpy()[some]
+    totals = np.zeros((table["group"].n_unique(), x.shape[1]))  # (unit, coefficient)
+    for row, each in enumerate(np.unique(group)):
+        totals[row] = scores[group == each].sum(axis=0)
+    totals -= totals.mean(axis=0)
+    middle = len(totals) / (len(totals) - 1) * totals.T @ totals
+    expected = np.sqrt(np.diag(bread @ middle @ bread))[1:]
+    assert own.errors == pytest.approx(expected, rel=1e-6)
+    assert own.degrees_of_freedom == len(totals) - 1
+
+
 def test_weighted_utility_of_a_copy_and_of_perfect_sets() -> None:
     """The copy has no deviation; perfect sets lie near the floor (20 pairs: within 40 %)."""
     data = read()
@@ -246,6 +282,9 @@ def test_weighted_utility_of_a_copy_and_of_perfect_sets() -> None:
     # The weight depends on the town given the kept variables, which the model does not know.
     assert perfect.ratio[1] is not None
     assert perfect.ratio[1] > 1.4
+    scaled = read(survey_frame().with_columns(pl.col("w") * 10))
+    again = us.weighted_utility(scaled, list(sets), repeats=1, seed=1)
+    assert again.deviation == pytest.approx(perfect.deviation)  # whatever the weights add up to
     grouped = read(weight_groups=4)
     with_groups = us.Perfect().fit(grouped).synthesize(10, seed=2)
     better = us.weighted_utility(data, list(with_groups), repeats=20, seed=1)

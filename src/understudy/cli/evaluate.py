@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from understudy.cli.confidential_page import new_page
 from understudy.cli.options import AsJson, BinOptions, Names, Texts, read_bins, source_options
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
-from understudy.cli.survey_output import show_survey, survey_json, survey_measures
+from understudy.cli.survey_output import show_survey, survey_json
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
 from understudy.microdata.codebook import codebook_from
 from understudy.microdata.file_remarks import file_remarks
@@ -27,6 +27,7 @@ from understudy.risk.baselines import Baseline, InherentRisk, inherent_risk
 from understudy.risk.fully_synthetic import FullySyntheticRisk, fully_synthetic_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
 from understudy.risk.own_record import OwnRecordEffect, own_record_effect
+from understudy.study.evaluation import survey_measures
 from understudy.summaries import Spread, counted, number
 from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
 from understudy.utility.tables import TableUtility, table_utility

@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from understudy.cli.output import paragraph, say
 from understudy.errors import quoted_list
-from understudy.findings.data import passed_findings
-from understudy.findings.survey_schema import PassedFindings
-from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.risk.population import PopulationRisk, population_risk
-from understudy.utility.weighted import WeightedUtility, weighted_utility
+from understudy.study.evaluation import SurveyMeasures
 
-__all__ = ["SurveyMeasures", "show_survey", "survey_json", "survey_measures"]
-
-
-class SurveyMeasures(NamedTuple):
-    """What is measured where a weight or columns that pass through were named."""
-
-    weighted: WeightedUtility | None
-    population: list[PopulationRisk]  # by intruder
-    passed: tuple[PassedFindings, ...]
-    made_unique: int  # records that share their kept variables, and are alone with what passes
-
-
-def survey_measures(
-    data: Microdata,
-    sets: SyntheticSets,
-    intruders: Sequence[tuple[str, ...]],
-    seed: int | None,
-) -> SurveyMeasures:
-    """Measure weighted utility, population uniques, and what columns that pass through add."""
-    passed = passed_findings(data)
-    weighted, population = None, []
-    if data.survey is not None:
-        rule = "partial" if data.kept else "full"
-        weighted = weighted_utility(data, sets, rule=rule, seed=seed)
-        population = [population_risk(data, known) for known in intruders if known]
-    return SurveyMeasures(
-        weighted, population, passed.get("passed", ()), passed.get("passed_unique", 0)
-    )
+__all__ = ["show_survey", "survey_json"]
 
 
 def show_survey(measures: SurveyMeasures) -> None:

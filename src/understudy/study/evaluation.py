@@ -19,6 +19,7 @@ from understudy.findings.data import data_findings
 from understudy.findings.own_record import own_record_findings, with_own_record
 from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import Findings, IntruderFindings, RiskFindings, SynthesizerFindings
+from understudy.findings.survey_measures import SurveyMeasures, survey_measures
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.plausibility import table_size
@@ -29,7 +30,7 @@ from understudy.synthesis.diagnostics import SCHEMA
 from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 from understudy.verdict.verdict import Verdict, judge
 
-__all__ = ["file_findings", "judged_files"]
+__all__ = ["SurveyMeasures", "file_findings", "judged_files", "survey_measures"]
 
 NAME, TITLE = "files", "Files of another tool"
 
