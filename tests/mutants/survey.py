@@ -10,8 +10,8 @@ from tests.mutants.mutant import Mutant
 __all__ = ["MUTANTS"]
 
 DESIGN = "microdata/survey_design.py"
-WEIGHTED = "utility/weighted.py"
-WEIGHTED_TESTS = "tests/utility/test_weighted.py"
+WEIGHTED = "utility/weighted_utility.py"
+WEIGHTED_TESTS = "tests/utility/test_weighted_utility.py"
 POPULATION = "risk/population.py"
 POPULATION_TESTS = "tests/risk/test_population.py"
 READING = "microdata/reading.py"
@@ -21,8 +21,8 @@ FINDINGS_TESTS = "tests/findings/test_findings.py"
 EVALUATE_TESTS = "tests/cli/test_evaluate.py"
 ZEROS = "microdata/structural_zeros.py"
 GIBBS = "synthesis/backoff/gibbs.py"
-GRID = "tests/statistics/test_backoff_impossible.py"
-FITS = "tests/synthesis/test_impossible_fit.py"
+GRID = "tests/statistics/test_backoff_structural_zeros.py"
+FITS = "tests/synthesis/test_structural_zeros.py"
 
 MUTANTS = [
     Mutant(
@@ -155,7 +155,7 @@ MUTANTS = [
     ),
     Mutant(
         "passed: the release joins them in the order of the source",
-        "publishing/files.py",
+        "publishing/data_files.py",
         "true = passed[rows]",
         "true = passed",
         "tests/publishing/test_real_study.py",
@@ -251,7 +251,7 @@ MUTANTS = [
     ),
     Mutant(
         "impossible rows: a prior count in the formal Dirichlet",
-        "synthesis/formal.py",
+        "synthesis/formal_dirichlet.py",
         "concentrations[impossible_labels(data)] = 0.0",
         "concentrations[impossible_labels(data)] += 0.0",
         FITS,

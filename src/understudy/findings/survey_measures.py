@@ -9,7 +9,7 @@ from understudy.findings.data import passed_findings
 from understudy.findings.survey_schema import PassedFindings
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.population import PopulationRisk, population_risk
-from understudy.utility.weighted import WeightedUtility, weighted_utility
+from understudy.utility.weighted_utility import WeightedUtility, weighted_utility
 
 __all__ = ["SurveyMeasures", "survey_measures"]
 
