@@ -271,7 +271,8 @@ def test_one_cluster_is_the_poisson_lognormal_model(impossible: int) -> None:
     )
     counts = np.array([[0, 3, 1, 8, 2]])
     whole = np.append(counts, np.zeros((1, impossible), dtype=np.int64), axis=1)
-    problem = tables.problem_of_counts(whole, np.ones((1, 1)), np.arange(whole.size)[None] >= 5)
+    beyond = np.arange(whole.size)[None] >= 5  # (pattern, label)
+    problem = tables.problem_of_counts(whole, np.ones((1, 1)), impossible=beyond)
     assert problem.n_cells == 5
     cells = KeptCells(np.zeros(whole.size, dtype=np.int64), np.arange(whole.size), complete=True)
     chain = sampler.ArealChain(problem, cells, settings.priors(), 1, 100)
