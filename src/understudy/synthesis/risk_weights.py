@@ -13,8 +13,8 @@ Two risks are offered:
     adds in the exact table: E p - E[p / L] / E[1 / L], with p the probability of the label and L
     what the record contributes to the likelihood. A share outside 0 to 1 is cut off.
 ``surprise``
-    the largest ``|log p|`` over the kept draws, scaled so that the least surprising record has 0 and
-    the most surprising one 1. That is what bounds the local sensitivity.
+    the largest ``|log p|`` over the kept draws, scaled so that the least surprising record has 0
+    and the most surprising one 1. That is what bounds the local sensitivity.
 
 Nothing here makes a file differentially private: the weights come from the data.
 
