@@ -48,9 +48,9 @@ def test_a_finished_study(command: Command, study: Path) -> None:
 def test_a_study_that_runs(command: Command, study: Path) -> None:
     """Whoever asks does not disturb the process that holds the folder."""
     with Lock(study / "internal") as lock:
-        assert "A process is working on it." in command("status", study).out
+        assert "The study is running." in command("status", study).out
         lock.check()
-    assert "A process is working on it." not in command("status", study).out
+    assert "The study is running." not in command("status", study).out
 
 
 def test_a_study_that_was_stopped(
@@ -65,7 +65,7 @@ def test_a_study_that_was_stopped(
         run_quietly(plan, tmp_path / "study")
     answer = command("status", tmp_path / "study")
     assert 'The next stage is "dpmpm-utility".' in answer.out
-    assert "Nobody is working on it." in answer.out
+    assert "It is not running." in answer.out
     assert "Verdict" not in answer.out
     answer = command("open", tmp_path / "study")
     assert answer.code == ExitCode.WRONG_INPUT

@@ -279,11 +279,11 @@ def test_one_table_has_the_risks_of_all_files_and_what_perfect_sets_reach() -> N
     told = [re.sub(r"<[^>]*>", " ", one.partition(">")[2]).split() for one in rows]
     (overlap,) = [one for one in told if one[:2] == ["Interval", "overlap"]]
     assert overlap[-4:] == ["80", "%", "85", "%"]
-    (joint,) = [one for one in told if one[:5] == ["Right", "matches", "in", "all", "files"]]
+    (joint,) = [one for one in told if one[:5] == ["Match", "risk", "of", "all", "files"]]
     assert joint[-3:] == ["2.0", "4.0", "10.0"]
     (vote,) = [one for one in told if "vote" in one]
     assert vote[-3:] == ["10.0", "21.0", "40.0"]
-    (alone,) = [one for one in told if one[:5] == ["Right", "matches", "in", "one", "file,"]]
+    (alone,) = [one for one in told if one[:5] == ["Match", "risk", "of", "one", "file,"]]
     assert alone[-3:] == ["2.0000", "4.0000", "10.0000"]
 
 

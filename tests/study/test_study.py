@@ -132,12 +132,12 @@ def test_the_sets_are_the_data_with_other_labels(
 
 def test_not_converged_is_said_loudly(plan: Path, tmp_path: Path) -> None:
     """With the page as it is. So few draws do not show the risk either, so it fails."""
-    with pytest.warns(UnderstudyWarning, match="quantities have not met"):
+    with pytest.warns(UnderstudyWarning, match="quantities miss a target"):
         study = us.Study(plan).run(tmp_path / "out")
     assert study.exit_code == ExitCode.DO_NOT_RELEASE
     outcomes = {reason.subject: reason.outcome for reason in study.verdict.reasons}
     assert (outcomes["convergence"], outcomes["own-record effect"]) == ("review", "fail")
-    assert any("quantities have not met" in one for one in study.findings.synthesizers[0].notes)
+    assert any("quantities miss a target" in one for one in study.findings.synthesizers[0].notes)
     assert "have not converged" in study.report().read_text(encoding="utf-8")
 
 

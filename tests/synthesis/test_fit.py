@@ -81,7 +81,7 @@ def test_too_many_cells_leave_a_documented_sample(
 
 
 def test_diagnostics_and_warning(data: us.Microdata) -> None:
-    with pytest.warns(ConvergenceWarning, match="judged quantities have not met"):
+    with pytest.warns(ConvergenceWarning, match="judged quantities miss a target"):
         fit = us.DPMPM().fit(data, chains=2, warmup=5, draws=20, thin=1, seed=1)
     assert not fit.converged
     table = fit.diagnostics()

@@ -85,7 +85,7 @@ def check(
     delimiter
         Delimiter of a text file.
     header
-        Whether the first line of a text file holds the names of its columns: found out, or sure.
+        Whether the first line of a text file holds column names: auto finds out, yes is sure.
     catalog
         A .sas7bcat file with the labels of a SAS file.
     as_json

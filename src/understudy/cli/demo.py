@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["demo", "demo_plan"]
 
 ABOUT = (
-    "The bundled sample plays the part of a confidential survey: 6,208 invented households with "
-    "gender, income and age, which may be published, and the county, which may not. The study fits "
-    "the paper's two synthesizers and the one that plans have by default, draws 20 synthetic sets "
-    "from each, and measures what analysts keep and what intruders learn."
+    "The bundled sample stands in for a confidential survey: 6,208 invented households. Gender, "
+    "income and age may be published, the county may not. The study fits the paper's two "
+    "synthesizers and the default one, draws 20 synthetic sets from each, and measures what "
+    "analysts keep and what intruders learn."
 )
 DEMO = """
 title = "Demonstration on invented households"

@@ -117,7 +117,7 @@ def evaluate(
     delimiter
         Delimiter of text files.
     header
-        Whether the first line of a text file holds the names of its columns: found out, or sure.
+        Whether the first line of a text file holds column names: auto finds out, yes is sure.
     formula
         A regression to ask of the original and of every file, such as "income ~ county + age".
     family
@@ -365,7 +365,7 @@ def _show_utility(
     regression: RegressionUtility | None,
 ) -> None:
     say()
-    say("What an analyst keeps: deviations of tables, beside what chance alone would make")
+    say("What an analyst keeps: deviations of tables, beside what chance alone explains")
     say(str(tables))
     if patterns is not None:
         say()

@@ -38,13 +38,13 @@ def release(
     Parameters
     ----------
     directory
-        The study's folder, which holds internal.
+        The study's folder: what understudy run was given with --out.
     to
         The public folder to make.
     approve
         Who approves, when and why: "name, year-month-day, reason". Kept inside, not published.
     synthesizer
-        Whose files; the one that the verdict recommends when left out.
+        Whose files to release; left out: those of the recommended synthesizer.
     reason
         Why the points under review are acceptable, where the verdict is review; why files may leave
         although others of this study did before.

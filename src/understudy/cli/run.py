@@ -35,7 +35,7 @@ __all__ = [
 
 VERDICTS = {
     "pass": "PASS. All that was judged about {name} lies within the limits.",
-    "review": "REVIEW. Somebody has to decide, and to write down why.",
+    "review": "REVIEW. A person decides, and writes down why.",
     "fail": "DO NOT RELEASE.",
 }
 # Heading of a column, and which reasons of the verdict it shows: the worst.
@@ -47,8 +47,8 @@ COLUMNS = {
 }
 EXPLANATION = (
     "own record: effect of people's own records in the worst attack, as a share of the exact "
-    "table's. true matches: share of records found as a single and right match. tables: deviation "
-    "over that of a synthesizer that knew the population. overlap: of intervals, as a share of "
+    "table's. true matches: share of records with a single, right match. tables: deviation over "
+    "that of a synthesizer that knew the population. overlap: of intervals, as a share of "
     "what such a synthesizer reaches. -: not measured."
 )
 MOST_REASONS = 6
@@ -134,7 +134,7 @@ def show_verdict(verdict: Verdict, report: Path) -> None:
     say()
     _show_reasons(verdict)
     say(f"Report: {report}")
-    say("It opens in any browser, and is confidential like all that lies beside it.")
+    say("Open it in any browser. It is confidential, like everything beside it.")
 
 
 def verdict_row(name: str, verdict: SynthesizerVerdict) -> tuple[str, ...]:

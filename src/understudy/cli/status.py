@@ -27,7 +27,7 @@ def status(
     Parameters
     ----------
     directory
-        The study's folder, which holds internal.
+        The study's folder: what understudy run was given with --out.
     as_json
         Print JSON.
     """
@@ -55,10 +55,10 @@ def _show(now: StudyStatus) -> None:
     steps = len(now.finished) + len(now.missing)
     say(f"{len(now.finished)} of {steps} stages are finished.")
     if now.running:
-        say("A process is working on it.")
+        say("The study is running.")
     elif now.missing:
-        say(paragraph(f"Nobody is working on it. The next stage is {quoted(now.missing[0])}."))
-        say("Go on: give the command understudy run again, with the same plan and folder.")
+        say(paragraph(f"It is not running. The next stage is {quoted(now.missing[0])}."))
+        say("To go on, give understudy run the same plan and folder again.")
     if now.verdict is not None:
         best = now.verdict.recommended
         say(f"Verdict: {now.verdict.outcome}" + (f", recommended: {best}" if best else ""))
@@ -74,7 +74,7 @@ def open_report(directory: Path, /) -> ExitCode:
     Parameters
     ----------
     directory
-        The study's folder, which holds internal.
+        The study's folder: what understudy run was given with --out.
     """
     from understudy.study.status import whole_report
 

@@ -130,8 +130,8 @@ def _overview(findings: Findings, verdict: Verdict) -> Table:
         risks = [identified(each, intruder) for each in every]
         alone = [risk.measures[MATCH] if risk else None for risk in risks]
         joint = [risk.joint.get(MATCH) if risk else None for risk in risks]
-        rows.append(_risk_row(f"Right matches in one file, known: {known}", intruder, MATCH, alone))
-        words = f"Right matches in all files together, known: {known}"
+        rows.append(_risk_row(f"Match risk of one file, known: {known}", intruder, MATCH, alone))
+        words = f"Match risk of all files together, known: {known}"
         rows.append(_risk_row(words, intruder, MATCH, joint, joint=True))
     if findings.intruders:
         first = findings.intruders[0]  # the label's baselines are the same for all

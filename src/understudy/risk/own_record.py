@@ -61,8 +61,8 @@ WORDS: dict[Evidence, str] = {
     "draws": "the record left out of the fit's posterior draws by importance weights",
     "closed form": "the table without the record, exactly",
     "control group": "people of the same patterns who were not in the synthesis",
-    "others": "weaker evidence: without a fit or a control group, what the other records of the "
-    "pattern tell stands in for a release without the person",
+    "others": "weaker evidence, without a fit or a control group: the other records of the pattern "
+    "stand in for a release without the person",
 }
 
 

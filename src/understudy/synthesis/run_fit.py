@@ -431,9 +431,9 @@ def _warn_of_chains(fit: SampledFit) -> None:
         table = fit.diagnostics()
         n_judged = int(table["judged"].sum())
         warn_convergence(
-            f"{count_failed(table)} of {n_judged} judged quantities have not met R-hat < "
-            f"{fit.targets.rhat:g} and effective sample size >= {fit.targets.ess:g} (laxer where "
-            "there are many of a kind): run longer, or with until="
+            f"{count_failed(table):,} of {n_judged:,} judged quantities miss a target (R-hat below "
+            f"{fit.targets.rhat:g}, effective sample size at least {fit.targets.ess:g}; less "
+            "strict for each of many of a kind): run longer, or set until"
         )
 
 

@@ -86,7 +86,10 @@ def _bars(
                 text(left - 6, y + 12, short(names[index], LONGEST), "end"),
                 rectangle(left, y, original * across, BAR, "original"),
                 rectangle(left, y + BAR + 1, mean * across, BAR, style.variable),
-                line(left + lowest * across, middle, left + highest * across, middle, "ink", 1.4),
+                *(
+                    line(left + lowest * across, middle, left + highest * across, middle, *stroke)
+                    for stroke in (("paper", 3.4), ("ink", 1.4))
+                ),
             )
         )
         base = y + ROW

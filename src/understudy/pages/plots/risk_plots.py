@@ -132,14 +132,14 @@ def riskiest_svg(
             (mark,) = axes.plot([size], [share], color=style.colour, marker=style.marker,
                                 markersize=4.5, linestyle="none", alpha=0.85)  # fmt: skip
             valued(mark, f"{', '.join(map(shown, row.levels))}: {percent(size)} of the records, "
-                         f"{percent(share)} of the right matches")  # fmt: skip
+                         f"{percent(share)} of the match risk")  # fmt: skip
         axes.set_xlim(0, most)
         axes.set_ylim(0, most)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(_ticks())
             axis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
         axes.set_xlabel("share of the records")
-        axes.set_ylabel("share of the right matches")
+        axes.set_ylabel("share of the match risk")
         axes.set_title(f"{style.title}, {short(known, 28)}", pad=6)
         return svg_of(
             canvas,

@@ -60,7 +60,7 @@ def _set_axes(axes: Axes, points: Sequence[MapPoint], zones: Sequence[tuple[floa
     (passing_loss, review_loss), (passing, review) = zones
     axes.set_xscale("log")
     axes.set_xlim(0.93 * min(0.7, *losses), 1.25 * max(1.25 * review_loss, *losses))
-    axes.set_ylim(min(-0.06, *ends) - 0.02, 1.08 * max(1.2 * review, *ends))
+    axes.set_ylim(min(-0.06, *ends) - 0.06, 1.08 * max(1.2 * review, *ends))
     low, high = axes.get_xlim()
     ticks = sorted({*(tick for tick in TICKS if low <= tick <= high), passing_loss, review_loss})
     axes.set_xticks([tick for tick in ticks if tick > 0],
@@ -84,8 +84,8 @@ def _shade(axes: Axes, losses: tuple[float, float], positions: tuple[float, floa
         up = [y, y, bottom, bottom, inner_y, inner_y]
         axes.fill(across, up, color=LIGHT[zone], alpha=FAINT, linewidth=0, zorder=0)
         if x > left and y > bottom:
-            axes.annotate(zone, (x, y), xytext=(-4, -4), textcoords="offset points", ha="right",
-                          va="top", color=LIGHT[zone])  # fmt: skip
+            axes.annotate(zone, (x, bottom), xytext=(-4, 3), textcoords="offset points",
+                          ha="right", va="bottom", color=LIGHT[zone])  # fmt: skip
         inner_x, inner_y = max(x, inner_x), max(y, inner_y)
 
 

@@ -54,7 +54,7 @@ def convergence_section(findings: Findings) -> Section:
             inside = _convergence(synthesizer, style, f"chains-{index}")
             blocks.append(Fold(_in_one_line(synthesizer), inside))
         else:
-            blocks.append(Paragraph(f"{shown(synthesizer.title)} has no chains."))
+            blocks.append(Paragraph(f"{shown(synthesizer.title)}: no chains."))
     return Section(
         "convergence", "Appendix: convergence of the chains", blocks, short="Convergence"
     )

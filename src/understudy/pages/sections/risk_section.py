@@ -48,10 +48,10 @@ class Measure:
 
 
 MEASURES = {
-    "expected_match_risk": Measure("Expected right matches", "people, in one file"),
+    "expected_match_risk": Measure("Expected match risk", "people matched rightly, in one file"),
     "true_match_rate": Measure("True match rate", "records with a single, right match", one_in),
-    "false_match_rate": Measure("False match rate", "single matches that are wrong", percent_exact),
-    "unique_matches": Measure("Single matches", "records, in one file"),
+    "false_match_rate": Measure("False match rate", "unique matches that are wrong", percent_exact),
+    "unique_matches": Measure("Unique matches", "records with a single match, in one file"),
 }
 TRUE_LABELS = "Records whose synthetic label is true"
 READING = (
@@ -142,7 +142,7 @@ def _by_knowledge(findings: Findings) -> list[Block]:
         for known in measured[0].risk.by_knowledge
     ]
     table = Table(
-        "Expected right matches, whatever an intruder knows",
+        "Expected match risk, whatever an intruder knows",
         ["Known besides the true label", *(shown(each.title) for each in measured)],
         rows,
         folded=True,
@@ -164,15 +164,15 @@ def _matches(findings: Findings, intruder: IntruderFindings) -> Table:
         for name, measure in MEASURES.items()
     ]
     linked = [number_cell(risk.random_linkage if risk else None) for risk in found]
-    rows.append(["Rows paired at random: right matches", "", *linked, ""])
+    rows.append(["Rows paired at random: match risk", "", *linked, ""])
     return Table(
         f"Matches, known: {known_words(intruder.known)}; mean over sets",
         ["Measure", "Min", *titles(findings), "Max"],
         rows,
         folded=True,
         note="Baselines are exact where a closed form exists, otherwise means over repeats. Rows "
-        "paired at random give at most 1 right match, whatever the data. The false match rate is a "
-        "mean over the sets that have a single match; their number is given where some have none.",
+        "paired at random give a match risk of at most 1, whatever the data. The false match rate "
+        "is a mean over the sets that have a unique match; a number in brackets says how many.",
     )
 
 

@@ -26,7 +26,7 @@ from understudy.summaries import percent, shown
 __all__ = ["riskiest_section"]
 
 READING = (
-    "Each point is one of the patterns that contribute most to the expected right matches. On the "
+    "Each point is one of the patterns that contribute most to the expected match risk. On the "
     "line, a pattern's share of the risk equals its share of the records; far above it, few people "
     "carry much of the risk. Before release, look again at any record that most sets match."
 )
@@ -68,7 +68,7 @@ def _folded(
     if risk.share_of_top_percent is not None:
         summary += (
             f": the riskiest 1 % of the records carry {percent(risk.share_of_top_percent)} of the "
-            "expected right matches"
+            "expected match risk"
         )
     tables = [
         _pattern_table(findings, synthesizer, risk),
@@ -84,7 +84,7 @@ def _pattern_table(
     kept = known_words(findings.data.kept)
     return Table(
         f"The {len(risk.patterns)} riskiest patterns of {shown(synthesizer.title)} ({kept})",
-        ["Pattern", "Records", "Right matches", "Share of them", "True labels"],
+        ["Pattern", "Records", "Match risk", "Share of it", "True labels"],
         [
             [
                 name_cell(", ".join(level_names(findings, row.levels)), 44),

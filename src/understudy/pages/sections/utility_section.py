@@ -128,8 +128,14 @@ def _label_table(counts: LabelCounts, names: Sequence[str]) -> Table:
         f"Records by {shown(counts.name)}",
         ["Level", "Original", "Synthetic, mean", "Smallest set", "Largest set"],
         [
-            [name_cell(words), *(number_cell(float(value), 1.0) for value in row)]
-            for words, *row in zip(names, *columns, strict=True)
+            [
+                name_cell(words),
+                number_cell(original),
+                number_cell(mean, 1.0),
+                number_cell(lowest),
+                number_cell(highest),
+            ]
+            for words, original, mean, lowest, highest in zip(names, *columns, strict=True)
         ],
         folded=True,
     )

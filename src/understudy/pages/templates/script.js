@@ -83,6 +83,7 @@ const point = (mark) => {
   marked = mark;
   mark.classList.add("at");
   tip.textContent = mark.dataset.v;
+  tip.style.left = "0";
   tip.hidden = false;
   const box = mark.getBoundingClientRect();
   const under = box.top < tip.offsetHeight + 8;
@@ -111,7 +112,7 @@ document.querySelectorAll("svg[role=img]").forEach((drawing) => {
     point(marks[at]);
   });
 });
-addEventListener("scroll", hide, { passive: true });
+addEventListener("scroll", () => { if (marked) point(marked); }, { passive: true });
 const links = new Map([...document.querySelectorAll("nav.contents a")].map((link) => [link.hash.slice(1), link]));
 const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
   if (!entry.isIntersecting) return;
