@@ -49,7 +49,7 @@ def risk_reasons(synthesizer: SynthesizerFindings, limits: Thresholds) -> list[R
         reasons.append(_own_record(risk.own_record, limits))
     else:
         why = f" ({risk.own_record.evidence})" if risk.own_record is not None else ""
-        words = f"Nobody measured the risk of these sets{why}: no file is released without that."
+        words = f"The risk of these sets was not measured{why}: no file is released without it."
         reasons.append(Reason(subject=OWN_RECORD, outcome="fail", words=words))
     reasons += [_true_match_rate(match, limits) for match in risk.identification]
     return [reason.model_copy(update={"synthesizer": synthesizer.name}) for reason in reasons]
