@@ -97,10 +97,6 @@ SLOW_TESTS = {
 }
 
 
-# What runs the same lines a thousand times: measuring coverage there takes time and adds none.
-REPEATING_FOLDERS = {"faults", "statistics"}
-
-
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not even import what `make quick` leaves out whole."""
     quick = config.getoption("markexpr") == "not slow"
@@ -108,12 +104,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes long, and what need not be measured."""
+    """Mark what takes long; measuring coverage there takes more time, and adds next to none."""
     for item in items:
         name = getattr(item, "originalname", None) or item.name
         if name in SLOW_TESTS or (SLOW_FOLDERS | SLOW_FILES) & set(item.path.parts):
             item.add_marker("slow")
-        if REPEATING_FOLDERS & set(item.path.parts):
             item.add_marker("no_cover")
 
 

@@ -19,7 +19,6 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from understudy.errors import CheckpointError, quoted
@@ -205,12 +204,7 @@ class PrivateFolder:
         """Hold the folder."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Give the handle back."""
         self.close()
 

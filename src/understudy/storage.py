@@ -26,7 +26,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, OutputError, quoted
@@ -313,12 +312,7 @@ class Lock:
         """Hold the folder."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Release the folder."""
         self.close()
 

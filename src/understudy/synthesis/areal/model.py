@@ -167,17 +167,7 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
         object.__setattr__(self, "risk_weighting", float(self.risk_weighting))
 
     def sweep_seconds(self, data: Microdata) -> float:
-        """Say what a sweep takes, about.
-
-        Parameters
-        ----------
-        data : Microdata
-            The confidential records.
-
-        Returns
-        -------
-        float
-        """
+        """Say what a sweep takes, about; see `SampledModel`."""
         return MODELS["areal"].seconds(data)
 
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
