@@ -11,7 +11,7 @@ from understudy.errors import ExitCode, InputError, UnderstudyError, nearest, qu
 
 
 def all_errors(root: type[Exception]) -> list[type[Exception]]:
-    return [root, *(one for child in root.__subclasses__() for one in all_errors(child))]
+    return [root, *(error for child in root.__subclasses__() for error in all_errors(child))]
 
 
 def test_the_tree_is_drawn_in_the_docstring() -> None:

@@ -13,7 +13,7 @@ from understudy.verdict.verdict import Thresholds, judge
 def test_a_threshold_of_zero_is_a_limit() -> None:
     strict = Thresholds(own_record_pass=0.0, own_record_review=0.0, own_record_least=0.0)
     verdict = judge(making.findings(), strict)
-    (reason,) = [one for one in verdict.reasons if one.subject == OWN_RECORD]
+    (reason,) = [reason for reason in verdict.reasons if reason.subject == OWN_RECORD]
     assert reason.outcome == "fail"
     assert reason.limit == 0.0
     nobody = making.own_record(making.attack(position=0.0))

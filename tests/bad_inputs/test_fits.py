@@ -176,7 +176,9 @@ def test_priors_that_do_not_fit_the_data(data: us.Microdata) -> None:
 
 def test_a_label_with_one_level(data: us.Microdata) -> None:
     label = replace(data.variable("label"), levels=("x",))
-    variables = tuple(label if one.name == "label" else one for one in data.variables)
+    variables = tuple(
+        label if variable.name == "label" else variable for variable in data.variables
+    )
     alone = replace(data, variables=variables)
     refused(LevelError, "nothing to synthesize", lambda: fitted(alone))
 
@@ -237,7 +239,7 @@ def test_a_constant_quantity_has_no_rhat(data: us.Microdata) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnderstudyWarning)
         table = fitted(data, settings).diagnostics()
-    row = next(one for one in table.iter_rows(named=True) if one["quantity"] == "occupied_classes")
+    row = next(row for row in table.iter_rows(named=True) if row["quantity"] == "occupied_classes")
     assert row["rhat"] is None
     assert row["converged"]
 

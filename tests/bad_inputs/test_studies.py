@@ -67,13 +67,13 @@ def test_thresholds_of_zero(command: Command, plan: Path, tmp_path: Path) -> Non
     assert answer.code == ExitCode.DO_NOT_RELEASE
     told = json.loads(answer.out)
     assert told["outcome"] == "fail"
-    judged = [one for one in told["reasons"] if one["limit"] == 0 and (one["found"] or 0) > 0]
-    assert any(one["outcome"] == "fail" for one in judged)
+    judged = [line for line in told["reasons"] if line["limit"] == 0 and (line["found"] or 0) > 0]
+    assert any(reason["outcome"] == "fail" for reason in judged)
     assert not [
-        one["subject"]
-        for one in judged
-        if one["outcome"] == "pass"
-        and one["subject"] not in {"smallest pattern", "interval overlap"}
+        reason["subject"]
+        for reason in judged
+        if reason["outcome"] == "pass"
+        and reason["subject"] not in {"smallest pattern", "interval overlap"}
     ]
 
 
@@ -227,9 +227,9 @@ def test_drive_without_locks(plan: Path, tmp_path: Path, monkeypatch: pytest.Mon
         warnings.simplefilter("always")
         us.Study(plan).run(tmp_path / "out")
     assert any(
-        "has no locks" in str(one.message)
-        for one in caught
-        if issubclass(one.category, CheckpointWarning)
+        "has no locks" in str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, CheckpointWarning)
     )
     lock = tmp_path / "out" / "internal" / "lock"
     lock.write_text(f"process {os.getppid()} on {socket.gethostname()}")

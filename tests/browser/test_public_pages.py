@@ -43,4 +43,6 @@ def test_public_page(browser: Browser, public: Path, name: str, scheme: str) -> 
     assert len(images) == (1 if name == "methods" else 0)
     assert all(width > 100 for width in images)
     assert wide <= 0
-    assert [one for one in said if not one.startswith(("request: file:", "request: data:"))] == []
+    assert [
+        line for line in said if not line.startswith(("request: file:", "request: data:"))
+    ] == []

@@ -65,9 +65,9 @@ def test_check_as_json(command: Command, survey: Path) -> None:
     assert told["patterns"] == {"number": 40, "smallest": 3, "below_five": 5}
     assert told["combinations"] == 2234
     assert told["smallest_known_group"] == 2946
-    assert [one["levels"] for one in told["variables"]] == [2, 4, 5, 133]
+    assert [line["levels"] for line in told["variables"]] == [2, 4, 5, 133]
     assert told["problems"] == []
-    levels = [(one["minimum"], one["maximum"]) for one in told["risk_levels"].values()]
+    levels = [(line["minimum"], line["maximum"]) for line in told["risk_levels"].values()]
     assert levels[0] == pytest.approx((6208 / 133, 172.552), rel=1e-5)
     assert levels[1] == pytest.approx((2.0, 4.617), rel=1e-3)
     assert set(told["memory_bytes"]) == {

@@ -198,7 +198,7 @@ def test_the_clock_jumps(memory_folder: Path, monkeypatch: pytest.MonkeyPatch) -
     run_quietly(plan, memory_folder / "out", progress=told.append)
     monkeypatch.undo()
     assert files_of(memory_folder / "out") == files_of(memory_folder / "calm")
-    assert all(one.seconds_left >= 0 and one.study_seconds_left >= 0 for one in told)
+    assert all(line.seconds_left >= 0 and line.study_seconds_left >= 0 for line in told)
 
 
 @pytest.mark.usefixtures("_plain")
@@ -218,7 +218,11 @@ def test_the_newest_checkpoint_is_corrupt(memory_folder: Path) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         us.Study(plan).run(memory_folder / "out")
-    said = [str(one.message) for one in caught if issubclass(one.category, CheckpointWarning)]
+    said = [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, CheckpointWarning)
+    ]
     assert any("chain 0" in text and "computed again" in text for text in said)
     assert files_of(memory_folder / "out") == files_of(memory_folder / "calm")
 

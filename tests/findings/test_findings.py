@@ -40,12 +40,17 @@ def test_findings_go_through_json_unchanged(study: Findings) -> None:
 
 def test_data(data: us.Microdata, study: Findings) -> None:
     found = study.data
-    assert found.n_records == data.n_records == sum(one.records for one in found.patterns)
+    assert found.n_records == data.n_records == sum(pattern.records for pattern in found.patterns)
     assert found.n_patterns == len(found.patterns) == 40
     assert found.patterns[0].levels == ("1", "Q1", "<20")
-    assert found.pattern_sizes[3] == sum(one.records == 3 for one in found.patterns)
-    assert found.largest_pattern == max(one.records for one in found.patterns)
-    assert [one.role for one in found.variables] == ["kept", "kept", "kept", "synthesized"]
+    assert found.pattern_sizes[3] == sum(pattern.records == 3 for pattern in found.patterns)
+    assert found.largest_pattern == max(pattern.records for pattern in found.patterns)
+    assert [variable.role for variable in found.variables] == [
+        "kept",
+        "kept",
+        "kept",
+        "synthesized",
+    ]
 
 
 def test_levels(data: us.Microdata, study: Findings) -> None:
@@ -74,7 +79,7 @@ def test_risk(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> No
     assert worst.match_probability == live.per_record().max()
     assert live.per_record()[worst.row - 1] == worst.match_probability
     by_pattern = live.per_pattern().sort("expected_match_risk", descending=True)
-    assert [one.records for one in own.patterns[:3]] == by_pattern["records"].to_list()[:3]
+    assert [pattern.records for pattern in own.patterns[:3]] == by_pattern["records"].to_list()[:3]
     assert own.patterns[0].levels == tuple(
         str(by_pattern[name][0]) for name in ("gender", "income", "age")
     )
@@ -120,7 +125,7 @@ def test_regression(study: Findings) -> None:
     assert original.edges == synthetic.edges
     assert sum(original.counts) <= 1208
     assert sum(synthetic.counts) <= 1208 * SETS
-    assert found.n_failed == sum(one.note is not None for one in found.coefficients)
+    assert found.n_failed == sum(coefficient.note is not None for coefficient in found.coefficients)
 
 
 def test_within_patterns(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> None:
@@ -161,14 +166,14 @@ def test_many_patterns_and_labels_stay_small(
     found = data_findings(data, codebook_declared=False, codebook_reviewed=False)
     assert len(found.patterns) == len(found.pattern_numbers) == 12
     assert found.n_patterns == 40
-    assert min(one.records for one in found.patterns) >= 225
+    assert min(pattern.records for pattern in found.patterns) >= 225
     assert found.pattern_sizes[3] == 3  # the smallest are still counted
     analysis = Analysis("income ~ county", "linear", None)
     utility = utility_findings(data, sets, analyses=[analysis], rule="partial", seed=1, repeats=2)
     assert len(utility.within.distance) == 12
-    panels = [one for one in utility.within.shares if one is not None]
+    panels = [share for share in utility.within.shares if share is not None]
     assert 3 <= len(panels) <= 5
-    assert all(len(one.labels) == 10 and one.n_others > 0 for one in panels)
+    assert all(len(panel.labels) == 10 and panel.n_others > 0 for panel in panels)
     assert utility.tables.propensity_ratio is None
     assert all(len(one.counts) <= 9 for one in utility.tables.signed)
     regression = utility.regressions[0]
@@ -224,7 +229,10 @@ def test_chains() -> None:
         ess_target=400.0,
     )
     assert (found.chains, found.draws, found.n_cells, found.n_cells_failed) == (2, 600, 3, 2)
-    assert [one.quantity for one in found.quantities] == ["alpha", "label probability, worst of 3"]
+    assert [quantity.quantity for quantity in found.quantities] == [
+        "alpha",
+        "label probability, worst of 3",
+    ]
     assert found.quantities[1].rhat == found.worst_rhat == LARGEST_RHAT
     assert found.least_ess == 1.0
     assert (found.n_judged, found.n_failed) == (4, 2)

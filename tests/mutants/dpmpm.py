@@ -529,7 +529,7 @@ MUTANTS = [
     Mutant(
         "impossible: kept label probabilities do not sum to one",
         DPMPM + "sampler.py",
-        "            table /= self._possible_in_pattern(parameters)[self.cells.patterns]\n",
+        "            table /= self._possible_in_pattern(parameters)[self.cells.cells[:, 0]]\n",
         "",
         IMPOSSIBLE_FIT,
         "kept_probabilities",

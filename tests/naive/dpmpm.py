@@ -290,11 +290,11 @@ def split_merge_moves(
     """
     n_records = len(rows)
     for first, second in itertools.permutations(range(n_records), 2):
-        of_first = next(one for one in classes if first in one)
-        of_second = next(one for one in classes if second in one)
+        of_first = next(class_ for class_ in classes if first in class_)
+        of_second = next(class_ for class_ in classes if second in class_)
         split = of_first is of_second
-        rest = [one for one in classes if one is not of_first and one is not of_second]
-        free = [one for one in range(n_records) if one not in {first, second}]
+        rest = [class_ for class_ in classes if class_ is not of_first and class_ is not of_second]
+        free = [record for record in range(n_records) if record not in {first, second}]
         free = [one for one in free if one in of_first or one in of_second]
         orders = list(itertools.permutations(free))
         chance = 1.0 / (n_records * (n_records - 1) * len(orders))
@@ -321,7 +321,7 @@ def partition_density(
     """Log of the joint density of data and partition given the concentration."""
     total = len(classes) * log(concentration)
     for members in classes:
-        total += lgamma(len(members)) + log_marginal([rows[one] for one in members], priors)
+        total += lgamma(len(members)) + log_marginal([rows[member] for member in members], priors)
     return total
 
 
@@ -349,7 +349,7 @@ def split_merge_transitions(
     """Exact probabilities of all partitions after one split or merge."""
 
     def named(parts: list[list[int]]) -> tuple[tuple[tuple[int, ...], ...], ...]:
-        return key_of([[rows[one] for one in members] for members in parts])
+        return key_of([[rows[member] for member in members] for members in parts])
 
     found = {named(classes): 0.0}
     for chance, log_ratio, leads_to, _ in split_merge_moves(rows, classes, priors, concentration):

@@ -24,7 +24,9 @@ def tables_of(synthesized: Sequence[str], kept: Sequence[str], order: int) -> li
     """All tables of an order that hold a synthesized variable."""
     names = [*synthesized, *kept]
     return [
-        one for one in itertools.combinations(names, order) if any(n in synthesized for n in one)
+        combination
+        for combination in itertools.combinations(names, order)
+        if any(n in synthesized for n in combination)
     ]
 
 

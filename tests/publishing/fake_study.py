@@ -279,7 +279,7 @@ class Study:
     def codebook(self) -> dict[str, Any]:
         """The content of ``codebook.json``."""
         return {
-            "variables": [one.model_dump() for one in self.variables],
+            "variables": [variable.model_dump() for variable in self.variables],
             "declared": self.declared,
             "reviewed": self.reviewed,
             "missing": self.missing,

@@ -101,7 +101,7 @@ def test_the_eye_sees(tmp_path: Path) -> None:
     """The search finds a token in each disguise; otherwise finding nothing means nothing."""
     for number, content in enumerate(disguises(TOKEN).values()):
         (tmp_path / f"{number}.bin").write_bytes(b"before " + content + b" after")
-    assert len({one.split(":")[0] for one in places(tmp_path, TOKEN)}) == number + 1
+    assert len({place.split(":")[0] for place in places(tmp_path, TOKEN)}) == number + 1
     frame = pl.DataFrame({"a": [TOKEN]})
     frame.write_parquet(tmp_path / "values.parquet", compression="zstd")
     frame.head(0).write_parquet(tmp_path / "remarks.parquet", metadata={"x": TOKEN})
@@ -236,7 +236,7 @@ def test_order_says_nothing_of_the_confidential_order(tmp_path: Path, form: str)
 def test_every_order_is_equally_likely() -> None:
     """All 24 orders of 4 rows, 24,000 draws: chi-square with 23 df; false alarm below 1e-9."""
     draws = [tuple(unrepeatable_order(4).tolist()) for _ in range(24_000)]
-    seen = pl.Series([str(one) for one in draws]).value_counts()["count"].to_numpy()
+    seen = pl.Series([str(draw) for draw in draws]).value_counts()["count"].to_numpy()
     assert len(seen) == factorial(4)
     assert ((seen - 1000.0) ** 2 / 1000.0).sum() < 95.0
 

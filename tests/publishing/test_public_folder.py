@@ -353,7 +353,9 @@ def test_one_file_has_no_rule(study: Study, public: Path) -> None:
 
 def test_fully_synthetic_files_have_their_own_rule(study: Study, public: Path) -> None:
     study.fully_synthetic = True
-    study.variables = [one.model_copy(update={"role": "synthesized"}) for one in study.variables]
+    study.variables = [
+        variable.model_copy(update={"role": "synthesized"}) for variable in study.variables
+    ]
     study.frames = [study.frame(number).head(100) for number in (1, 2, 3)]
     us.release(study.seal().folder, public, APPROVAL)
     said = text_of(public / "methods.html")

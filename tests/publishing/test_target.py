@@ -32,7 +32,7 @@ def test_leftovers_are_swept_away(study: Study, public: Path) -> None:
     ours = [leftover(public, "new"), leftover(public, "old")]
     others = leftover(public.with_name("another"), "new")
     us.release(study.folder, public, APPROVAL)
-    assert not any(one.exists() for one in ours)
+    assert not any(our.exists() for our in ours)
     assert others.exists()
 
 

@@ -45,7 +45,7 @@ VARIES = (
 
 def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[str, Any]:
     """Make results of the right shape, all measures being 1, 2, ... by population."""
-    measures = sorted({one.measure for one in PUBLISHED})
+    measures = sorted({cell.measure for cell in PUBLISHED})
 
     def values(number: int) -> dict[str, list[float]]:
         return {measure: [number + 0.5, number + 1.5] for measure in measures}
@@ -66,14 +66,14 @@ def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[st
             "classes": [3.0, 9.0],
             "lengths": {"warmup": 1000, "draws": 100, "thin": 7},
             "configurations": {
-                one.key: {
+                configuration.key: {
                     "chains": [0, 1],
                     "values": values(number),
                     "shuffled": values(number),
                     "regression": rows,
                 }
-                for one in CONFIGURATIONS.values()
-                if one.fit == key
+                for configuration in CONFIGURATIONS.values()
+                if configuration.fit == key
             },
         }
 
@@ -127,7 +127,10 @@ def test_counts_of_classes_are_judged_only_by_chains_that_have_met() -> None:
     results = invented(4)
     apart = results["populations"][2]["fits"]["blocked"]
     apart["labels"]["worst_rhat"], apart["classes"] = 1.9, [3.0, 40.0]
-    found = {(one.configuration, one.cell.measure): one for one in compare_all(results)}
+    found = {
+        (comparison.configuration, comparison.cell.measure): comparison
+        for comparison in compare_all(results)
+    }
     one = found["blocked kept", "classes_upper"]
     assert (one.over_populations, one.inside) == ((9.0, 9.0), False)
 
@@ -135,7 +138,7 @@ def test_counts_of_classes_are_judged_only_by_chains_that_have_met() -> None:
 def test_every_printed_cell_meets_every_configuration_of_its_column() -> None:
     beside = compare_all(invented(4))
     assert {(one.cell.measure, one.cell.column) for one in beside} == {
-        (one.measure, one.column) for one in PUBLISHED
+        (cell.measure, cell.column) for cell in PUBLISHED
     }
     attribute = [one.configuration for one in beside if one.cell.printed == "88.15"]
     assert attribute == ["text", "script", "text shuffled", "script shuffled"]
@@ -166,7 +169,10 @@ def test_priors_of_the_county_are_set_beside_the_printed_cells() -> None:
 def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:
     """Redrawn means 2, 3, 4, bundled 1: 2.497 is inside, 0.952 and 4.708 are not."""
     results = invented(4)
-    found = {(one.cell.measure, one.cell.column): one for one in compare_all(results)}
+    found = {
+        (comparison.cell.measure, comparison.cell.column): comparison
+        for comparison in compare_all(results)
+    }
     one = found["expected_match_risk gender", "Max"]
     assert one.over_populations == (2.0, 4.0)
     assert one.value == 1.0
@@ -178,7 +184,10 @@ def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:
     for end, inside in ((4.7076, True), (4.7074, False)):
         baseline = results["populations"][3]["baselines"]["samples"]["Max"]
         baseline["expected_match_risk gender"] = [end]
-        found = {(one.cell.measure, one.cell.column): one for one in compare_all(results)}
+        found = {
+            (comparison.cell.measure, comparison.cell.column): comparison
+            for comparison in compare_all(results)
+        }
         assert found["expected_match_risk gender", "Max"].inside is inside
 
 
@@ -186,7 +195,10 @@ def test_a_mean_over_some_sets_says_over_how_many() -> None:
     results = invented(2)
     fits = results["populations"][0]["fits"]
     fits["text"]["configurations"]["text"]["values"]["false_match_rate gender"] = [None, 0.75]
-    found = {(one.configuration, one.cell.measure): one for one in compare_all(results)}
+    found = {
+        (comparison.configuration, comparison.cell.measure): comparison
+        for comparison in compare_all(results)
+    }
     assert found["text", "false_match_rate gender"].sets == (1, 2)
     assert found["script", "false_match_rate gender"].sets == (2, 2)
     assert markdown_page(page_blocks(results), "figures").count("0.7500 (1 of 2 sets)") == 1
@@ -304,7 +316,9 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
     """Its figures come from a run of an hour; its headings, tables and prose are compared."""
     carried = (DOCS / "reproduction.md").read_text(encoding="utf-8")
     blocks = page_blocks(invented(4))
-    headings = [f"{'#' * one.level} {one.text}\n" for one in blocks if isinstance(one, Heading)]
+    headings = [
+        f"{'#' * block.level} {block.text}\n" for block in blocks if isinstance(block, Heading)
+    ]
     captions = [f"**{table.caption}**\n" for table in all_tables(blocks)]
     prose = [block.words for block in blocks if isinstance(block, Paragraph)]
     fixed = [text for text in prose if not any(sign in text for sign in VARIES)]
@@ -313,7 +327,7 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
     assert not missing
     drawings = re.findall(r"\]\((reproduction/[^)]+)\)", carried)
     assert len(drawings) == 18
-    assert all((DOCS / one).is_file() for one in drawings)
+    assert all((DOCS / drawing).is_file() for drawing in drawings)
 
 
 def test_chains_that_are_apart_are_named_first() -> None:

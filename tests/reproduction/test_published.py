@@ -10,14 +10,14 @@ from understudy.reproduction.published import INTERVALS, PUBLISHED, TABLES
 
 
 def test_every_table_has_cells_and_every_cell_a_table() -> None:
-    assert {one.table for one in PUBLISHED} == set(TABLES)
-    places = [(one.measure, one.column) for one in PUBLISHED]
+    assert {cell.table for cell in PUBLISHED} == set(TABLES)
+    places = [(cell.measure, cell.column) for cell in PUBLISHED]
     assert len(set(places)) == len(places) == 40
 
 
 def test_percentages_follow_from_counts() -> None:
-    counts = {one.column: one.value for one in PUBLISHED if one.measure == "attribute_matches"}
-    shares = {one.column: one for one in PUBLISHED if one.measure == "attribute_percent"}
+    counts = {cell.column: cell.value for cell in PUBLISHED if cell.measure == "attribute_matches"}
+    shares = {cell.column: cell for cell in PUBLISHED if cell.measure == "attribute_percent"}
     for column, count in counts.items():
         assert count is not None
         assert abs(100 * count / PATTERN_SIZES.sum() - shares[column].value) <= (
@@ -26,7 +26,7 @@ def test_percentages_follow_from_counts() -> None:
 
 
 def test_rounding_is_half_a_unit_of_the_last_digit() -> None:
-    by_text = {one.printed: one.rounding for one in PUBLISHED}
+    by_text = {cell.printed: cell.rounding for cell in PUBLISHED}
     assert by_text["9.087"] == 0.0005
     assert by_text["47.25"] == 0.005
     assert by_text["28"] == 0.5
@@ -34,13 +34,13 @@ def test_rounding_is_half_a_unit_of_the_last_digit() -> None:
 
 def test_a_risk_without_decimals_is_exact() -> None:
     """The paper prints 0 beside 0.000; half a unit would let any rate pass for it."""
-    rounding = {(one.measure, one.column): one.rounding for one in PUBLISHED}
+    rounding = {(cell.measure, cell.column): cell.rounding for cell in PUBLISHED}
     assert rounding["true_match_rate gender", "DP-areal"] == 0.0
     assert rounding["true_match_rate gender", "DPMPM"] == 0.0005
 
 
 def test_undefined_is_no_number() -> None:
-    assert all(one.value is None for one in PUBLISHED if one.printed == "NaN")
+    assert all(cell.value is None for cell in PUBLISHED if cell.printed == "NaN")
 
 
 def test_intervals_are_intervals() -> None:
@@ -54,8 +54,8 @@ def test_the_printed_minimum_is_not_what_the_public_counts_give() -> None:
     by_gender = np.array([PATTERN_SIZES[:20].sum(), PATTERN_SIZES[20:].sum()])
     exact = float((1 - (1 - 1 / len(COUNTIES)) ** by_gender).sum())
     printed = next(
-        one for one in PUBLISHED
-        if (one.measure, one.column) == ("expected_match_risk gender", "Min")
+        cell for cell in PUBLISHED
+        if (cell.measure, cell.column) == ("expected_match_risk gender", "Min")
     )  # fmt: skip
     assert printed.value == 0
     assert abs(exact - 2.0) < 1e-6

@@ -134,4 +134,4 @@ def test_cells_as_json(
     with pytest.raises(SystemExit):
         main(["reproduce", "--quick", "--out", str(made), "--seed", "3", "--json"])
     cells = json.loads(capsys.readouterr().out)
-    assert {one["column"] for one in cells} == {"Min", "DPMPM", "DP-areal", "Max"}
+    assert {cell["column"] for cell in cells} == {"Min", "DPMPM", "DP-areal", "Max"}

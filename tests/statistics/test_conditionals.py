@@ -420,7 +420,7 @@ def test_quantities_are_those_of_their_twins() -> None:
     generator = stream(46, "quantities")
     weights = generator.dirichlet(np.ones(3))
     tables = [[generator.dirichlet(np.ones(size)).tolist() for size in (2, 3)] for _ in range(3)]
-    flat = np.array([np.concatenate(one) for one in tables])  # (class, level)
+    flat = np.array([np.concatenate(table) for table in tables])  # (class, level)
     rows = sorted(set(tiny.ROWS))
     counts = [tiny.ROWS.count(row) for row in rows]
     found = parameters.log_likelihood(PROBLEM.levels, PROBLEM.counts, weights, flat)

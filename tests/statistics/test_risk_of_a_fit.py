@@ -39,6 +39,6 @@ def test_simulated_risk_agrees_with_the_exact_risk_of_the_same_draws() -> None:
     assert attribute.mean is not None
     assert attribute.standard_error is not None
     expected = float(
-        np.mean([us.expected_risk(data, one, known).attribute_matches for one in tables])
+        np.mean([us.expected_risk(data, table, known).attribute_matches for table in tables])
     )
     assert abs(attribute.mean - expected) < 6 * attribute.standard_error

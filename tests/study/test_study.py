@@ -111,9 +111,9 @@ def test_the_whole_way(plan: Path, tmp_path: Path, run: Callable[..., us.Study])
     time = json.loads((internal / "finished.json").read_text())["time"]
     assert abs(datetime.now(UTC) - datetime.fromisoformat(time)) < timedelta(hours=1)
     assert told[-1].step == told[-1].steps == 9
-    assert {one.step for one in told} == set(range(10))
-    assert {one.words for one in told if one.step == 0} == {"reading the data"}
-    assert all(one.study_seconds_left >= one.seconds_left >= 0 for one in told)
+    assert {line.step for line in told} == set(range(10))
+    assert {line.words for line in told if line.step == 0} == {"reading the data"}
+    assert all(line.study_seconds_left >= line.seconds_left >= 0 for line in told)
     assert repr(study) == 'Study("A study of synthetic data", fail)'
 
 
@@ -202,7 +202,7 @@ def test_thresholds_and_title_may_change(
     plan.write_text(text)
     study = run(plan, tmp_path / "out")
     assert counted == {**ONCE, "page": 2}
-    assert "codebook" not in {one.subject for one in study.verdict.reasons}
+    assert "codebook" not in {reason.subject for reason in study.verdict.reasons}
     assert "<title>Other</title>" in study.report().read_text()
     run(plan, tmp_path / "fresh")
     assert files_of(tmp_path / "out") == files_of(tmp_path / "fresh")
@@ -312,7 +312,11 @@ def test_damaged_files_are_said_and_made_again(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         us.Study(plan).run(tmp_path / "out")
-    said = [str(one.message) for one in caught if issubclass(one.category, CheckpointWarning)]
+    said = [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, CheckpointWarning)
+    ]
     assert any("the saved study is damaged: 1 of" in text for text in said)
     assert files_of(tmp_path / "out") == before
 
@@ -361,7 +365,7 @@ def test_the_default_intruder_knows_everything(
 ) -> None:
     plan.write_text(plan.read_text().replace('[[intruders]]\nknown = ["gender"]\n', ""))
     findings = run(plan, tmp_path / "out").findings
-    assert [one.known for one in findings.intruders] == [("gender", "age")]
+    assert [intruder.known for intruder in findings.intruders] == [("gender", "age")]
 
 
 def test_settings_are_told_in_words(
@@ -523,5 +527,8 @@ def test_a_plan_for_both_synthesizers(plan: Path, tmp_path: Path, counted: Count
         PLAN.replace("{file}", "data.csv") + '[[synthesizers]]\nmodel = "areal"' + short
     )
     study = run_quietly(plan, tmp_path / "out")
-    assert [one.title for one in study.findings.synthesizers] == ["DPMPM", "DP-areal"]
+    assert [synthesizer.title for synthesizer in study.findings.synthesizers] == [
+        "DPMPM",
+        "DP-areal",
+    ]
     assert list(study.verdict.synthesizers) == ["dpmpm", "areal"]

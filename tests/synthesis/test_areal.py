@@ -225,7 +225,7 @@ def test_numbers_of_clusters_are_pointed_out(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnderstudyWarning)
         us.DPAreal(n_clusters=n_clusters).fit(data, chains=2, warmup=5, draws=10, thin=1, seed=1)
-    assert any(said in str(one.message) for one in caught)
+    assert any(said in str(warning.message) for warning in caught)
 
 
 def test_a_long_fit_says_so_before_it_starts(

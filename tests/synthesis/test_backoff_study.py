@@ -22,7 +22,9 @@ BACKOFF = PLAN.replace(
 
 def test_from_the_plan_to_the_report(tmp_path: Path) -> None:
     study = run_quietly(write_study(tmp_path, BACKOFF), tmp_path / "study")
-    (findings,) = (one for one in study.findings.synthesizers if one.kind == "backoff")
+    (findings,) = (
+        synthesizer for synthesizer in study.findings.synthesizers if synthesizer.kind == "backoff"
+    )
     assert findings.settings["order"] == "gender, age"
     assert findings.settings["scale"] == "2.0"
     assert "backoff" in study.verdict.synthesizers

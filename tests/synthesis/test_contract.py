@@ -120,10 +120,10 @@ def test_fit_has_one_signature_with_the_defaults_of_each_model(
 def turned(data: us.Microdata) -> us.Microdata:
     """Turn the order of the columns and of every variable's levels around."""
     variables = tuple(
-        Variable(one.name, one.role, tuple(reversed(one.levels)))
-        for one in reversed(data.variables)
+        Variable(variable.name, variable.role, tuple(reversed(variable.levels)))
+        for variable in reversed(data.variables)
     )
-    codes = np.array([one.n_levels - 1 for one in data.variables]) - data.combinations
+    codes = np.array([variable.n_levels - 1 for variable in data.variables]) - data.combinations
     codes = codes[:, ::-1]
     order = np.lexsort(codes.T[::-1])  # (combination,)
     place = np.argsort(order)

@@ -55,7 +55,7 @@ def test_a_dp_areal_goes_on_as_well(data: us.Microdata, monkeypatch: pytest.Monk
     """By the same rule: its limit is what its sweeps, of an estimated cost, have time for."""
     areal = us.DPAreal(n_clusters=3)
     lengths = {"chains": 2, "warmup": 10, "thin": 1}
-    seconds = areal.sweep_seconds(data)
+    seconds = areal._sweep_seconds(data)
     monkeypatch.setattr(run_fit, "FIT_SECONDS", 2 * 50 * seconds)
     assert areal.default_until(data, **lengths) == us.ConvergenceTargets(most_draws=40)
     fit = quiet_fit(areal, data, seed=1, draws=None, **lengths)

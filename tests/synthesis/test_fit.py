@@ -216,7 +216,7 @@ def test_one_class_is_allowed_with_a_note(data: us.Microdata) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit = settings.fit(data, chains=2, warmup=5, draws=20, thin=1, seed=1)
-    assert any("independent" in str(one.message) for one in caught)
+    assert any("independent" in str(warning.message) for warning in caught)
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         us.DPMPM(n_classes=1).fit(data, chains=1, warmup=0, draws=4, thin=1)
@@ -228,7 +228,7 @@ def test_one_class_is_allowed_with_a_note(data: us.Microdata) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnderstudyWarning)
         us.DPMPM(sampler="blocked", n_classes=121).fit(data, chains=1, warmup=0, draws=4, thin=1)
-    assert any("more classes" in str(one.message) for one in caught)
+    assert any("more classes" in str(warning.message) for warning in caught)
 
 
 def test_touching_the_truncation_is_said(data: us.Microdata) -> None:
@@ -237,14 +237,16 @@ def test_touching_the_truncation_is_said(data: us.Microdata) -> None:
         us.DPMPM(sampler="blocked", n_classes=2, level_prior=1.0).fit(
             data, chains=2, warmup=50, draws=50, thin=1, seed=1
         )
-    assert any("classes are occupied" in str(one.message) for one in caught)
+    assert any("classes are occupied" in str(warning.message) for warning in caught)
 
 
 def test_a_label_with_one_level_is_refused(data: us.Microdata) -> None:
     from dataclasses import replace
 
     county = replace(data.variable("county"), levels=("c0",))
-    variables = tuple(county if one.name == "county" else one for one in data.variables)
+    variables = tuple(
+        county if variable.name == "county" else variable for variable in data.variables
+    )
     with pytest.raises(LevelError, match="nothing to synthesize"):
         quiet_fit(us.DPMPM(), replace(data, variables=variables))
 
@@ -298,12 +300,14 @@ def test_label_tables_are_those_of_the_definition() -> None:
             wanted = divmod(label, 4)
             expected = {
                 "kept": naive.label_probability((gender, age), wanted, weights, tables),
-                "prior": naive.label_probability((), wanted, weights, [one[2:] for one in tables]),
+                "prior": naive.label_probability(
+                    (), wanted, weights, [table[2:] for table in tables]
+                ),
                 "full": naive.label_probability(
                     (gender, age, county, region),
                     wanted,
                     weights,
-                    [[*one, *one[2:]] for one in tables],
+                    [[*table, *table[2:]] for table in tables],
                 ),
             }
             for name, value in expected.items():

@@ -27,11 +27,11 @@ def twin(values: NDArray[np.floating]) -> NDArray[np.float64]:
         return np.array(
             [
                 [
-                    array_stats.rhat(one, **axes),
-                    array_stats.ess(one, method="bulk", **axes),
-                    array_stats.ess(one, method="tail", prob=TAIL, **axes),
+                    array_stats.rhat(moveaxi, **axes),
+                    array_stats.ess(moveaxi, method="bulk", **axes),
+                    array_stats.ess(moveaxi, method="tail", prob=TAIL, **axes),
                 ]
-                for one in np.moveaxis(values.astype(np.float64), 2, 0)
+                for moveaxi in np.moveaxis(values.astype(np.float64), 2, 0)
             ]
         )
 

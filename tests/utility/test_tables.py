@@ -44,7 +44,7 @@ def test_deviations_are_those_of_the_twin(
     files = [rows_of(frame) for frame in sets]
     for order in (1, 2, 3):
         names = naive.tables_of(data.synthesized, data.kept, order)
-        per_set = [sum(naive.deviation(original, file, one) for one in names) for file in files]
+        per_set = [sum(naive.deviation(original, file, name) for name in names) for file in files]
         assert found.deviation[order] == pytest.approx(np.mean(per_set), rel=1e-12)
         assert found.spread[order].minimum == min(per_set)
         assert found.spread[order].maximum == max(per_set)
@@ -113,8 +113,8 @@ def test_cells_are_those_of_the_twin() -> None:
     for row in found.iter_rows(named=True):
         cell = (row["town"], row["age"])
         assert row["original"] == original[cell]
-        assert row["mean"] == pytest.approx(np.mean([one[cell] for one in counts]))
-        assert row["maximum"] == max(one[cell] for one in counts)
+        assert row["mean"] == pytest.approx(np.mean([count[cell] for count in counts]))
+        assert row["maximum"] == max(count[cell] for count in counts)
     with pytest.raises(SettingError, match="kept variables only"):
         us.table_utility(data, sets, orders=(1,), seed=1).cells("sex")
 

@@ -31,7 +31,7 @@ from understudy.verdict.verdict import Thresholds, Verdict, judge
 
 def of(verdict: Verdict, subject: str) -> Reason:
     """Find the one reason with this subject."""
-    (found,) = [one for one in verdict.reasons if one.subject == subject]
+    (found,) = [reason for reason in verdict.reasons if reason.subject == subject]
     return found
 
 
@@ -40,7 +40,7 @@ def test_plain_findings_pass() -> None:
     assert verdict.outcome == "pass"
     assert verdict.recommended == "one"
     assert verdict.exit_code is ExitCode.DONE
-    assert {one.outcome for one in verdict.reasons} == {"pass"}
+    assert {reason.outcome for reason in verdict.reasons} == {"pass"}
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
 
 
@@ -317,7 +317,7 @@ def test_an_overlap_of_few_coefficients_does_not_pass(
 def test_no_analysis_gives_no_reason_about_one() -> None:
     verdict = judge(making.findings([making.synthesizer(regressions=())]))
     assert verdict.outcome == "pass"
-    assert not [one for one in verdict.reasons if one.subject == "interval overlap"]
+    assert not [reason for reason in verdict.reasons if reason.subject == "interval overlap"]
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_smallest_pattern(sizes: dict[int, int], outcome: str, words: str) -> No
 
 def test_nothing_kept_has_no_patterns_to_judge() -> None:
     verdict = judge(making.findings(kept=(), patterns=()))
-    assert not [one for one in verdict.reasons if one.subject == "smallest pattern"]
+    assert not [reason for reason in verdict.reasons if reason.subject == "smallest pattern"]
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_codebook(declared: bool, reviewed: bool, outcome: str) -> None:
     found = making.findings(codebook_declared=declared, codebook_reviewed=reviewed)
     assert judge(found).outcome == outcome
     free = judge(found, Thresholds(codebook_required=False))
-    assert "codebook" not in {one.subject for one in free.reasons}
+    assert "codebook" not in {reason.subject for reason in free.reasons}
     assert "codebook_required is false (by default true)" in of(free, "limits").words
     assert free.outcome == "review"
 
@@ -402,7 +402,9 @@ def test_columns_passed_through_that_tell_the_label_together() -> None:
 
 
 def test_nothing_passed_through_is_no_reason() -> None:
-    assert "columns passed through" not in {one.subject for one in judge(making.findings()).reasons}
+    assert "columns passed through" not in {
+        reason.subject for reason in judge(making.findings()).reasons
+    }
 
 
 LAXER = {"overlap_pass": 0.7, "overlap_review": 0.5, "smallest_pattern": 4}
@@ -420,7 +422,7 @@ def test_every_laxer_limit_goes_to_review_and_is_named(name: str) -> None:
     if name.endswith("_pass") and name != "overlap_pass":  # pass may not lie above review
         together[f"{name.removesuffix('_pass')}_review"] = 100 if "rate" not in name else 1.0
         shares = [one for one in together if one.startswith(("within", "passed"))]
-        together |= {one: 1.0 for one in shares if "review" in one}
+        together |= {share: 1.0 for share in shares if "review" in share}
     verdict = judge(making.findings(), settings_from(together, Thresholds, "plan"))
     assert verdict.outcome == "review"
     assert verdict.synthesizers["one"].outcome == "review"
@@ -431,7 +433,7 @@ def test_every_laxer_limit_goes_to_review_and_is_named(name: str) -> None:
 
 def test_stricter_limits_are_no_reason() -> None:
     strict = Thresholds(own_record_pass=0.2, overlap_pass=0.9, smallest_pattern=6)
-    assert "limits" not in {one.subject for one in judge(making.findings(), strict).reasons}
+    assert "limits" not in {reason.subject for reason in judge(making.findings(), strict).reasons}
 
 
 @pytest.mark.parametrize(
@@ -539,7 +541,7 @@ def test_threshold_zero_lets_nothing_above_zero_pass() -> None:
     )  # fmt: skip
     verdict = judge(making.findings(), zero)
     assert verdict.outcome == "review"
-    passed = {one.subject for one in verdict.reasons if one.outcome == "pass"}
+    passed = {reason.subject for reason in verdict.reasons if reason.outcome == "pass"}
     assert passed == {"codebook", "smallest pattern", "group facts", "convergence",
                       "true match rate", "interval overlap"}  # fmt: skip
     assert of(verdict, "true match rate").found == 0.0
@@ -579,7 +581,7 @@ def test_position_between() -> None:
 
 def test_words_have_the_numbers(study: Findings) -> None:
     verdict = judge(study)
-    assert all(one.words.endswith(".") for one in verdict.reasons)
+    assert all(reason.words.endswith(".") for reason in verdict.reasons)
     for one in verdict.reasons:
         if one.subject == OWN_RECORD:
             assert f"{round(one.found or 0.0, 2):.2f}".replace("-", "−") in one.words

@@ -26,17 +26,17 @@ def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison
     priors = {key: words for key, words in LEVEL_PRIORS.items() if CONFIGURATIONS[key].fit in fits}
     if len(priors) < 2:
         return []
-    found = {(each.cell, each.configuration): each for each in comparisons}
+    compared = {(each.cell, each.configuration): each for each in comparisons}
     cells = [
         cell
         for cell in dict.fromkeys(each.cell for each in comparisons)
-        if cell.table in SHOWN and all((cell, key) in found for key in priors)
+        if cell.table in SHOWN and all((cell, key) in compared for key in priors)
     ]
     rows: list[tuple[str, ...]] = []
     for table in SHOWN:
         rows.append((TABLES[table],))
         rows += [
-            (cell.row, cell.printed, *(_written(found[cell, key], fits) for key in priors))
+            (cell.row, cell.printed, *(_written(compared[cell, key], fits) for key in priors))
             for cell in cells
             if cell.table == table
         ]
@@ -54,7 +54,7 @@ def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison
             ("", "printed", *(f"prior {words}" for words in priors.values())),
             rows,
         ),
-        Paragraph(_in_words(priors, [found[cell, key] for cell in cells for key in priors])),
+        Paragraph(_in_words(priors, [compared[cell, key] for cell in cells for key in priors])),
     ]
 
 

@@ -58,22 +58,22 @@ def measure_sets(data: Microdata, sets: SyntheticSets, seed: int) -> Values:
 
 
 def _measured(data: Microdata, sets: SyntheticSets, seed: int) -> Values:
-    found: Values = {}
+    values: Values = {}
     tables = table_utility(data, sets, repeats=2, seed=seed).per_set
     for order in (1, 2, 3):
         rows = tables.filter(tables["order"] == order)
-        found[f"deviation {order}"] = [value / 100 for value in rows["deviation"].to_list()]
+        values[f"deviation {order}"] = [value / 100 for value in rows["deviation"].to_list()]
     for known in KNOWN:
         per_set = identification_risk(data, sets, known).per_set
         for rate in RATES:
-            found[f"{rate} {', '.join(known)}"] = per_set[rate].to_list()
-    _add_attribute(found, attribute_risk(data, sets).per_set["matches"].to_list(), data.n_records)
-    return found
+            values[f"{rate} {', '.join(known)}"] = per_set[rate].to_list()
+    _add_attribute(values, attribute_risk(data, sets).per_set["matches"].to_list(), data.n_records)
+    return values
 
 
 def measure_regression(data: Microdata, sets: SyntheticSets, seed: int) -> list[dict[str, Any]]:
     """Set the intervals of the largest counties' coefficients beside the original's."""
-    found = regression_utility(data, sets, reference="largest", seed=seed, repeats=2)
+    compared = regression_utility(data, sets, reference="largest", seed=seed, repeats=2)
     sizes = np.bincount(data.codes("county"), minlength=data.variable("county").n_levels)
     largest = np.argsort(-sizes, kind="stable")[1:6]  # the first one is the reference
     names = [f"county[{data.variable('county').levels[code]}]" for code in largest]
@@ -81,7 +81,7 @@ def measure_regression(data: Microdata, sets: SyntheticSets, seed: int) -> list[
         "coefficient", "original_lower", "original_upper", "combined_lower", "combined_upper",
         "overlap",
     )  # fmt: skip
-    rows = {row["coefficient"]: row for row in found.coefficients.select(columns).to_dicts()}
+    rows = {row["coefficient"]: row for row in compared.coefficients.select(columns).to_dicts()}
     return [rows[name] for name in names]
 
 
@@ -129,7 +129,7 @@ def measure_paired(
     """
     truth = data.codes("county").astype(np.int64)  # (record,)
     n_labels = data.variable("county").n_levels
-    found: Values = {f"{rate} {', '.join(known)}": [] for known in KNOWN for rate in RATES}
+    values: Values = {f"{rate} {', '.join(known)}": [] for known in KNOWN for rate in RATES}
     right = []
     for drawn, order in zip(sets.codes, orders, strict=True):
         labels = drawn[:, 0].astype(np.int64)  # (record,)
@@ -140,10 +140,10 @@ def measure_paired(
             counted = np.bincount(made, minlength=len(cells) * n_labels)[wanted]
             rates = _rates(made[order] == wanted, counted)
             for rate, value in zip(RATES, rates, strict=True):
-                found[f"{rate} {', '.join(known)}"].append(value)
+                values[f"{rate} {', '.join(known)}"].append(value)
         right.append(float((labels[order] == truth).sum()))
-    _add_attribute(found, right, data.n_records)
-    return found
+    _add_attribute(values, right, data.n_records)
+    return values
 
 
 def _rates(
@@ -155,6 +155,6 @@ def _rates(
     return risk, float((unique & true).mean()), false
 
 
-def _add_attribute(found: Values, matches: Sequence[float], n_records: int) -> None:
-    found["attribute_matches"] = [float(value) for value in matches]
-    found["attribute_percent"] = [100 * float(value) / n_records for value in matches]
+def _add_attribute(values: Values, matches: Sequence[float], n_records: int) -> None:
+    values["attribute_matches"] = [float(value) for value in matches]
+    values["attribute_percent"] = [100 * float(value) / n_records for value in matches]

@@ -106,13 +106,13 @@ def _panels(findings: Findings, styles: list[SeriesStyle]) -> list[Figure]:
     patterns = findings.data.patterns
     shares = [
         [
-            (style, found)
+            (style, panel)
             for synthesizer, style in zip(findings.synthesizers, styles, strict=True)
-            if (found := synthesizer.utility.within.shares[index]) is not None
+            if (panel := synthesizer.utility.within.shares[index]) is not None
         ]
         for index in range(len(patterns))
     ]
-    highest = max(max(found.synthetic + found.original) for row in shares for _, found in row)
+    highest = max(max(panel.synthetic + panel.original) for row in shares for _, panel in row)
     panels = []
     for index, (pattern, row) in enumerate(zip(patterns, shares, strict=True)):
         title = f"{index + 1}: {', '.join(pattern.levels)} ({pattern.records:,} records)"

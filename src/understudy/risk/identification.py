@@ -124,10 +124,10 @@ class IdentificationRisk:
     @property
     def attacks(self) -> pl.DataFrame:
         """Expected records found, by attack, in the worst case and as released."""
-        one, released = self.expected_match_risk, self.as_released
+        one_file, released = self.expected_match_risk, self.as_released
         return attack_frame(
             {
-                "match_one_file": (one, released),
+                "match_one_file": (one_file, released),
                 "match_all_files": (self.joint.expected_match_risk, None),
                 "match_best": (self.best_match_risk, released),
             }

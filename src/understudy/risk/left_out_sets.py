@@ -96,10 +96,10 @@ def attack_sets(
     }
     for known in knowledge:
         targets = find_targets(data, known, labels.of_combination, labels.size)
-        found = match_sets(targets, labels)
-        one = _by_combination(data, found.sums.probability / n_sets)
-        success[Key("match_one_file", False, known)] = one
-        together = match_each_jointly(targets, found.matched, found.counts)
+        matches = match_sets(targets, labels)
+        one_file = _by_combination(data, matches.sums.probability / n_sets)
+        success[Key("match_one_file", False, known)] = one_file
+        together = match_each_jointly(targets, matches.matched, matches.counts)
         success[Key("match_all_files", False, known)] = _by_combination(data, together)
     predicted = None
     if table_size(data) <= LARGEST_TABLE:

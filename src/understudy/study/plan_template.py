@@ -195,7 +195,7 @@ def _thresholds() -> str:
     for names, words in _attributes(Thresholds):
         lines += textwrap.wrap(words, WIDTH - 2, initial_indent="# ", subsequent_indent="# ")
         defaults = {name: Thresholds.model_fields[name].default for name in names}
-        lines += [f"# {name} = {_value(one)}" for name, one in defaults.items()]
+        lines += [f"# {name} = {_value(default)}" for name, default in defaults.items()]
         lines.append("")
     return "\n".join(lines).rstrip("\n")
 
@@ -203,8 +203,8 @@ def _thresholds() -> str:
 def _attributes(model: type[BaseModel]) -> list[tuple[list[str], str]]:
     """Take the section on attributes of a class's docstring apart: names, words."""
     text = (inspect.getdoc(model) or "").partition("Attributes\n----------\n")[2]
-    found = re.findall(r"^(\w[\w, ]*) : [^\n]*\n((?:[ ]+[^\n]*\n?|\n)+)", text + "\n", re.M)
-    return [(names.split(", "), " ".join(words.split())) for names, words in found]
+    attributes = re.findall(r"^(\w[\w, ]*) : [^\n]*\n((?:[ ]+[^\n]*\n?|\n)+)", text + "\n", re.M)
+    return [(names.split(", "), " ".join(words.split())) for names, words in attributes]
 
 
 def plan_as_toml(plan: StudyPlan) -> str:
@@ -233,8 +233,8 @@ def _table(content: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
         if isinstance(value, dict):
             inside += ["", f"[{name}]", *_table(value, here)]
         elif isinstance(value, list) and value and isinstance(value[0], dict):
-            for one in value:
-                inside += ["", f"[[{name}]]", *_table(one, here)]
+            for entry in value:
+                inside += ["", f"[[{name}]]", *_table(entry, here)]
         else:
             lines.append(f"{toml_key(key)} = {_value(value)}")
     return lines + inside
@@ -246,7 +246,7 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return toml_text(value)
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(one) for one in value) + "]"
+        return "[" + ", ".join(_value(entry) for entry in value) + "]"
     return repr(value)
 
 

@@ -141,7 +141,7 @@ class SampledModel(ABC, Generic[FitType]):
         class MyModel(SampledModel[MyFit], warmup=1000, draws=1000, thin=10):
 
     and gives `_prepared`. `inspect.signature(MyModel.fit)` shows these defaults. A model with
-    ``draws=None`` goes on by default, and gives `sweep_seconds` too.
+    ``draws=None`` goes on by default, and gives `_sweep_seconds` too.
     """
 
     fit_type: ClassVar[type[SampledFit]]
@@ -172,20 +172,11 @@ class SampledModel(ABC, Generic[FitType]):
         """Give the settings that a fit of these data has: every "auto" settled."""
         return self
 
-    def sweep_seconds(self, data: Microdata) -> float:
+    def _sweep_seconds(self, data: Microdata) -> float:
         """Say how many processor seconds a sweep of a chain takes, about.
 
         It settles how long a fit goes on that is given no number of draws, so it depends on the
         data alone and is never measured.
-
-        Parameters
-        ----------
-        data : Microdata
-            The confidential records.
-
-        Returns
-        -------
-        float
         """
         raise NotImplementedError  # asked of models that go on by default
 
@@ -205,7 +196,7 @@ class SampledModel(ABC, Generic[FitType]):
         -------
         ConvergenceTargets
         """
-        sweeps = FIT_SECONDS / (chains * self.sweep_seconds(data))  # of a chain
+        sweeps = FIT_SECONDS / (chains * self._sweep_seconds(data))  # of a chain
         most = int(np.clip((sweeps - warmup) / thin, FEWEST_DRAWS, MOST_DRAWS))
         return ConvergenceTargets(most_draws=most)
 

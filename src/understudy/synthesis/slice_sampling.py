@@ -57,9 +57,9 @@ def slice_draw(
         to_right -= 1
     while True:
         drawn = left + (right - left) * generator.random()
-        found = log_density(drawn)
-        if found > level or left == right:
-            return drawn, found
+        height_drawn = log_density(drawn)
+        if height_drawn > level or left == right:
+            return drawn, height_drawn
         if drawn < here:
             left = drawn
         else:

@@ -229,9 +229,9 @@ class _Floors(NamedTuple):
         for start in range(0, repeats, block):
             number_drawn = min(block, repeats - start)
             triples = [perfect_counts(generator, data, number_drawn) for _ in range(3)]
-            for original, one, other in zip(*triples, strict=True):
+            for original, another, other in zip(*triples, strict=True):
                 squares += (distance(np.abs(original - data.counts)) - floor) ** 2
-                first = distance(np.abs(one - original)) - truth
+                first = distance(np.abs(another - original)) - truth
                 second = distance(np.abs(other - original)) - truth
                 truth_squares += (first**2 + second**2) / 2
                 products += first * second

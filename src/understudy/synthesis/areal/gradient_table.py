@@ -73,7 +73,8 @@ def turn(forces: ForceTable, log_precision: float) -> None:
     along = log_precision * PER_LOG - first
     near = np.arange(NEAR)
     shares = [
-        np.prod([(along - other) / (one - other) for other in near[near != one]]) for one in near
+        np.prod([(along - other) / (point - other) for other in near[near != point]])
+        for point in near
     ]
     slots = (first + near) % SLOTS
     _blend(forces.tables, slots, np.array(shares, dtype=np.float32), forces.table, forces.best)

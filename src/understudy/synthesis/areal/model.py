@@ -166,8 +166,8 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
         check_dial(self.risk_weighting, self.risk)
         object.__setattr__(self, "risk_weighting", float(self.risk_weighting))
 
-    def sweep_seconds(self, data: Microdata) -> float:
-        """Say what a sweep takes, about; see `SampledModel`."""
+    def _sweep_seconds(self, data: Microdata) -> float:
+        """Say what a sweep takes, about."""
         return MODELS["areal"].seconds(data)
 
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:

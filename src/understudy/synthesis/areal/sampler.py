@@ -78,8 +78,8 @@ def by_exchange(
     def likelihood(clusters: Clusters) -> float:
         means = cluster_means(problem.design, state.centre + clusters.free @ root.T)
         log_weights = np.log(clusters.weights)  # (cluster,)
-        found, _ = marginal(problem, pieces, means, precision, log_weights, slopes, shares)
-        return float(found)
+        log_likelihood, _ = marginal(problem, pieces, means, precision, log_weights, slopes, shares)
+        return float(log_likelihood)
 
     turn_forces(problem, pieces, float(np.log(precision)))
     exchange(generator, problem, pieces.forces, clusters, likelihood, _n_tries(problem))

@@ -151,8 +151,8 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
             return replace(self, sampler="blocked", n_classes=n_classes)
         return replace(self, sampler="collapsed")
 
-    def sweep_seconds(self, data: Microdata) -> float:
-        """Say what a sweep takes, about: by the sampler and its classes; see `SampledModel`."""
+    def _sweep_seconds(self, data: Microdata) -> float:
+        """Say what a sweep takes, about: by the sampler and its classes."""
         collapsed = self.sampler == "collapsed"
         classes = enough_classes(data.n_records) if collapsed else self.n_classes
         sampler: Literal["collapsed", "blocked"] = "collapsed" if collapsed else "blocked"

@@ -72,7 +72,7 @@ def label_cells(data: Microdata, problem: Problem, most_cells: int) -> LabelCell
     if data.impossible:
         never |= impossible_labels(data)[kept.patterns, kept.labels]
     n_kept = len(data.predictors)
-    columns = [data.kept.index(name) for name in data.predictors]
+    columns = np.array([data.kept.index(name) for name in data.predictors], dtype=np.int64)
     return LabelCells(
         kept_levels=data.patterns.codes[np.ix_(used, columns)] + problem.level_start[:n_kept],
         label_levels=split_labels(data, distinct) + problem.level_start[n_kept:-1],
