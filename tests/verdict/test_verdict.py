@@ -378,7 +378,7 @@ def test_group_facts() -> None:
 @pytest.mark.parametrize(
     ("unique", "decides", "outcome"),
     [(0, False, "pass"), (1, False, "pass"), (2, False, "review"), (50, False, "review"),
-     (51, False, "fail"), (0, True, "review")],
+     (51, False, "fail"), (0, True, "fail")],
 )  # fmt: skip
 def test_columns_passed_through(unique: int, decides: bool, outcome: str) -> None:
     column = PassedFindings(
@@ -397,7 +397,7 @@ def test_columns_passed_through_that_tell_the_label_together() -> None:
     column = PassedFindings(name="a", stored="text", values=6, alone=0, unique_with_kept=0)
     both = making.findings(passed=(column,), passed_together=(("a", "b"),))
     reason = of(judge(both), "columns passed through")
-    assert reason.outcome == "review"
+    assert reason.outcome == "fail"
     assert '"a", "b" together nearly decides what is synthesized' in reason.words
 
 

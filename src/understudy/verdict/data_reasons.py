@@ -52,10 +52,11 @@ def _passed(data: DataFindings, limits: Thresholds) -> Reason:
     deciding = [quoted(column.name) for column in data.passed if column.decides]
     deciding += [f"{quoted_list(names)} together" for names in data.passed_together]
     if deciding:
-        outcome = "review" if outcome == "pass" else outcome
+        outcome = "fail"  # the files would hold the secret
         words += (
             f" {', '.join(deciding)} nearly decide{'s' * (len(deciding) == 1)} what is "
-            "synthesized: whoever knows how they belong together reads the secret from it."
+            "synthesized: whoever knows how they belong together reads the secret from it. Leave them "
+            "out, or group them until they no longer tell it."
         )
     return Reason(
         subject="columns passed through",
