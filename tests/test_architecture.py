@@ -29,6 +29,7 @@ BASE = {
     "public_errors",
     "storage",
     "interrupts",
+    "display",
 }
 
 # Who may import whom. What is not listed may not.
@@ -43,6 +44,7 @@ ALLOWED = {
     "public_errors": {"errors"},
     "storage": {"errors", "private_folder"},
     "interrupts": {"errors"},
+    "display": {"errors", "summaries"},
     "chained_log": {"errors", "private_folder", "storage"},
     "study_register": {"errors", "private_folder", "storage", "chained_log"},
     "finish_time": {"errors", "private_folder", "storage"},
@@ -51,7 +53,7 @@ ALLOWED = {
     "utility": {*BASE, "microdata"},
     "synthesis": {*BASE, "microdata", ""},
     "findings": {*BASE, "microdata", "risk", "utility"},
-    "verdict": {"errors", "summaries", "settings", "findings"},
+    "verdict": {"errors", "summaries", "settings", "findings", "display"},
     "pages": {"errors", "summaries", "findings", "verdict"},
     "publishing": {
         *BASE,
@@ -119,13 +121,15 @@ ALLOWED = {
 # Facts about models, which import no model: whoever shows or judges one may read them.
 FACTS = "understudy.synthesis.registry"
 
-# Libraries that only one folder may use.
+# Libraries that only one folder may use. matplotlib has two homes: `pages` draws findings in the
+# style of the report, and `display`, which lies below all results and knows none of them, draws the
+# panels of numbers that a result gives. So `result.plot()` needs no import of pages from risk.
 ONLY_IN = {
     "cyclopts": {"cli"},
     "rich": {"cli"},
     "pyreadstat": {"microdata"},
     "numba": {"compiling", "synthesis"},
-    "matplotlib": {"pages"},
+    "matplotlib": {"pages", "display"},
     "jinja2": {"pages"},
 }
 

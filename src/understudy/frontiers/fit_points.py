@@ -271,6 +271,7 @@ class FrontierRun:
             seed=self._seed("fit", digest_of(point.fit_key.encode())),
             checkpoint=self.folder.fit_folder(self._fit_name(point)),
             weights=self._weights(point),
+            progress=False,
             **point.planned.options,
         )
 

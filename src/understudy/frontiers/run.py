@@ -13,28 +13,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from understudy.checks import check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown
 from understudy.errors import CheckpointWarning, InputError, SettingError, UnderstudyWarning
 from understudy.findings.frontier_schema import FrontierFindings
 from understudy.frontiers.fit_points import CHOSEN, PAGE, FrontierRun, first_points
-from understudy.public_errors import from_the_user, only_our_errors
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed
 from understudy.study.folder import StudyFolder, check_study_folder
 from understudy.study.plan import StudyPlan
-from understudy.study.progress import Tell
+from understudy.study.progress import Tell, told
 from understudy.study.run import Study
 from understudy.study.stages import Stages, prepare
-from understudy.summaries import number, text_table
+from understudy.summaries import number
 
 __all__ = ["Frontier", "frontier"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Frontier:
+class Frontier(Shown):
     """A measured frontier.
 
     Attributes
@@ -45,6 +48,7 @@ class Frontier:
         Where the page and the record lie; confidential.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("points",)
     findings: FrontierFindings
     folder: Path
 
@@ -87,7 +91,7 @@ class Frontier:
         """Give the path of the plan of a study at the chosen point."""
         return self.folder / CHOSEN
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show all points in a table, and the recommended one."""
         rows = [
             (
@@ -104,11 +108,30 @@ class Frontier:
         header = ("point", "own record", "tables", "right labels", "own record is", "converged",
                   "frontier")  # fmt: skip
         title = f"Frontier of {len(rows)} points, {self.findings.n_records:,} records"
-        lines = [text_table(title, header, rows)]
-        lines.append(f"  recommended: {self.recommended or 'none'}. {self.findings.why}")
+        lines = [f"  recommended: {self.recommended or 'none'}. {self.findings.why}"]
         if self.findings.choices:
             lines.append(f"  chosen: {self.chosen}")
-        return "\n".join(lines)
+        return Described(title, header, rows, lines)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        points = self.findings.points
+        names = [point.name for point in points]
+        risk = [(point.position, point.position_error or 0.0) for point in points]
+        utility = [(point.measured.ratio, point.measured.ratio_error or 0.0) for point in points]
+        return {
+            "position": _interval_panel("own-record effect, as a share of Max's", names, risk),
+            "ratio": _interval_panel("table deviation over the truth floor", names, utility),
+        }
+
+
+def _interval_panel(
+    axis: str, names: Sequence[str], numbers: Sequence[tuple[float | None, float]]
+) -> Panel:
+    """Lay out numbers with two standard errors either way."""
+    values = [value for value, _ in numbers]
+    low = [None if value is None else value - 2 * error for value, error in numbers]
+    high = [None if value is None else value + 2 * error for value, error in numbers]
+    return Panel(axis, names, values, low, high, values_name="± 2 standard errors")
 
 
 @only_our_errors
@@ -123,7 +146,7 @@ def frontier(
     control: Any = None,
     choose: str | None = None,
     because: str | None = None,
-    progress: Tell | None = None,
+    progress: Tell | bool = True,
 ) -> Frontier:
     """Turn dials, measure every point, and find the most useful one that still protects.
 
@@ -147,8 +170,9 @@ def frontier(
     choose, because : str, optional
         A point that a board picks by its name, and who did so when and why: both go into the
         record.
-    progress : callable, optional
-        Called with a `understudy.study.progress.StudyProgress`.
+    progress : bool or callable
+        A bar in a terminal or a notebook, and nothing elsewhere; False for silence. A function is
+        called with a `understudy.study.progress.StudyProgress`.
 
     Returns
     -------
@@ -177,10 +201,11 @@ def frontier(
             do="keep some columns; a fully synthetic file has no frontier here",
         )
     with (
+        told(progress, "frontier") as tell,
         _flagged_instead(),
         StudyFolder(internal, _identity(stages), settled.seed, check_seed(None)) as folder,
     ):
-        run = FrontierRun(stages, folder, from_the_user(progress))
+        run = FrontierRun(stages, folder, tell)
         run.measure_landmarks()
         run.measure_beside(beside or {}, control)
         run.measure_points()

@@ -23,10 +23,19 @@ from understudy.microdata.column_coder import (
 from understudy.microdata.roles import check_names
 from understudy.microdata.variable import Variable
 
-__all__ = ["Columns", "data_frame", "enum_column", "frame_source", "polars_column"]
+__all__ = [
+    "Column",
+    "Columns",
+    "data_frame",
+    "enum_column",
+    "frame_source",
+    "polars_column",
+    "stacked",
+]
 
 # By name: variable and codes (record,), or the values of a column that passes through.
-Columns = Mapping[str, tuple[Variable, NDArray[Any]] | pl.Series]
+Column = tuple[Variable, NDArray[Any]] | pl.Series
+Columns = Mapping[str, Column]
 
 
 def _open_frame(
@@ -221,3 +230,12 @@ def enum_column(variable: Variable, codes: NDArray[Any]) -> pl.Series:
         rows = pl.Series(np.where(codes < len(levels), codes, -1)).cast(pl.Int64)
         rows = rows.set(rows < 0, None).cast(pl.UInt32)
     return pl.Series(levels, dtype=pl.Enum(levels)).gather(rows)
+
+
+def stacked(columns: Sequence[Column], rows: int) -> Column:
+    """Put the same column of several frames of so many rows each into one, one below the other."""
+    series = [column for column in columns if isinstance(column, pl.Series)]
+    if series:
+        return pl.concat([column.head(rows) for column in series])
+    coded = [column for column in columns if not isinstance(column, pl.Series)]
+    return coded[0][0], np.concatenate([codes[:rows] for _, codes in coded])

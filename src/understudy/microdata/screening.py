@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted
 from understudy.microdata.bins import Bins, bins_from
+from understudy.microdata.cells import Cells
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
 from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable
 from understudy.microdata.column_coder import DATES
@@ -41,7 +42,7 @@ from understudy.microdata.recognition import Suggestion, missing_words, recogniz
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.survey_design import DesignColumns, read_design
-from understudy.microdata.table import Cells, Microdata
+from understudy.microdata.table import Microdata
 from understudy.summaries import counted
 
 __all__ = ["ColumnFinding", "Inspection", "inspect_source"]

@@ -13,56 +13,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, overload
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, SetIndexError, SettingError, nearest, quoted, quoted_list
+from understudy.microdata.cells import Cells
 from understudy.microdata.coding import Backend, regroup
 from understudy.microdata.frames import Columns, data_frame
 from understudy.microdata.passed_columns import PassedColumns
+from understudy.microdata.shown_data import ShownData, ShownSets
 from understudy.microdata.survey_design import SurveyDesign
 from understudy.microdata.variable import Variable
 from understudy.microdata.writing import write_table
 from understudy.public_errors import only_our_errors
 
-__all__ = ["Cells", "Microdata", "SyntheticSets"]
-
-
-@dataclass(frozen=True, repr=False)
-class Cells:
-    """Distinct rows of codes over some variables, with their sizes.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The variables.
-    codes : int32 (cell, variable)
-        In lexicographic order.
-    sizes : int64 (cell,)
-        Records in each cell; none is empty.
-    of_combination : int32 (combination,)
-        The cell that each combination of the data lies in.
-    """
-
-    names: tuple[str, ...]
-    codes: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    of_combination: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        """Count the cells."""
-        return self.sizes.size
-
-    def __repr__(self) -> str:
-        """Show the shape only."""
-        return f"Cells({len(self)} of {quoted_list(self.names)})"
+__all__ = ["Microdata", "SyntheticSets"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Microdata:
+class Microdata(ShownData):
     """Confidential records as coded, distinct combinations.
 
     Made by `read_microdata`; printing it shows shapes only.
@@ -351,11 +323,12 @@ class Microdata:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SyntheticSets:
+class SyntheticSets(ShownSets):
     """Several synthetic versions of the data, row by row beside the confidential records.
 
     ``len(sets)`` is their number; ``sets[3]`` and iteration give data frames with the columns of
-    the data, in the order of its records: row i of every set stands in for record i.
+    the data, in the order of its records: row i of every set stands in for record i. A slice such
+    as ``sets[:5]`` gives synthetic sets again.
 
     Attributes
     ----------
@@ -406,9 +379,18 @@ class SyntheticSets:
         """Count the sets."""
         return int(self.codes.shape[0])
 
-    def __getitem__(self, index: int) -> Any:
-        """Give one set as a data frame."""
-        return self.frame(index)
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    @only_our_errors
+    def __getitem__(self, index: Any) -> Any:
+        """Give one set as a data frame, or some of the sets as synthetic sets."""
+        return self._chosen(index) if isinstance(index, slice) else self.frame(index)
+
+    def _chosen(self, which: slice) -> Self:
+        filled = {name: codes[which] for name, codes in self.filled.items()}
+        return replace(self, codes=self.codes[which], filled=filled)
 
     def __iter__(self) -> Iterator[Any]:
         """Give one data frame after the other."""
@@ -454,6 +436,9 @@ class SyntheticSets:
             )
             for index in range(len(self))
         ]
+
+    def _all_columns(self) -> list[Columns]:
+        return [self._columns(index) for index in range(len(self))] or [_columns(self.data)]
 
     def _columns(self, index: int) -> Columns:
         """Columns of one set, with the drawn codes for the synthesized variables."""

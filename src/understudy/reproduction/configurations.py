@@ -74,7 +74,12 @@ class FitPlan:
         most = lengths.get("most_draws")
         until = None if most is None else LabelTargets(most_draws=most)
         return self.settings.fit(
-            data, seed=seed, checkpoint=checkpoint, progress=progress, until=until, **chains
+            data,
+            seed=seed,
+            checkpoint=checkpoint,
+            progress=progress or False,
+            until=until,
+            **chains,
         )
 
 

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
@@ -30,7 +33,7 @@ from understudy.risk.attacks import (
 from understudy.risk.identification import pattern_frame
 from understudy.risk.joint import JointAttribute, vote_right
 from understudy.risk.matching import find_targets, labels_of
-from understudy.summaries import Spread, number, spread_frame, spread_of, text_table
+from understudy.summaries import Spread, number, spread_frame, spread_of
 
 __all__ = ["AttributeRisk", "attribute_risk"]
 
@@ -38,7 +41,7 @@ LabelAttack = Literal["row", "vote", "modal", "pooled_modal"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class AttributeRisk:
+class AttributeRisk(Shown):
     """How often the synthetic label is the true one.
 
     Attributes
@@ -66,6 +69,13 @@ class AttributeRisk:
         Whether the rows look paired with their records at all.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = (
+        "over_sets",
+        "per_set",
+        "per_variable",
+        "attacks",
+        "per_pattern",
+    )
     n_records: int
     n_sets: int
     per_set: pl.DataFrame
@@ -136,7 +146,7 @@ class AttributeRisk:
         frame = pattern_frame(self._data, {"matches": self.per_record()})
         return frame.with_columns(share=pl.col("matches") / pl.col("records"))
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table, without any value of the data."""
         rows = []
         for name, words in (("matches", "true labels"), ("share", "share of records")):
@@ -148,19 +158,42 @@ class AttributeRisk:
             )  # fmt: skip
         header = ("over sets", "mean", "minimum", "maximum", "std. error", "sets", "vote of all")
         title = f"Attribute risk of {self.n_records:,} records"
-        return "\n".join(
+        return Described(
+            title,
+            header,
+            rows,
             [
-                text_table(title, header, rows),
                 "  guessing the most frequent label of the pattern: "
                 f"{number(self.most_frequent_label)} from the original's distribution, "
                 f"{number(self.most_frequent_synthetic_label)} from one set, "
                 f"{number(self.most_frequent_pooled_label)} from all sets together",
                 f"  {self.alignment}",
                 f"  assumes that {self.assumption}",
-            ]
+            ],
+            [[self.per_set[name].to_list()] for name in ("matches", "share")],
         )
 
+    def _panels(self) -> Mapping[str, Panel]:
+        spread = self.spreads["matches"]
+        guesses = {
+            "vote of all sets": self.joint.matches,
+            "most frequent of the pattern, original": self.most_frequent_label,
+            "most frequent of the pattern, one set": self.most_frequent_synthetic_label,
+            "most frequent of the pattern, all sets": self.most_frequent_pooled_label,
+        }
+        values = list(guesses.values())
+        return {
+            "matches": Panel(
+                f"labels right, of {self.n_records:,}",
+                ["one set", *guesses],
+                [spread.mean, *values],
+                [spread.minimum, *values],
+                [spread.maximum, *values],
+            )
+        }
 
+
+@in_users_kind
 @only_our_errors
 def attribute_risk(
     data: Microdata,

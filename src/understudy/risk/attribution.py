@@ -40,20 +40,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import kind_of
+from understudy.display.described import Described
+from understudy.display.panels import Panel, spread_panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets, read_new_people
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.matching import fold_keys
-from understudy.summaries import Spread, number, spread_frame, spread_of, text_table
+from understudy.summaries import Spread, number, spread_frame, spread_of
 
 __all__ = ["AttributionRisk", "attribution_risk", "check_keys", "codes_of_sets"]
 
@@ -78,7 +81,7 @@ MEASURES = {
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class AttributionRisk:
+class AttributionRisk(Shown):
     """What can be learned about a target variable from keys, without rows.
 
     Attributes
@@ -96,6 +99,7 @@ class AttributionRisk:
         Sizes.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("over_sets", "per_set")
     keys: tuple[str, ...]
     target: str
     per_set: pl.DataFrame
@@ -132,7 +136,7 @@ class AttributionRisk:
         """Mean, minimum, maximum and standard error over sets, one row per measure."""
         return spread_frame(self.spreads)
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table, without any value of the data."""
         rows = [
             (f"{name.replace('_', ' ')} ({short})",
@@ -143,10 +147,20 @@ class AttributionRisk:
             for name, short in MEASURES.items()
         ]  # fmt: skip
         title = f"Attribution of {quoted(self.target)} from {quoted_list(self.keys)}, as shares"
-        table = text_table(title, ("over sets", "mean", "minimum", "maximum", "sets"), rows)
-        return f"{table}\n  {self.n_records:,} records; assumes that {self.assumption}"
+        return Described(
+            title,
+            ("over sets", "mean", "minimum", "maximum", "sets"),
+            rows,
+            [f"  {self.n_records:,} records; assumes that {self.assumption}"],
+            [[self.per_set[name].to_list()] for name in MEASURES],
+        )
+
+    def _panels(self) -> Mapping[str, Panel]:
+        words = {name: name.replace("_", " ") for name in MEASURES}
+        return {"shares": spread_panel("share, from 0 to 1", self.spreads, words)}
 
 
+@in_users_kind
 @only_our_errors
 def attribution_risk(
     data: Microdata,

@@ -12,14 +12,18 @@ even Marginal comes close to Perfect. For the false match rate Max is the lower 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.label_table import (
@@ -47,7 +51,7 @@ from understudy.risk.matching import (
     count_matches,
     find_targets,
 )
-from understudy.summaries import Spread, number, spread_of, text_table
+from understudy.summaries import Spread, number, spread_frame, spread_of
 
 __all__ = ["Baseline", "InherentRisk", "inherent_risk"]
 
@@ -62,7 +66,7 @@ STREAMS = {"Uniform": "Min", "Perfect": "Max"}  # names of their streams of rand
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Baseline:
+class Baseline(Shown):
     """One baseline: what redrawing all labels in one way would give away.
 
     Attributes
@@ -85,6 +89,7 @@ class Baseline:
         Expected right labels of one who believes a model trained on that many files.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("attacks", "samples")
     name: str
     samples: pl.DataFrame
     spreads: Mapping[str, Spread]
@@ -165,15 +170,18 @@ class Baseline:
         mean = number(spread.mean, spread.standard_error, missing=NO_UNIQUE_MATCHES)
         return mean, error, f"{spread.files}", number(exact, missing="none")
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table."""
         rows = [(words, *self.cells(name)) for name, words in MEASURES.items()]
         title = f"{self.name} baseline, known: {quoted_list(self.expected.known)}"
-        return text_table(title, ("measure", "mean", "std. error", "draws", "exact"), rows)
+        return Described(title, ("measure", "mean", "std. error", "draws", "exact"), rows)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        return {name: _baseline_panel(words, name, [self]) for name, words in MEASURES.items()}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class InherentRisk:
+class InherentRisk(Shown):
     """The baselines for one intruder's knowledge.
 
     Attributes
@@ -191,6 +199,7 @@ class InherentRisk:
         Files that the joint intruder holds, where joint attacks were asked for.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("measures",)
     known: tuple[str, ...]
     minimum: Baseline
     maximum: Baseline
@@ -200,7 +209,7 @@ class InherentRisk:
     repeats: int
     n_sets: int | None = None
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table."""
         four = list(self.baselines.values())
         rows = [
@@ -220,20 +229,58 @@ class InherentRisk:
             f"Baselines of the confidential data ({self.n_records:,} records, {self.n_labels:,} "
             f"labels), known: {quoted_list(self.known)} and the true label"
         )
-        return "\n".join(
+        return Described(
+            title,
+            header,
+            rows,
             [
-                text_table(title, header, rows),
                 f"  {self.repeats} repeats; draws: those in which a measure is defined, which its "
                 "mean is over. Baselines, not bounds: a synthesizer can lie outside. Uniform is "
                 "the paper's Min, Perfect its Max; for the false match rate Max is the lower one.",
-            ]
+            ],
         )
+
+    def _panels(self) -> Mapping[str, Panel]:
+        four = list(self.baselines.values())
+        return {name: _baseline_panel(words, name, four) for name, words in MEASURES.items()}
+
+    @property
+    def measures(self) -> pl.DataFrame:
+        """One row per baseline and measure: spread over the draws, and the closed form."""
+        return pl.concat(
+            spread_frame(each.spreads).select(
+                pl.lit(name).alias("baseline"),
+                pl.all(),
+                pl.Series("exact", _exact(each, each.spreads), dtype=pl.Float64),
+            )
+            for name, each in self.baselines.items()
+        )
+
+
+def _exact(baseline: Baseline, names: Iterable[str]) -> list[float | None]:
+    return [getattr(baseline.expected, name, None) for name in names]
+
+
+def _baseline_panel(words: str, name: str, baselines: Sequence[Baseline]) -> Panel:
+    """Lay out one measure of some baselines: mean, smallest and largest draw, closed form."""
+    spreads = [baseline.spreads[name] for baseline in baselines]
+    exact = [value for baseline in baselines for value in _exact(baseline, [name])]
+    return Panel(
+        words,
+        [baseline.name for baseline in baselines],
+        [spread.mean for spread in spreads],
+        [spread.minimum for spread in spreads],
+        [spread.maximum for spread in spreads],
+        references={"exact": exact} if any(value is not None for value in exact) else {},
+        values_name="mean of the draws",
+    )
 
 
 def _spreads(frame: pl.DataFrame) -> dict[str, Spread]:
     return {measure: spread_of(frame[measure].to_list()) for measure in MEASURES}
 
 
+@in_users_kind
 @only_our_errors
 def inherent_risk(
     data: Microdata,

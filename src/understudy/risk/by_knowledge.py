@@ -8,21 +8,24 @@ candidates can only drop out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from understudy.checks import check_number, check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError, quoted_list
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.identification import match_sets
 from understudy.risk.matching import NO_UNIQUE_MATCHES, Labels, find_targets, labels_of
-from understudy.summaries import number, spread_of, text_table
+from understudy.summaries import number, spread_of
 
 __all__ = ["RiskLattice", "risk_lattice"]
 
@@ -31,7 +34,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RiskLattice:
+class RiskLattice(Shown):
     """Identification risk for every set of kept variables, the most dangerous first.
 
     Attributes
@@ -47,6 +50,7 @@ class RiskLattice:
         Synthetic sets that the means are over.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("ranking",)
     subsets: tuple[tuple[str, ...], ...]
     ranking: pl.DataFrame
     n_sets: int
@@ -76,7 +80,7 @@ class RiskLattice:
                 least.append(subset)
         return tuple(least)
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show the most dangerous sets as a readable table."""
         rows = [
             (quoted_list(subset), f"{row['cells']:,}", number(row["expected_match_risk"]),
@@ -90,11 +94,23 @@ class RiskLattice:
         header = ("known, with the true label", "cells", "expected match risk", "true match rate",
                   "false match rate", "unique matches")  # fmt: skip
         title = f"Identification risk by knowledge, means over {self.n_sets} sets"
-        text = text_table(title, header, rows)
         more = self.ranking.height - len(rows)
-        return f"{text}\n  and {more} less dangerous sets of variables" if more else text
+        remarks = [f"  and {more} less dangerous sets of variables"] if more else []
+        return Described(title, header, rows, remarks)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        return {
+            "expected_match_risk": Panel(
+                "expected match risk",
+                [", ".join(subset) for subset in self.subsets],
+                self.ranking["expected_match_risk"].to_list(),
+                self.ranking["minimum"].to_list(),
+                self.ranking["maximum"].to_list(),
+            )
+        }
 
 
+@in_users_kind
 @only_our_errors
 def risk_lattice(
     data: Microdata,

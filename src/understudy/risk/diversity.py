@@ -15,26 +15,31 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_number, check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.label_table import true_labels
 from understudy.microdata.plausibility import decides
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
-from understudy.summaries import number, text_table
+from understudy.summaries import number
 
 __all__ = ["LabelDiversity", "label_diversity"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LabelDiversity:
+class LabelDiversity(Shown):
     """How far the kept variables tell the label, in the confidential data.
 
     Attributes
@@ -60,6 +65,7 @@ class LabelDiversity:
         records of levels with at least five, and for fewer than nine in ten without it).
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("variables",)
     share: float
     fewest: int
     n_records: int
@@ -75,7 +81,7 @@ class LabelDiversity:
         """Kept variables that decide the label for nearly everybody."""
         return tuple(self.variables.filter(pl.col("decides"))["variable"].to_list())
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table, without any value of the data."""
         rows = [
             (row["variable"], number(row["guessed"]), number(row["without"]),
@@ -83,18 +89,33 @@ class LabelDiversity:
             for row in self.variables.iter_rows(named=True)
         ]  # fmt: skip
         header = ("kept variable", "guessed", "without it", "dominated records", "decides")
-        return "\n".join(
+        return Described(
+            f"Diversity of labels, {self.n_records:,} records",
+            header,
+            rows,
             [
-                text_table(f"Diversity of labels, {self.n_records:,} records", header, rows),
                 f"  one label holds {self.share:.0%} or more of {self.dominated_patterns:,} of "
                 f"{self.n_patterns:,} patterns ({self.dominated_records:,} records; patterns of "
                 f"fewer than {self.fewest} are not counted); "
                 f"{self.single_records:,} records are alone in theirs; the least diverse pattern "
                 f"of several has {self.fewest_labels:,} labels",
-            ]
+            ],
         )
 
+    def _panels(self) -> Mapping[str, Panel]:
+        rows = self.variables.rows(named=True)
+        return {
+            "guessed": Panel(
+                "share of records whose label is guessed right",
+                [row["variable"] for row in rows],
+                [row["guessed"] for row in rows],
+                references={"without it": [row["without"] for row in rows]},
+                values_name="with the variable",
+            )
+        }
 
+
+@in_users_kind
 @only_our_errors
 def label_diversity(data: Microdata, share: float = 0.9, fewest: int = 5) -> LabelDiversity:
     """Measure how far the kept variables tell the label, in the confidential data.

@@ -24,12 +24,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_number
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.data_arguments import check_data, check_table, check_tables
 from understudy.microdata.label_table import LabelTable, true_labels
@@ -37,7 +41,7 @@ from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.risk import match_kernels as kernels
 from understudy.risk.matching import NO_UNIQUE_MATCHES, Targets, find_targets
-from understudy.summaries import Spread, number, spread_of, text_table
+from understudy.summaries import Spread, number, spread_of
 
 __all__ = ["ExpectedRisk", "PosteriorRisk", "expected_risk", "posterior_risk"]
 
@@ -45,8 +49,14 @@ NODES = 64
 REACH = 50.0  # the integrand is below exp(-REACH) outside of what is integrated over
 
 
+KINDS = {
+    "records": ("expected_match_risk", "unique_matches", "true_matches", "attribute_matches"),
+    "rate": ("true_match_rate", "false_match_ratio", "random_linkage"),
+}
+
+
 @dataclass(frozen=True, repr=False)
-class ExpectedRisk:
+class ExpectedRisk(Shown):
     """Expectations over draws from one table of label probabilities, exact.
 
     Attributes
@@ -70,6 +80,7 @@ class ExpectedRisk:
         Mean share of records with any candidate.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("measures",)
     known: tuple[str, ...]
     expected_match_risk: float
     true_match_rate: float
@@ -86,16 +97,23 @@ class ExpectedRisk:
             field.name: getattr(self, field.name) for field in fields(self) if field.name != "known"
         }
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table."""
         rows = [
             (name.replace("_", " "), number(value, missing=NO_UNIQUE_MATCHES))
             for name, value in self.measures().items()
         ]
         title = f"Exact expected risk of a draw, known: {quoted_list(self.known)}"
-        return text_table(title, ("measure", "expectation"), rows)
+        return Described(title, ("measure", "expectation"), rows)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        return {
+            kind: Panel(kind, [_words(name) for name in names], [getattr(self, n) for n in names])
+            for kind, names in KINDS.items()
+        }
 
 
+@in_users_kind
 @only_our_errors
 def expected_risk(data: Microdata, table: LabelTable, known: Sequence[str] | str) -> ExpectedRisk:
     """Compute the expected risk of a draw from a table of label probabilities, exactly.
@@ -175,7 +193,7 @@ def _grouped(
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PosteriorRisk:
+class PosteriorRisk(Shown):
     """The expected risk as a posterior quantity: one exact value per posterior draw.
 
     Attributes
@@ -189,6 +207,7 @@ class PosteriorRisk:
         small where draws are autocorrelated.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("draws",)
     known: tuple[str, ...]
     draws: pl.DataFrame
     spreads: Mapping[str, Spread]
@@ -210,7 +229,7 @@ class PosteriorRisk:
         low, high = np.quantile(values, [(1 - probability) / 2, (1 + probability) / 2])
         return float(low), float(high)
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table."""
         rows = []
         for name, spread in self.spreads.items():
@@ -225,10 +244,35 @@ class PosteriorRisk:
                 )
             )
         title = f"Posterior of the expected risk, known: {quoted_list(self.known)}"
-        table = text_table(title, ("measure", "mean", "5 %", "95 %"), rows)
-        return f"{table}\n  over {self.draws.height} posterior draws, each exact"
+        return Described(
+            title,
+            ("measure", "mean", "5 %", "95 %"),
+            rows,
+            [f"  over {self.draws.height} posterior draws, each exact"],
+            [[self.draws[name].to_list()] for name in self.spreads],
+            "over the draws",
+        )
+
+    def _panels(self) -> Mapping[str, Panel]:
+        panels = {}
+        for kind, names in KINDS.items():
+            ends = [self.interval(name) or (None, None) for name in names]
+            panels[kind] = Panel(
+                kind,
+                [_words(name) for name in names],
+                [self.spreads[name].mean for name in names],
+                [low for low, _ in ends],
+                [high for _, high in ends],
+                values_name="mean and 90 % of the draws",
+            )
+        return panels
 
 
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+@in_users_kind
 @only_our_errors
 def posterior_risk(
     data: Microdata, tables: Iterable[LabelTable], known: Sequence[str] | str

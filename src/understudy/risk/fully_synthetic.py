@@ -26,19 +26,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.attribution import attribution_risk, check_keys, codes_of_sets
 from understudy.risk.matching import fold_keys
-from understudy.summaries import number, text_table
+from understudy.summaries import number
 
 __all__ = ["FullySyntheticRisk", "fully_synthetic_risk"]
 
@@ -47,7 +50,7 @@ LEAST = 1.0  # records: the least effect of the exact table that others are comp
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FullySyntheticRisk:
+class FullySyntheticRisk(Shown):
     """What fully synthetic files give away.
 
     Attributes
@@ -76,6 +79,7 @@ class FullySyntheticRisk:
         Sizes.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("guesses",)
     guesses: pl.DataFrame
     uniques: int
     repeated: float
@@ -98,7 +102,7 @@ class FullySyntheticRisk:
         """Unique records repeated beyond what chance gives: the largest that is known of it."""
         return self.repeated - max(self.expected_repeats.values())
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table, without any value of the data."""
         rows = [
             (row["target"], number(row["success"]), number(row["marginal"]), number(row["others"]),
@@ -109,22 +113,40 @@ class FullySyntheticRisk:
         chance = ", ".join(
             f"{number(value)} ({name})" for name, value in self.expected_repeats.items()
         )
-        return "\n".join(
+        return Described(
+            f"Fully synthetic risk of {self.n_records:,} records, {self.n_sets} files",
+            header,
+            rows,
             [
-                text_table(
-                    f"Fully synthetic risk of {self.n_records:,} records, {self.n_sets} files",
-                    header,
-                    rows,
-                ),
                 f"  {number(self.repeated)} of {self.uniques:,} records that are unique in the "
                 f"original are in a file verbatim, {self.repeated_somewhere:,} in any; by chance: "
                 f"{chance}",
                 "  weaker evidence than an own-record effect: a model may learn from all records "
                 "what Others does not",
-            ]
+            ],
         )
 
+    def _panels(self) -> Mapping[str, Panel]:
+        frame = self.guesses
+        return {
+            "guesses": Panel(
+                f"guessed right, of {self.n_records:,} records",
+                frame["target"].to_list(),
+                frame["success"].to_list(),
+                references={
+                    words: frame[name].to_list()
+                    for name, words in (
+                        ("marginal", "Marginal"),
+                        ("others", "Others"),
+                        ("perfect", "Perfect"),
+                    )
+                },
+                values_name="from all files",
+            )
+        }
 
+
+@in_users_kind
 @only_our_errors
 def fully_synthetic_risk(
     data: Microdata,

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.display.described import Described
+from understudy.display.panels import Panel, spread_panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.frames import enum_column
 from understudy.microdata.table import Microdata, SyntheticSets
@@ -34,7 +37,7 @@ from understudy.risk.matching import (
     find_targets,
     labels_of,
 )
-from understudy.summaries import Spread, number, spread_frame, spread_of, text_table
+from understudy.summaries import Spread, number, spread_frame, spread_of
 
 __all__ = ["IdentificationRisk", "SetMatches", "identification_risk", "match_sets", "pattern_frame"]
 
@@ -48,7 +51,7 @@ MEASURES = {
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class IdentificationRisk:
+class IdentificationRisk(Shown):
     """What an intruder with this knowledge can do, over all synthetic sets.
 
     Attributes
@@ -82,6 +85,7 @@ class IdentificationRisk:
         Whether the rows look paired with their records at all.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("over_sets", "per_set", "attacks", "per_pattern")
     known: tuple[str, ...]
     count_in: CountIn
     n_records: int
@@ -188,7 +192,7 @@ class IdentificationRisk:
             },
         )
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table, without any value of the data."""
         rows = []
         for name, words in MEASURES.items():
@@ -211,16 +215,45 @@ class IdentificationRisk:
         )
         joint = "all sets joint" + (", c in synthetic" if self.count_in == "original" else "")
         header = ("over sets", "mean", "minimum", "maximum", "std. error", "sets", joint)
-        return "\n".join(
+        return Described(
+            title,
+            header,
+            rows,
             [
-                text_table(title, header, rows),
                 f"  rows paired at random: {number(self.random_linkage)} (at most 1); at random "
                 f"within known cells: {number(self.random_within_cells)}; as released, at random "
                 f"within patterns: {number(self.as_released)}",
                 f"  {self.alignment}",
                 f"  c counted in the {self.count_in} data; assumes that {self.assumption}",
-            ]
+            ],
+            [[self.per_set[name].to_list()] for name in MEASURES],
         )
+
+    def _panels(self) -> Mapping[str, Panel]:
+        spread = self.spreads["expected_match_risk"]
+        others = {
+            "all sets joint": self.joint.expected_match_risk,
+            "as released": self.as_released,
+            "rows at random within known cells": self.random_within_cells,
+            "rows at random": self.random_linkage,
+        }
+        values = list(others.values())
+        together = (self.joint.true_match_rate, self.joint.false_match_rate)
+        return {
+            "expected_match_risk": Panel(
+                f"records found, of {self.n_records:,}",
+                ["one set", *others],
+                [spread.mean, *values],
+                [spread.minimum, *values],
+                [spread.maximum, *values],
+            ),
+            "rates": spread_panel(
+                "rate",
+                self.spreads,
+                {name: MEASURES[name] for name in ("true_match_rate", "false_match_rate")},
+                {"all sets joint": together},
+            ),
+        }
 
 
 def _defined(spread: Spread) -> float:
@@ -229,6 +262,7 @@ def _defined(spread: Spread) -> float:
     return spread.mean
 
 
+@in_users_kind
 @only_our_errors
 def identification_risk(
     data: Microdata,

@@ -20,7 +20,7 @@ the label of the row itself, which she knows to be person i's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.checks import check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError
 from understudy.microdata.coding import regroup
 from understudy.microdata.label_table import LARGEST_TABLE, LabelTable
@@ -37,7 +40,7 @@ from understudy.risk.alignment import aligned_sets
 from understudy.risk.left_out import Attacked
 from understudy.risk.matching import Labels, labels_of
 from understudy.risk.pareto_smoothing import RELIABLE, smooth_weights
-from understudy.summaries import number, text_table
+from understudy.summaries import number
 
 __all__ = ["InformedIntruderRisk", "informed_intruder_risk"]
 
@@ -48,7 +51,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class InformedIntruderRisk:
+class InformedIntruderRisk(Shown):
     """How far all files move the odds about a person, for one who knows everything else.
 
     Attributes
@@ -91,28 +94,33 @@ class InformedIntruderRisk:
         """
         return np.argsort(-self._moved, kind="stable")[: check_whole("n", n, 1)].astype(np.int64)
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table."""
         rows = [
             (f"{share:.0%} of records", number(value)) for share, value in self.quantiles.items()
         ]
         rows.append(("largest", number(self.largest)))
-        return "\n".join(
+        return Described(
+            f"Odds of the true label, moved by {self.n_sets} files, for an intruder who knows the "
+            f"model and the other {self.n_records - 1:,} records",
+            ("at most", "factor"),
+            rows,
             [
-                text_table(
-                    f"Odds of the true label, moved by {self.n_sets} files, for an intruder who "
-                    f"knows the model and the other {self.n_records - 1:,} records",
-                    ("at most", "factor"),
-                    rows,
-                ),
                 f"  mean probability of the true label: {number(self.probability_before)} without "
                 f"the files, {number(self.probability_after)} with them",
                 f"  weights can be trusted for {self.reliable:.1%} of the records; Monte-Carlo "
                 f"error of a log factor {number(self.noise)}",
-            ]
+            ],
         )
 
+    def _panels(self) -> Mapping[str, Panel]:
+        factors = {f"{share:.0%} of records": value for share, value in self.quantiles.items()}
+        factors["largest"] = self.largest
+        axis = "factor by which the odds of the true label move"
+        return {"factors": Panel(axis, list(factors), list(factors.values()))}
 
+
+@in_users_kind
 @only_our_errors
 def informed_intruder_risk(
     data: Microdata,

@@ -17,11 +17,15 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown
 from understudy.risk import match_kernels as kernels
 from understudy.risk.matching import (
     NO_UNIQUE_MATCHES,
@@ -31,7 +35,7 @@ from understudy.risk.matching import (
     Targets,
     count_matches,
 )
-from understudy.summaries import number, text_table
+from understudy.summaries import number
 
 __all__ = ["JointAttribute", "JointIdentification", "joint_identification", "vote_right"]
 
@@ -39,7 +43,7 @@ ROWS = 1 << 16  # rows looked at together
 
 
 @dataclass(frozen=True, repr=False)
-class JointIdentification:
+class JointIdentification(Shown):
     """Identification by an intruder who averages match probabilities over all files.
 
     Attributes
@@ -61,9 +65,9 @@ class JointIdentification:
     true_matches: int
     n_sets: int
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table."""
-        return text_table(
+        return Described(
             f"Match probabilities averaged over {self.n_sets} sets",
             ("measure", "value"),
             [
@@ -77,9 +81,24 @@ class JointIdentification:
             ],
         )
 
+    def _panels(self) -> Mapping[str, Panel]:
+        rates = {
+            "true match rate": self.true_match_rate,
+            "false match rate": self.false_match_rate,
+        }
+        records = {
+            "expected match risk": self.expected_match_risk,
+            "unique matches": self.unique_matches,
+            "true matches": self.true_matches,
+        }
+        return {
+            "records": Panel("records", list(records), list(records.values()), bars=True),
+            "rates": Panel("rate", list(rates), list(rates.values()), bars=True),
+        }
+
 
 @dataclass(frozen=True, repr=False)
-class JointAttribute:
+class JointAttribute(Shown):
     """Labels guessed by vote over all files.
 
     Attributes
@@ -97,10 +116,13 @@ class JointAttribute:
     share: float
     n_sets: int
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table."""
         rows = [("true labels", number(self.matches)), ("share of records", number(self.share))]
-        return text_table(f"Vote over {self.n_sets} sets", ("measure", "value"), rows)
+        return Described(f"Vote over {self.n_sets} sets", ("measure", "value"), rows)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        return {"share": Panel("share of records", ["true labels"], [self.share], bars=True)}
 
 
 def joint_identification(

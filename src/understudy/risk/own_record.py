@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,6 +31,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_whole, kind_of
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.label_table import empirical_labels, others_labels
@@ -52,7 +55,7 @@ from understudy.risk.sampled_people import (
     refit_of_people,
     sample_people,
 )
-from understudy.summaries import number, text_table
+from understudy.summaries import number
 
 __all__ = ["AttackEffect", "OwnRecordEffect", "own_record_effect"]
 
@@ -67,7 +70,7 @@ WORDS: dict[Evidence, str] = {
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class OwnRecordEffect:
+class OwnRecordEffect(Shown):
     """What people's own records give away, attack by attack.
 
     Attributes
@@ -92,6 +95,7 @@ class OwnRecordEffect:
         for all; its sampling error is in the standard errors.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("effects",)
     attacks: tuple[AttackEffect, ...]
     pooled_limit: AttackEffect | None
     evidence: Evidence
@@ -181,7 +185,7 @@ class OwnRecordEffect:
         """
         return pattern_frame(self._data, {"effect": self.per_record(attack, known)})
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table, and the worst attack in natural frequencies."""
         rows = [
             (
@@ -199,7 +203,6 @@ class OwnRecordEffect:
         header = ("attack", "setting", "with", "without", "effect", "exact table", "position")
         worst = self.worst()
         lines = [
-            text_table(f"Own-record effect, {self.n_records:,} records", header, rows),
             f"  worst: {ATTACKS[worst.attack]}: {worst.sentence(self.n_records)}",
             f"  without: {WORDS[self.evidence]}",
         ]
@@ -220,9 +223,36 @@ class OwnRecordEffect:
                 f"  weights cannot be trusted for {self.unreliable:,} records; of these "
                 f"{self.refitted:,} by fits without such a record"
             )
-        return "\n".join(lines)
+        return Described(f"Own-record effect, {self.n_records:,} records", header, rows, lines)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        names = [
+            f"{ATTACKS[attack.attack]}, {attack.setting}"
+            + (f", knows {', '.join(attack.known)}" if attack.known else "")
+            for attack in self.attacks
+        ]
+        return {
+            "position": Panel(
+                "own-record effect, as a share of the exact table's",
+                names,
+                [attack.position for attack in self.attacks],
+                [attack.position - 2 * attack.position_error for attack in self.attacks],
+                [attack.position + 2 * attack.position_error for attack in self.attacks],
+                values_name="effect ± 2 standard errors",
+            ),
+            "people": Panel(
+                f"records attacked rightly, of {self.n_records:,}",
+                names,
+                [attack.with_record for attack in self.attacks],
+                references={
+                    "without the own record": [attack.without_record for attack in self.attacks]
+                },
+                values_name="with it",
+            ),
+        }
 
 
+@in_users_kind
 @only_our_errors
 def own_record_effect(
     data: Microdata,

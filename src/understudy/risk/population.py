@@ -7,18 +7,22 @@ that says about their number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
-from understudy.summaries import estimate_number, text_table
+from understudy.summaries import estimate_number
 
 __all__ = ["PopulationRisk", "individual_risk", "population_risk"]
 
@@ -27,7 +31,7 @@ LARGE, N_TERMS = 20, 80  # records of a pattern beyond which so many terms of a 
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PopulationRisk:
+class PopulationRisk(Shown):
     """Uniqueness and matches against the population, for what an intruder knows.
 
     Attributes
@@ -49,6 +53,7 @@ class PopulationRisk:
         By pattern of the known variables: records, estimated people, individual risk.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("per_pattern",)
     known: tuple[str, ...]
     records: int
     population: float
@@ -57,7 +62,7 @@ class PopulationRisk:
     expected_matches: float
     per_pattern: pl.DataFrame
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show sums over the file."""
         rows = [
             ["records", f"{self.records:,}"],
@@ -66,11 +71,17 @@ class PopulationRisk:
             ["  of these alone in the population", estimate_number(self.population_uniques)],
             ["expected matches with the population", estimate_number(self.expected_matches)],
         ]
-        return text_table(
+        return Described(
             f"Population risk, {', '.join(self.known)} known", ["measure", "value"], rows
         )
 
+    def _panels(self) -> Mapping[str, Panel]:
+        names = ["alone in the sample", "of these alone in the population", "expected matches"]
+        values = [self.sample_uniques, self.population_uniques, self.expected_matches]
+        return {"people": Panel("people", names, values, bars=True)}
 
+
+@in_users_kind
 @only_our_errors
 def population_risk(data: Microdata, known: Sequence[str] | str | None = None) -> PopulationRisk:
     """Estimate how many sample uniques are population uniques, from the survey weights.

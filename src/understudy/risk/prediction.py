@@ -22,7 +22,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.checks import check_number, check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError
 from understudy.microdata.label_table import LARGEST_TABLE, true_labels
 from understudy.microdata.table import Microdata, SyntheticSets
@@ -39,7 +42,7 @@ from understudy.risk.alignment import aligned_sets
 from understudy.risk.forest import LARGE, grow_forest
 from understudy.risk.left_out_refits import leave_out
 from understudy.risk.matching import labels_of
-from understudy.summaries import number, text_table
+from understudy.summaries import number
 
 __all__ = ["PredictionRisk", "pooled_rows", "predict_labels", "prediction_risk"]
 
@@ -47,7 +50,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PredictionRisk:
+class PredictionRisk(Shown):
     """What a model trained on the released files says about people's true labels.
 
     Attributes
@@ -85,7 +88,7 @@ class PredictionRisk:
         """Gain of each record, (record,). Confidential."""
         return self._gain
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show a readable table."""
         rows = [
             ("mean confidence in the true label", number(self.confidence),
@@ -93,22 +96,36 @@ class PredictionRisk:
             (f"records at risk (gain above {self.threshold:g})", f"{self.at_risk:,}",
              number(self.at_risk_without, missing="-")),
         ]  # fmt: skip
-        lines = [
-            text_table(
-                f"Prediction by a model trained on {self.n_sets} files, {self.n_records:,} records",
-                ("measure", "with the record", "without"),
-                rows,
-            ),
+        remarks = [
             f"  mean gain over the label's overall share {number(self.gain)}; {self.n_large:,} "
             "records by the shares of their pattern, the others by a forest",
         ]
         if self.effect is not None:
-            lines.append(
+            remarks.append(
                 f"  own-record effect: {number(self.effect)} ± {number(self.standard_error)} labels"
             )
-        return "\n".join(lines)
+        return Described(
+            f"Prediction by a model trained on {self.n_sets} files, {self.n_records:,} records",
+            ("measure", "with the record", "without"),
+            rows,
+            remarks,
+        )
+
+    def _panels(self) -> Mapping[str, Panel]:
+        confidence = {
+            "with the record": self.confidence,
+            "without": self.confidence_without,
+        }
+        at_risk = {"with the record": self.at_risk, "without": self.at_risk_without}
+        return {
+            "confidence": Panel(
+                "mean confidence in the true label", list(confidence), list(confidence.values())
+            ),
+            "at_risk": Panel("records at risk", list(at_risk), list(at_risk.values())),
+        }
 
 
+@in_users_kind
 @only_our_errors
 def prediction_risk(
     data: Microdata,

@@ -60,7 +60,8 @@ class PlannedFit:
     def refit(self, data: Microdata, seed: int) -> Any:
         """Fit the same model to other data, as long as the plan says and without going on."""
         draws = self.options["draws"] or REFIT_DRAWS
-        return self.model.fit(data, seed=seed, **{**self.options, "draws": draws, "until": None})
+        options = {**self.options, "draws": draws, "until": None}
+        return self.model.fit(data, seed=seed, progress=False, **options)
 
     def described(self) -> dict[str, Any]:
         """All settings, as JSON."""

@@ -7,10 +7,14 @@ is shown until a stage of the same kind has been timed in this run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-__all__ = ["Pace", "StudyProgress", "Tell", "while_reading"]
+from understudy.display.progress_bar import progress_bar
+from understudy.public_errors import from_the_user
+
+__all__ = ["Pace", "StudyProgress", "Tell", "told", "while_reading"]
 
 
 class StudyProgress(NamedTuple):
@@ -42,6 +46,30 @@ class StudyProgress(NamedTuple):
 
 
 Tell = Callable[[StudyProgress], None]
+
+
+@contextmanager
+def told(progress: Any, words: str) -> Iterator[Tell | None]:
+    """Give what is told how far it is: the user's function, a bar where one can be seen, or none.
+
+    Parameters
+    ----------
+    progress : bool or callable
+        What the user asked for.
+    words : str
+        What is being done.
+    """
+    if not (progress is True or progress is None):
+        yield from_the_user(progress if callable(progress) else None)
+        return
+    with progress_bar(words) as show:
+
+        def tell(now: StudyProgress) -> None:
+            if show is not None:
+                done = max(now.step - 1, 0) + (now.share or 0.0)
+                show(done / max(now.steps, 1), now.study_seconds_left, now.words)
+
+        yield None if show is None else tell
 
 
 def while_reading(tell: Tell | None) -> Callable[[int, int], None] | None:

@@ -16,18 +16,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from understudy.display.described import Described
 from understudy.errors import ExitCode, SettingError, quoted
 from understudy.findings.schema import Findings
-from understudy.public_errors import from_the_user, only_our_errors
+from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed
 from understudy.study.folder import REPORT, StudyFolder, check_study_folder
 from understudy.study.plan import StudyPlan, plan_from, read_plan
-from understudy.study.progress import Pace, Tell
+from understudy.study.progress import Pace, Tell, told
 from understudy.study.saved_frontier import last_frontier
 from understudy.study.stages import prepare
 from understudy.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Study"]
 
@@ -81,7 +85,7 @@ class Study:
         self,
         directory: str | os.PathLike[str],
         resume: bool = True,
-        progress: Tell | None = None,
+        progress: Tell | bool = True,
         register: str | os.PathLike[str] | None = None,
         frontier: str | os.PathLike[str] | None = None,
     ) -> Study:
@@ -94,8 +98,9 @@ class Study:
             ``internal``, which is confidential.
         resume : bool
             Whether to go on with a study that lies there; otherwise that is refused.
-        progress : callable, optional
-            Called with a `understudy.study.progress.StudyProgress` as the study goes on.
+        progress : bool or callable
+            A bar in a terminal or a notebook, and nothing elsewhere; False for silence. A function
+            is called with a `understudy.study.progress.StudyProgress` as the study goes on.
         register : path, optional
             A folder shared by studies, in which this run and its verdict are entered; the plan's
             when left out.
@@ -108,7 +113,17 @@ class Study:
         Study
             This study, with `findings`, `verdict` and `report`.
         """
-        progress = from_the_user(progress)
+        with told(progress, "study") as tell:
+            return self._run(directory, resume, tell, register, frontier)
+
+    def _run(
+        self,
+        directory: str | os.PathLike[str],
+        resume: bool,
+        progress: Tell | None,
+        register: str | os.PathLike[str] | None,
+        frontier: str | os.PathLike[str] | None,
+    ) -> Study:
         internal = check_study_folder(directory, resume=resume)
         stages = prepare(self.plan, self._home, progress)
         last = last_frontier(self._frontier_folder(frontier), stages.data)
@@ -175,6 +190,23 @@ class Study:
                 do='call run("folder") first',
             )
         return result
+
+    def _repr_html_(self) -> str:
+        """Show the title, and the verdict once there is one, in a notebook."""
+        own = Described(repr(self)).html()
+        return own if self._verdict is None else own + self._verdict._repr_html_()
+
+    def plot(self, panel: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the verdict's reasons.
+
+        Parameters
+        ----------
+        panel : str, optional
+            Which of its panels; the first when left out.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure when left out.
+        """
+        return self.verdict.plot(panel, ax)
 
     def __repr__(self) -> str:
         """Show the title and how far it is."""

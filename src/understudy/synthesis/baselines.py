@@ -14,14 +14,19 @@ They are baselines, not bounds: a synthesizer may lie outside.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from understudy.checks import check_whole
-from understudy.microdata.data_arguments import check_data
+from understudy.display.described import Described
+from understudy.display.frame_kinds import Kind
+from understudy.display.panels import Panel
+from understudy.display.result import Shown
+from understudy.microdata.given_data import given_data
 from understudy.microdata.label_table import (
     LabelTable,
     empirical_labels,
@@ -36,6 +41,7 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.synthesis.diagnostics import SCHEMA
+from understudy.synthesis.fit_panels import labels_panel
 
 __all__ = ["Marginal", "Others", "Perfect", "ReferenceFit", "Uniform"]
 
@@ -47,9 +53,21 @@ class Uniform:
     """Every label alike, the paper's Min."""
 
     @only_our_errors
-    def fit(self, data: Microdata) -> ReferenceFit:
-        """Count the labels that the data may have, at once."""
-        return ReferenceFit(check_data(data), uniform_labels(data), "Uniform")
+    def fit(
+        self, data: Any, *, synthesize: Sequence[str] | str | None = None, **reading: Any
+    ) -> ReferenceFit:
+        """Count the labels that the data may have, at once.
+
+        Parameters
+        ----------
+        data : Microdata, frame or path
+            The confidential records.
+        synthesize : str or sequence of str, optional
+            Columns to synthesize, where the records are a frame or a path.
+        **reading
+            Options of `read_microdata`, where the records are a frame or a path.
+        """
+        return _reference(uniform_labels, "Uniform", data, synthesize, reading)
 
 
 @dataclass(frozen=True)
@@ -57,9 +75,21 @@ class Marginal:
     """Labels from their overall distribution, whatever the kept variables say."""
 
     @only_our_errors
-    def fit(self, data: Microdata) -> ReferenceFit:
-        """Tabulate the labels of the data, at once."""
-        return ReferenceFit(check_data(data), marginal_labels(data), "Marginal")
+    def fit(
+        self, data: Any, *, synthesize: Sequence[str] | str | None = None, **reading: Any
+    ) -> ReferenceFit:
+        """Tabulate the labels of the data, at once.
+
+        Parameters
+        ----------
+        data : Microdata, frame or path
+            The confidential records.
+        synthesize : str or sequence of str, optional
+            Columns to synthesize, where the records are a frame or a path.
+        **reading
+            Options of `read_microdata`, where the records are a frame or a path.
+        """
+        return _reference(marginal_labels, "Marginal", data, synthesize, reading)
 
 
 @dataclass(frozen=True)
@@ -67,9 +97,21 @@ class Others:
     """Labels from the other records of the record's pattern, its own left out."""
 
     @only_our_errors
-    def fit(self, data: Microdata) -> ReferenceFit:
-        """Tabulate what the other records of the data have, for every combination, at once."""
-        return ReferenceFit(check_data(data), others_labels(data), "Others")
+    def fit(
+        self, data: Any, *, synthesize: Sequence[str] | str | None = None, **reading: Any
+    ) -> ReferenceFit:
+        """Tabulate what the other records of the data have, for every combination, at once.
+
+        Parameters
+        ----------
+        data : Microdata, frame or path
+            The confidential records.
+        synthesize : str or sequence of str, optional
+            Columns to synthesize, where the records are a frame or a path.
+        **reading
+            Options of `read_microdata`, where the records are a frame or a path.
+        """
+        return _reference(others_labels, "Others", data, synthesize, reading)
 
 
 @dataclass(frozen=True)
@@ -77,13 +119,36 @@ class Perfect:
     """Labels from the distribution of the record's pattern, the paper's Max."""
 
     @only_our_errors
-    def fit(self, data: Microdata) -> ReferenceFit:
-        """Tabulate the labels of every pattern of the data, at once."""
-        return ReferenceFit(check_data(data), empirical_labels(data), "Perfect")
+    def fit(
+        self, data: Any, *, synthesize: Sequence[str] | str | None = None, **reading: Any
+    ) -> ReferenceFit:
+        """Tabulate the labels of every pattern of the data, at once.
+
+        Parameters
+        ----------
+        data : Microdata, frame or path
+            The confidential records.
+        synthesize : str or sequence of str, optional
+            Columns to synthesize, where the records are a frame or a path.
+        **reading
+            Options of `read_microdata`, where the records are a frame or a path.
+        """
+        return _reference(empirical_labels, "Perfect", data, synthesize, reading)
+
+
+def _reference(
+    tabulate: Callable[[Microdata], LabelTable],
+    name: Name,
+    data: Any,
+    synthesize: Sequence[str] | str | None,
+    reading: dict[str, Any],
+) -> ReferenceFit:
+    known = given_data(data, synthesize, reading)
+    return ReferenceFit(known, tabulate(known), name)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ReferenceFit:
+class ReferenceFit(Shown):
     """One table of label probabilities, known exactly.
 
     Attributes
@@ -96,6 +161,7 @@ class ReferenceFit:
         The baseline.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("diagnostics",)
     data: Microdata
     table: LabelTable
     name: Name
@@ -156,10 +222,18 @@ class ReferenceFit:
         )  # (set, record, synthesized variable)
         return SyntheticSets(self.data, codes, fully_synthetic=not self.data.kept)
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show shapes only."""
         rows, labels = self.table.probabilities.shape
-        return f"ReferenceFit of {self.name}: {rows:,} rows of {labels:,} label probabilities"
+        return Described(
+            f"ReferenceFit of {self.name}: {rows:,} rows of {labels:,} label probabilities"
+        )
+
+    def _panels(self) -> Mapping[str, Panel]:
+        return {"labels": labels_panel(self.data, self.table)}
+
+    def _users_kind(self) -> Kind:
+        return self.data.backend
 
 
 def _marginal_left_out(data: Microdata) -> LabelTable:

@@ -7,8 +7,8 @@ observe it. Chains, checkpoints and diagnostics are written once against the sec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import polars as pl
@@ -99,6 +99,9 @@ class DrawnSets(SyntheticSets):
     draw: tuple[int, ...] = ()
     spacing: float = float("inf")
     autocorrelation_time: float = 0.0
+
+    def _chosen(self, which: slice) -> Self:
+        return replace(super()._chosen(which), chain=self.chain[which], draw=self.draw[which])
 
     def __repr__(self) -> str:
         """Show shapes, and whether the draws can count as independent."""

@@ -14,7 +14,7 @@ R-hat is the rank-normalized one, effective sample sizes are those of bulk and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -171,6 +171,7 @@ def diagnose(
     many: Mapping[str, NDArray[np.float32]],
     shown: Mapping[str, NDArray[np.float64]] | None = None,
     threads: int = 1,
+    names: Mapping[str, Sequence[str]] | None = None,
 ) -> pl.DataFrame:
     """Diagnose all quantities of a run.
 
@@ -186,12 +187,14 @@ def diagnose(
         Not judged.
     threads : int
         That work at the same time.
+    names : mapping of str to sequence of str, optional
+        What the many of a kind are called; numbers from 0 when left out.
 
     Returns
     -------
     polars.DataFrame
         Columns quantity, rhat, ess_bulk, ess_tail (null where undefined: a single chain has no
-        R-hat, a constant has neither), converged, judged. One of many is called ``kind[number]``.
+        R-hat, a constant has neither), converged, judged. One of many is called ``kind[name]``.
     """
     rows: list[tuple[str, float | None, float | None, float | None, bool, bool]] = []
     for kind, judged in ((sums, True), (shown or {}, False)):
@@ -200,8 +203,9 @@ def diagnose(
             rows.append((name, *figures, _met(targets, values, figures), judged))
     for name, tables in many.items():
         each = targets.for_each_of(tables.shape[2], tables.shape[0])
-        for number, figures in enumerate(_diagnosed(tables, threads)):
-            rows.append((f"{name}[{number}]", *figures, _met(each, tables, figures), True))
+        own = (names or {}).get(name) or range(tables.shape[2])
+        for part, figures in zip(own, _diagnosed(tables, threads), strict=True):
+            rows.append((f"{name}[{part}]", *figures, _met(each, tables, figures), True))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 

@@ -12,8 +12,9 @@ import os
 import types
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_args
 
@@ -22,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import understudy
-from understudy.checks import check_whole
+from understudy.checks import check_whole, kind_of
+from understudy.display.progress_bar import progress_bar
 from understudy.errors import (
     ConvergenceWarning,
     LevelError,
@@ -33,6 +35,7 @@ from understudy.errors import (
     quoted_list,
 )
 from understudy.microdata.data_arguments import check_data
+from understudy.microdata.given_data import given_data
 from understudy.microdata.table import Microdata
 from understudy.private_folder import PrivateFolder
 from understudy.public_errors import from_the_user, only_our_errors
@@ -88,7 +91,7 @@ class FitOptions:
     threads: int | None
     checkpoint: str | os.PathLike[str] | None
     until: ConvergenceTargets | None
-    progress: Callable[[Progress], None] | None
+    progress: Callable[[Progress], None] | bool | None
     weights: NDArray[np.float64] | None = None  # (combination,)
 
     def __post_init__(self) -> None:
@@ -99,6 +102,12 @@ class FitOptions:
         check_whole("thin", self.thin, 1)
         if self.threads is not None:
             check_whole("threads", self.threads, 1)
+        if not (isinstance(self.progress, bool | None) or callable(self.progress)):
+            raise SettingError(
+                expected="progress as True, False or a function",
+                came=kind_of(self.progress),
+                do="give progress=False for silence",
+            )
 
     @property
     def most_cells(self) -> int:
@@ -219,8 +228,9 @@ class SampledModel(ABC, Generic[FitType]):
     @only_our_errors
     def fit(
         self,
-        data: Microdata,
+        data: Any,
         *,
+        synthesize: Sequence[str] | str | None = None,
         chains: int = 4,
         warmup: int = 1000,
         draws: int | None = 1000,
@@ -229,15 +239,18 @@ class SampledModel(ABC, Generic[FitType]):
         threads: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         until: ConvergenceTargets | None = None,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[Progress], None] | bool = True,
         weights: Any = None,
+        **reading: Any,
     ) -> FitType:
         """Run the sampler.
 
         Parameters
         ----------
-        data : Microdata
+        data : Microdata, frame or path
             The confidential records.
+        synthesize : str or sequence of str, optional
+            Columns to synthesize, where the records are a frame or a path.
         chains : int
             Independent chains, started far apart. One chain has no R-hat and never counts as
             converged.
@@ -254,11 +267,14 @@ class SampledModel(ABC, Generic[FitType]):
             A folder of its own. The run is saved there as it goes; the same call goes on from it.
         until : ConvergenceTargets, optional
             Go on, `draws` at a time, until these targets are met or their limit is reached.
-        progress : callable, optional
-            Called with a `Progress` after every segment.
+        progress : bool or callable
+            A bar in a terminal or a notebook, and nothing elsewhere; False for silence. A function
+            is called with a `Progress` after every segment.
         weights : float (combination,), optional
             Powers from 0 to 1 that the likelihood of the records of each distinct combination is
             taken to, in place of those of ``risk_weighting``; such as `risk_weights` makes.
+        **reading
+            Options of `read_microdata`, where the records are a frame or a path.
 
         Returns
         -------
@@ -271,8 +287,8 @@ class SampledModel(ABC, Generic[FitType]):
             When quantities have not converged, or a limit of the settings was reached.
         """
         part = DRAWS_AT_A_TIME if draws is None else draws
-        told = from_the_user(progress)
-        options = FitOptions(chains, warmup, part, thin, seed, threads, checkpoint, until, told)
+        options = FitOptions(chains, warmup, part, thin, seed, threads, checkpoint, until, progress)
+        data = given_data(data, synthesize, reading, [each.name for each in fields(options)])
         check_labels(data)
         check_holes(data, self.no_holes)
         settings = self.settled(data)
@@ -289,10 +305,32 @@ class SampledModel(ABC, Generic[FitType]):
         prepared = settings._prepared(data, options)
         plan = options.plan(prepared.snapshot_bytes)
         fit: Any = self.fit_type(settings, data, plan, prepared.cells, NO_DRAWS, weights)
-        fit = _run(fit, prepared.sampler, options, settings._identity())
+        with _told(progress, type(self).__name__) as told:
+            options = replace(options, progress=told)
+            fit = _run(fit, prepared.sampler, options, settings._identity())
         _warn_of_chains(fit)
         settings._warn_of_limits(fit)
         return fit  # type: ignore[no-any-return]
+
+
+def _function(progress: Any) -> Callable[[Progress], None] | None:
+    return progress if callable(progress) else None
+
+
+@contextmanager
+def _told(progress: Any, model: str) -> Iterator[Callable[[Progress], None] | None]:
+    """Give what is called after every segment: the user's function, a bar, or nothing."""
+    if not (progress is True or progress is None):
+        yield from_the_user(_function(progress))
+        return
+    with progress_bar(f"fitting {model}") as show:
+
+        def tell(run: Progress) -> None:
+            if show is not None:
+                rhat = "" if run.rhat is None else f"R-hat {run.rhat:.3f}"
+                show(run.sweep / max(run.n_sweeps, 1), run.seconds_left, rhat)
+
+        yield None if show is None else tell
 
 
 def check_labels(data: Microdata) -> None:
@@ -369,7 +407,7 @@ def _weights_of_first_fit(
 
 def _run(fit: Any, sampler: ChainSampler, options: FitOptions, settings: Mapping[str, Any]) -> Any:
     """Run the chains of a fit, saved or not; its plan gets the seed that was used."""
-    summarize, progress = fit.summarizer(), options.progress
+    summarize, progress = fit.summarizer(), _function(options.progress)
     if options.checkpoint is None:
         plan = replace(fit.plan, seed=check_seed(options.seed))
         draws = run_chains(sampler, plan, None, progress, summarize)

@@ -12,14 +12,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_whole
-from understudy.errors import ConvergenceWarning
+from understudy.display.described import Described
+from understudy.display.frame_kinds import Kind
+from understudy.display.panels import draw_chains
+from understudy.display.result import Shown
+from understudy.errors import ConvergenceWarning, SettingError, nearest, quoted, quoted_list
 from understudy.microdata.label_table import LabelTable, split_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
@@ -34,6 +38,12 @@ from understudy.synthesis.diagnostics import (
     meets,
     spread_cells,
 )
+from understudy.synthesis.fit_panels import (
+    chains_described,
+    label_names,
+    level_names,
+    pattern_names,
+)
 from understudy.synthesis.labelled_draws import Draws, LabelledArray
 from understudy.synthesis.monitored_sums import known_cells, released_sums
 from understudy.synthesis.risk_weights import label_surprise
@@ -44,7 +54,7 @@ __all__ = ["SampledFit", "by_pattern"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SampledFit(ABC):
+class SampledFit(Shown, ABC):
     """Draws from the posterior of a synthesizer.
 
     Attributes
@@ -63,6 +73,7 @@ class SampledFit(ABC):
         Powers that the records' likelihoods were taken to; None: 1 for all.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("diagnostics",)
     settings: Any
     data: Microdata
     plan: Plan
@@ -141,21 +152,17 @@ class SampledFit(ABC):
             for name, values in self.chain_draws.scalars.items()
         }
         tables = self.chain_draws.label_probability
-        patterns = [_named(self.data, self.data.kept, row) for row in self.data.patterns.codes]
         if self.cells.complete:
-            shape = (*tables.shape[:2], len(patterns), -1)
+            shape = (*tables.shape[:2], len(self.data.patterns), -1)
             table = LabelledArray(tables.reshape(shape), ("chain", "draw", "pattern", "label"))
             labels = self.cells.labels[: table.shape[3]]
-            coordinates = {"pattern": patterns, "label": self._label_names(labels)}
+            coordinates = {
+                "pattern": pattern_names(self.data),
+                "label": label_names(self.data, labels),
+            }
         else:
             table = LabelledArray(tables, ("chain", "draw", "cell"))
-            names = self._label_names(self.cells.labels)
-            coordinates = {
-                "cell": [
-                    f"{patterns[pattern]} -> {name}"
-                    for pattern, name in zip(self.cells.patterns, names, strict=True)
-                ]
-            }
+            coordinates = {"cell": self._cell_names()}
         arrays["label_probability"] = table
         attributes: dict[str, str | int | float] = {
             "inference_library": "understudy",
@@ -169,9 +176,11 @@ class SampledFit(ABC):
         }
         return Draws({"posterior": arrays, "released": sums}, coordinates, attributes)
 
-    def _label_names(self, labels: NDArray[np.int64]) -> list[str]:
-        names = self.data.synthesized
-        return [_named(self.data, names, row) for row in split_labels(self.data, labels)]
+    def _cell_names(self) -> list[str]:
+        """Name the kept label probabilities: pattern -> label."""
+        patterns, labels = pattern_names(self.data), label_names(self.data, self.cells.labels)
+        pairs = zip(self.cells.patterns, labels, strict=True)
+        return [f"{patterns[pattern]} -> {label}" for pattern, label in pairs]
 
     @only_our_errors
     def diagnostics(
@@ -193,7 +202,8 @@ class SampledFit(ABC):
             Columns quantity, rhat, ess_bulk, ess_tail, converged, judged: first the sums of label
             probabilities (`released_sums`), then numbers about the model, which are shown and not
             judged, then margins and all kept label probabilities, whose limits allow for their
-            number (`diagnostics.rhat_limit`).
+            number (`diagnostics.rhat_limit`). These are named by their levels, as in
+            ``label_probability[female | 20-40 -> North]``.
         """
         if most_cells is None and not known:
             return self._diagnosed
@@ -223,11 +233,14 @@ class SampledFit(ABC):
         self, most_cells: int | None, known: Sequence[Sequence[str]] = ()
     ) -> pl.DataFrame:
         draws, many = self.chain_draws, self.chain_draws.many
+        names = {"label_probability": self._cell_names(), "label_margin": level_names(self.data)}
         if most_cells is not None:
             tables = many["label_probability"]
-            many["label_probability"] = tables[:, :, spread_cells(tables.shape[2], most_cells)]
+            chosen = spread_cells(tables.shape[2], most_cells)
+            many["label_probability"] = tables[:, :, chosen]
+            names["label_probability"] = [names["label_probability"][cell] for cell in chosen]
         sums = {**draws.sums, **self._match_risks(known)}
-        return diagnose(self.targets, sums, many, draws.scalars, self.plan.threads)
+        return diagnose(self.targets, sums, many, draws.scalars, self.plan.threads, names)
 
     @property
     def converged(self) -> bool:
@@ -352,6 +365,41 @@ class SampledFit(ABC):
         """Write the draws as a netCDF file in ArviZ's layout. It is confidential."""
         self.draws.to_netcdf(path)
 
+    @only_our_errors
+    def plot(self, var_names: Sequence[str] | str | None = None, axes: Any = None) -> Any:
+        """Draw chains, a row per quantity: their densities on the left, their traces on the right.
+
+        Parameters
+        ----------
+        var_names : sequence of str, optional
+            Quantities of ``draws["released"]`` and ``draws["posterior"]`` with axes (chain, draw);
+            all that are judged one by one when left out.
+        axes : array of matplotlib Axes (quantity, 2), optional
+            Where to draw; a new figure when left out.
+
+        Returns
+        -------
+        array of matplotlib Axes (quantity, 2)
+        """
+        chains = {**self.chain_draws.sums, **self.chain_draws.scalars}
+        judged = list(self.chain_draws.sums or chains)
+        listed = [var_names] if isinstance(var_names, str) else list(var_names or judged)
+        for name in listed:
+            if name not in chains:
+                raise SettingError(
+                    expected=f"quantities to draw: {quoted_list(chains)}",
+                    came=f"{quoted(name)}{nearest(str(name), list(chains))}",
+                    do="choose some",
+                )
+        return draw_chains({name: chains[name] for name in listed}, axes)
+
+    def _described(self) -> Described:
+        chains = {**self.chain_draws.sums, **self.chain_draws.scalars}
+        return chains_described(repr(self), chains, self._diagnosed)
+
+    def _users_kind(self) -> Kind:
+        return self.data.backend
+
     def __repr__(self) -> str:
         """Show how long, how many, and whether it converged."""
         state = "converged" if self.converged else "not converged"
@@ -391,9 +439,3 @@ def by_pattern(data: Microdata, table: LabelTable) -> NDArray[np.float64]:
     row_of_pattern = np.empty(len(data.patterns), dtype=np.int64)
     row_of_pattern[data.patterns.of_combination] = table.row_of_combination
     return table.probabilities[row_of_pattern]
-
-
-def _named(data: Microdata, names: tuple[str, ...], codes: NDArray[np.integer[Any]]) -> str:
-    """Write a pattern or a label as text: its levels, one after another."""
-    levels = [data.variable(name).levels[code] for name, code in zip(names, codes, strict=True)]
-    return " | ".join(levels) if levels else "all"

@@ -27,6 +27,7 @@ def synthesize(
     *,
     model: Any = None,
     seed: int | None = None,
+    progress: bool = True,
     **reading: Any,
 ) -> list[Any]:
     """Read, fit, and draw synthetic versions of some columns.
@@ -46,6 +47,8 @@ def synthesize(
         Settings of a synthesizer, such as ``us.DPMPM()``; the back-off tree when left out.
     seed : int, optional
         Makes the draws repeatable.
+    progress : bool
+        Whether a terminal or notebook shows how far it is.
     **reading
         Options of `read_microdata`, such as ``ignore=["id"]``.
 
@@ -70,6 +73,8 @@ def synthesize(
         model = load_model(first)()
     seed = check_seed(seed)
     runs_chains = isinstance(model, SampledModel)
-    seeds = {"seed": child_seed(seed, "synthesize", "fit")} if runs_chains else {}
-    fit = model.fit(data, **seeds)
+    options: dict[str, Any] = {}
+    if runs_chains:
+        options = {"seed": child_seed(seed, "synthesize", "fit"), "progress": progress}
+    fit = model.fit(data, **options)
     return list(fit.synthesize(m, seed=child_seed(seed, "synthesize", "sets")))

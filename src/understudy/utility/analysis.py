@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_confidence, check_rule, check_texts, kind_of
+from understudy.display.described import Described
+from understudy.display.panels import Panel, estimates_panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
-from understudy.summaries import estimate_number, number, text_table
+from understudy.summaries import estimate_number, number
 from understudy.utility.estimates import Estimates, compare, per_set_frame
 from understudy.utility.regression.fitted_regression import ESTIMATED, UNFITTED
 
@@ -27,7 +30,7 @@ NEGATIVE = "negative variance"  # what the analysis gave as a variance cannot be
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class AnalysisUtility:
+class AnalysisUtility(Shown):
     """A user's analysis of the original and of every set.
 
     Attributes
@@ -41,12 +44,13 @@ class AnalysisUtility:
         By set (from 1): the kind of error that the analysis raised there.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("estimates", "per_set")
     estimates: pl.DataFrame
     per_set: pl.DataFrame
     failures: Mapping[int, str]
     _sets: int = field(repr=False)
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show overlap and significance by quantity."""
         rows = [
             [row["quantity"], estimate_number(row["original"]), estimate_number(row["combined"]),
@@ -54,12 +58,16 @@ class AnalysisUtility:
             for row in self.estimates.iter_rows(named=True)
         ]  # fmt: skip
         header = ["quantity", "original", "combined", "overlap", "significance"]
-        text = text_table(f"Analysis utility of {self._sets} sets", header, rows)
-        if self.failures:
-            text += f"\nfailed in {len(self.failures)} of {self._sets} sets"
-        return text
+        failed = f"failed in {len(self.failures)} of {self._sets} sets"
+        title = f"Analysis utility of {self._sets} sets"
+        return Described(title, header, rows, [failed] if self.failures else [])
+
+    def _panels(self) -> Mapping[str, Panel]:
+        names = self.estimates["quantity"].to_list()
+        return {"estimates": estimates_panel("estimate", names, self.estimates)}
 
 
+@in_users_kind
 @only_our_errors
 def analysis_utility(
     data: Microdata,

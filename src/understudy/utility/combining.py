@@ -8,16 +8,21 @@ left can be negative.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import as_numbers, check_confidence, check_rule
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown
 from understudy.errors import InputError
 from understudy.public_errors import only_our_errors
-from understudy.summaries import estimate_number, text_table
+from understudy.summaries import estimate_number
 
 __all__ = [
     "CombinedEstimates",
@@ -33,7 +38,7 @@ NORMAL = 1e12  # degrees of freedom from which t is the normal distribution, to 
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CombinedEstimates:
+class CombinedEstimates(Shown):
     """Estimates of one or several quantities, combined over m sets.
 
     All arrays have the axis (quantity,), or no axis where a single quantity was given.
@@ -69,6 +74,7 @@ class CombinedEstimates:
         What the reader must know beside the values, such as quantities without an error.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("estimates",)
     estimate: Numbers
     variance: Numbers
     standard_error: Numbers
@@ -84,7 +90,7 @@ class CombinedEstimates:
     sets: int
     note: str | None = None
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show the estimates with their intervals, and say where the rule was replaced."""
         columns = np.vstack(
             [self.estimate, self.standard_error, self.lower, self.upper, self.degrees_of_freedom]
@@ -95,14 +101,30 @@ class CombinedEstimates:
         ]
         title = f"Combined over {self.sets} sets by the rule for {self.rule} synthesis"
         header = ["quantity", "estimate", "standard error", "lower", "upper", "df"]
-        text = text_table(title, header, rows)
+        remarks = []
         n_negative = int(np.sum(self.negative))
         if n_negative:
-            text += (
-                f"\nnegative variance by the rule in {n_negative} of {len(rows)}: the mean "
+            remarks.append(
+                f"negative variance by the rule in {n_negative} of {len(rows)}: the mean "
                 "variance within the sets is shown, and the interval is a substitute"
             )
-        return text if self.note is None else f"{text}\n{self.note}"
+        if self.note is not None:
+            remarks.append(self.note)
+        return Described(title, header, rows, remarks)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        estimates, lower, upper = (
+            np.atleast_1d(values).tolist() for values in (self.estimate, self.lower, self.upper)
+        )
+        names = [f"quantity {index}" for index in range(1, len(estimates) + 1)]
+        axis = f"combined estimate and {self.level:.0%} interval"
+        return {"estimates": Panel(axis, names, estimates, lower, upper)}
+
+    @property
+    def estimates(self) -> pl.DataFrame:
+        """One row per quantity: estimate, standard error, interval and degrees of freedom."""
+        names = ("estimate", "standard_error", "lower", "upper", "degrees_of_freedom")
+        return pl.DataFrame({name: np.atleast_1d(getattr(self, name)) for name in names})
 
 
 @only_our_errors

@@ -7,22 +7,25 @@ standard error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import as_numbers, check_confidence, check_rule, check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError
 from understudy.microdata.data_arguments import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import Spread, number, spread_of, text_table
+from understudy.summaries import Spread, number, spread_of
 from understudy.utility.combining import (
     CombinedEstimates,
     combine_estimates,
@@ -41,7 +44,7 @@ NO_VARIANCE = "the rule gives a variance of zero: its error is unknown"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CountUtility:
+class CountUtility(Shown):
     """Counts of a table, combined over the sets, beside the original's.
 
     Attributes
@@ -60,13 +63,14 @@ class CountUtility:
         population would reach.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("cells",)
     cells: pl.DataFrame
     mean_overlap: float | None
     overlap_floor: Spread
     overlap_truth_floor: Spread
     _sets: int = field(repr=False)
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show how well the intervals of the cells agree."""
         rows = [
             ["cells", f"{self.cells.height:,}"],
@@ -74,7 +78,25 @@ class CountUtility:
             ["  of perfect sets", number(self.overlap_floor.mean)],
             ["  of a synthesizer that knows the truth", number(self.overlap_truth_floor.mean)],
         ]
-        return text_table(f"Counts combined over {self._sets} sets", ["measure", "value"], rows)
+        title = f"Counts combined over {self._sets} sets"
+        return Described(title, ["measure", "value"], rows)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        columns = self.cells.columns
+        names = [
+            ", ".join(map(str, row))
+            for row in self.cells.select(columns[: columns.index("original")]).rows()
+        ]
+        return {
+            "cells": Panel(
+                "count",
+                names,
+                self.cells["count"].to_list(),
+                self.cells["lower"].to_list(),
+                self.cells["upper"].to_list(),
+                references={"original": self.cells["original"].to_list()},
+            )
+        }
 
 
 @only_our_errors
@@ -187,6 +209,7 @@ def _check_counts(counts: Any, total: object) -> tuple[Numbers, int]:
     return values, records
 
 
+@in_users_kind
 @only_our_errors
 def count_utility(
     data: Microdata,

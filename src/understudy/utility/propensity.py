@@ -10,22 +10,25 @@ simulated by perfect sets, against the original and against each other.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError
 from understudy.microdata.data_arguments import check_data, check_variables
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import Spread, estimate_number, number, spread_of, text_table
+from understudy.summaries import Spread, estimate_number, number, spread_of
 from understudy.utility.noise_floors import perfect_counts
 from understudy.utility.regression.aliasing import identified_columns
 from understudy.utility.regression.design import Design, Indicators, make_design
@@ -42,7 +45,7 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PropensityUtility:
+class PropensityUtility(Shown):
     """Propensity-score mean squared error, with three nulls for partly synthetic data.
 
     Attributes
@@ -69,6 +72,7 @@ class PropensityUtility:
         ``set``, ``pmse``, ``parameters`` (identified, with a synthesized variable).
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("per_set",)
     pmse: Spread
     null_by_parameters: float
     ratio_to_parameters: float
@@ -79,7 +83,7 @@ class PropensityUtility:
     per_set: pl.DataFrame
     _terms: tuple[str, ...] = field(repr=False)
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show pMSE with its nulls."""
         rows = [
             ["pMSE", estimate_number(self.pmse.mean)],
@@ -97,9 +101,23 @@ class PropensityUtility:
             ["  ratio to the truth floor", number(self.ratio_to_truth)],
         ]
         title = f"Propensity utility of {self.pmse.files} sets, {len(self._terms)} terms"
-        return text_table(title, ["measure", "value"], rows)
+        return Described(title, ["measure", "value"], rows)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        spreads = [self.pmse, self.null_by_perfect, self.null_by_truth]
+        by_parameters = self.null_by_parameters
+        return {
+            "pmse": Panel(
+                "pMSE",
+                ["sets", "perfect sets", "knowing the truth", "null, by parameters"],
+                [*(spread.mean for spread in spreads), by_parameters],
+                [*(spread.minimum for spread in spreads), by_parameters],
+                [*(spread.maximum for spread in spreads), by_parameters],
+            )
+        }
 
 
+@in_users_kind
 @only_our_errors
 def propensity_utility(
     data: Microdata,

@@ -11,20 +11,23 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import as_whole, check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import Spread, estimate_number, number, spread_of, text_table
+from understudy.summaries import Spread, estimate_number, number, spread_of
 from understudy.utility.noise_floors import expected_cell_deviation, perfect_counts
 from understudy.utility.table_measures import Measures, table_measures
 from understudy.utility.tabulation import (
@@ -43,7 +46,7 @@ USUAL_ORDERS = tuple(range(1, 4))  # an object of its own, to know when the user
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TableUtility:
+class TableUtility(Shown):
     """Deviations of tables, with two noise floors beside each.
 
     Attributes
@@ -69,6 +72,7 @@ class TableUtility:
         Deviation by set and order.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("tables", "per_set", "signed")
     deviation: Mapping[int, float]
     noise_floor: Mapping[int, float]
     truth_floor: Mapping[int, float]
@@ -145,7 +149,7 @@ class TableUtility:
         ).select(pl.lit(len(names), pl.Int32).alias("order"), pl.lit(table.title).alias("table"),
                  "set", "cell", "deviation")  # fmt: skip
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show sums over many cells by order, nothing of a single record."""
         rows = [
             [
@@ -165,9 +169,37 @@ class TableUtility:
             f"Table utility of {self._counted.n_sets} sets; the ratio is to the truth floor, what "
             "a synthesizer that knew the population would score"
         )
-        return text_table(title, header, rows)
+        lines = [
+            [self.per_set.filter(pl.col("order") == order)["deviation"].to_list()]
+            for order in self.spread
+        ]
+        return Described(title, header, rows, lines=lines)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        orders = [order for order, floor in self.truth_floor.items() if floor > 0]
+        floors = [self.truth_floor[order] for order in orders]
+
+        def over_floor(numbers: Iterable[float | None]) -> list[float | None]:
+            pairs = zip(numbers, floors, strict=True)
+            return [None if value is None else value / floor for value, floor in pairs]
+
+        spreads = [self.spread[order] for order in orders]
+        return {
+            "ratio": Panel(
+                "deviation over the truth floor; 1 is a right synthesizer",
+                [f"{order}-way tables" for order in orders],
+                over_floor(spread.mean for spread in spreads),
+                over_floor(spread.minimum for spread in spreads),
+                over_floor(spread.maximum for spread in spreads),
+                references={
+                    "truth floor": [1.0] * len(orders),
+                    "perfect sets": over_floor(self.noise_floor[order] for order in orders),
+                },
+            )
+        }
 
 
+@in_users_kind
 @only_our_errors
 def table_utility(
     data: Microdata,

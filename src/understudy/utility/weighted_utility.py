@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_confidence, check_rule, check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel, estimates_panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.survey_design import SurveyDesign
@@ -18,7 +21,7 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import estimate_number, number, text_table
+from understudy.summaries import estimate_number, number
 from understudy.utility.estimates import Estimates, compare
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.regression.fitted_regression import ESTIMATED
@@ -30,7 +33,7 @@ AT_A_TIME = 64  # levels whose indicators are held together
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class WeightedUtility:
+class WeightedUtility(Shown):
     """Weighted tables and shares of the original and of the sets.
 
     Attributes
@@ -46,6 +49,7 @@ class WeightedUtility:
         the original (design-based) and combined over the sets, and the overlap of the intervals.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("shares",)
     deviation: Mapping[int, float]
     truth_floor: Mapping[int, float]
     shares: pl.DataFrame
@@ -65,7 +69,7 @@ class WeightedUtility:
         mean = self.shares["overlap"].mean()
         return float(mean) if isinstance(mean, float) else None
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show sums over many cells."""
         rows = [
             [f"{order}-way weighted tables", estimate_number(value),
@@ -74,9 +78,22 @@ class WeightedUtility:
         ]  # fmt: skip
         rows.append(["mean overlap of weighted shares", number(self.mean_overlap), "", ""])
         header = ["measure", "value", "truth floor", "ratio"]
-        return text_table(f"Weighted utility of {self._sets} sets", header, rows)
+        return Described(f"Weighted utility of {self._sets} sets", header, rows)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        names = [f"{row[0]}: {row[1]}" for row in self.shares.select("variable", "level").rows()]
+        orders = list(self.ratio)
+        return {
+            "shares": estimates_panel("weighted share", names, self.shares),
+            "ratio": Panel(
+                "deviation over the truth floor",
+                [f"{order}-way" for order in orders],
+                [self.ratio[order] for order in orders],
+            ),
+        }
 
 
+@in_users_kind
 @only_our_errors
 def weighted_utility(
     data: Microdata,

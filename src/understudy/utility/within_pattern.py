@@ -8,22 +8,26 @@ sorted by how many standard deviations they lie above it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_whole
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.summaries import counted as in_number
-from understudy.summaries import number, short, text_table
+from understudy.summaries import number, short
 from understudy.utility.noise_floors import expected_deviation, perfect_counts
 from understudy.utility.tabulation import (
     CountedSets,
@@ -43,7 +47,7 @@ LARGEST_BLOCK = 1 << 22  # simulated counts held at once
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class WithinPatternUtility:
+class WithinPatternUtility(Shown):
     """Distances between label distributions, pattern by pattern.
 
     Attributes
@@ -73,6 +77,7 @@ class WithinPatternUtility:
         floors with their spreads, excess of distance over truth floor, and `spreads_above`.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("patterns", "distributions")
     distance: Numbers
     noise_floor: Numbers
     truth_floor: Numbers
@@ -105,7 +110,7 @@ class WithinPatternUtility:
             .drop("rank")
         )
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show how many patterns lie above their floor, and the worst by their levels."""
         n_sets, n_patterns = self.per_set.shape
         above = int((self.distance > self.truth_floor).sum())
@@ -130,9 +135,31 @@ class WithinPatternUtility:
             f"{above:,} of {n_patterns:,} patterns above their truth floor (a right "
             "synthesizer: about half); the worst:"
         )
-        return text_table(title, header, rows)
+        lines = [[self.per_set[:, row["pattern"]].tolist()]
+                 for row in self.patterns.head(MOST_SHOWN).iter_rows(named=True)]  # fmt: skip
+        return Described(title, header, rows, lines=lines)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        columns = self.patterns.columns
+        levels = columns[columns.index("pattern") + 1 : columns.index("records")]
+        worst = self.patterns.head(MOST_SHOWN)
+        return {
+            "distance": Panel(
+                "total variation distance from the original",
+                [", ".join(map(str, row)) for row in worst.select(levels).rows()],
+                worst["distance"].to_list(),
+                worst["minimum"].to_list(),
+                worst["maximum"].to_list(),
+                references={
+                    "perfect sets": worst["noise_floor"].to_list(),
+                    "truth floor": worst["truth_floor"].to_list(),
+                },
+                title="the worst patterns",
+            )
+        }
 
 
+@in_users_kind
 @only_our_errors
 def within_pattern_utility(
     data: Microdata, synthetic: Any, *, repeats: int = 100, seed: int | None = None

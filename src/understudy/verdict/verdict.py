@@ -7,12 +7,16 @@ defaults: they go to review, where a person says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel, ConfigDict
 
+from understudy.display.described import Described
+from understudy.display.panels import Panel
+from understudy.display.result import Shown
 from understudy.errors import ExitCode
 from understudy.findings.schema import Findings, SynthesizerFindings
+from understudy.summaries import number
 from understudy.verdict.chain_reasons import CONVERGENCE, convergence_reason
 from understudy.verdict.data_reasons import reasons_about_data
 from understudy.verdict.grading import Outcome, Reason, table_ratios
@@ -28,6 +32,7 @@ from understudy.verdict.utility_reasons import utility_reasons
 
 __all__ = ["Outcome", "Reason", "SynthesizerVerdict", "Thresholds", "Verdict", "judge"]
 
+MARKS = {"pass": "✓", "review": "?", "fail": "✗"}
 ORDER: tuple[Outcome, ...] = ("pass", "review", "fail")
 
 
@@ -72,7 +77,7 @@ class SynthesizerVerdict(_Frozen):
         return min(values) if "overlap" in subject else max(values)
 
 
-class Verdict(_Frozen):
+class Verdict(Shown, _Frozen):
     """What was decided.
 
     Attributes
@@ -98,6 +103,30 @@ class Verdict(_Frozen):
     thresholds: Thresholds = Thresholds()
     findings: str | None = None
 
+    def _described(self) -> Described:
+        """Show the decision and every reason."""
+        best = f", recommended: {self.recommended}" if self.recommended else ""
+        rows = [
+            [reason.subject, reason.synthesizer or "the data", f"{MARKS[reason.outcome]} "
+             f"{reason.outcome}", number(reason.found, missing="-"),
+             number(reason.limit, missing="-")]
+            for reason in self.reasons
+        ]  # fmt: skip
+        header = ["judged", "of", "outcome", "measured", "limit"]
+        return Described(f"Verdict: {self.outcome}{best}", header, rows)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        listed = [reason for reason in self.reasons if reason.found is not None and reason.limit]
+        return {
+            "reasons": Panel(
+                "measured, as a share of the limit up to which it passes",
+                [f"{reason.subject}, {reason.synthesizer or 'the data'}" for reason in listed],
+                [_share_of_limit(reason) for reason in listed],
+                references={"limit": [1.0] * len(listed)},
+                values_name="measured",
+            )
+        }
+
     @property
     def exit_code(self) -> ExitCode:
         """Exit status: done for pass and review; "not converged" where no chains can be judged."""
@@ -113,6 +142,16 @@ class Verdict(_Frozen):
         if failed and all(failed):
             return ExitCode.NOT_CONVERGED
         return ExitCode.DO_NOT_RELEASE
+
+
+def _share_of_limit(reason: Reason) -> float | None:
+    """Give found over limit; of what has to be large enough, limit over found."""
+    found, limit = reason.found, reason.limit
+    if found is None or not limit:
+        return None
+    if "overlap" in reason.subject or "pattern" in reason.subject:
+        return limit / found if found else None
+    return found / limit
 
 
 def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import as_whole, check_confidence, check_rule, check_whole, kind_of
+from understudy.display.described import Described
+from understudy.display.panels import Panel, estimates_panel
+from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import Spread, number, spread_of, text_table
+from understudy.summaries import Spread, number, spread_of
 from understudy.utility.estimates import compare, per_set_frame
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.regression.regression_model import RegressionModel, SetFit
@@ -37,7 +40,7 @@ HELD_OUT = 5  # where there are fewer records, one of so many is held out
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RegressionUtility:
+class RegressionUtility(Shown):
     """One regression, on the original and on every set.
 
     Attributes
@@ -82,6 +85,7 @@ class RegressionUtility:
         Records that the models were fitted on.
     """
 
+    _frames: ClassVar[tuple[str, ...]] = ("coefficients", "per_set", "predictions")
     formula: str
     family: str
     coefficients: pl.DataFrame
@@ -103,7 +107,7 @@ class RegressionUtility:
         mean = self.coefficients["overlap"].mean()
         return float(mean) if isinstance(mean, float) else None
 
-    def __repr__(self) -> str:
+    def _described(self) -> Described:
         """Show the summary; coefficients carry names of levels and are left to the frame."""
         known = self.coefficients.filter(pl.col("overlap").is_not_null())
         words = self.coefficients["significance"].value_counts().rows()
@@ -125,9 +129,14 @@ class RegressionUtility:
             rows.append(["  of perfect sets", number(self.noise_floor.mean)])
             rows.append(["  of a synthesizer that knows the truth", _with_error(self.truth_floor)])
         title = f"Regression utility of {self._sets} sets: {self.family}, {self.train:,} records"
-        return text_table(title, ["measure", "value"], rows)
+        return Described(title, ["measure", "value"], rows)
+
+    def _panels(self) -> Mapping[str, Panel]:
+        names = self.coefficients["coefficient"].to_list()
+        return {"coefficients": estimates_panel("coefficient", names, self.coefficients)}
 
 
+@in_users_kind
 @only_our_errors
 def regression_utility(
     data: Microdata,

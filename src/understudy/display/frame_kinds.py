@@ -1,0 +1,55 @@
+"""Frames of results in the user's own kind: whoever brings pandas gets pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from understudy.errors import SettingError, quoted
+
+__all__ = ["Kind", "in_kind"]
+
+Kind = Literal["polars", "pandas", "pyarrow"]
+
+
+def in_kind(given: pl.DataFrame | Mapping[str, float | None], kind: Kind) -> Any:
+    """Convert a frame; pandas needs no pyarrow for it.
+
+    Parameters
+    ----------
+    given : polars.DataFrame or mapping of str to number
+        What a result holds; numbers by name become a frame of one row.
+    kind : {"polars", "pandas", "pyarrow"}
+        What the user works with.
+    """
+    if kind not in get_args(Kind):
+        raise SettingError(
+            expected=f"a kind of frame: {', '.join(get_args(Kind))}",
+            came=quoted(kind),
+            do="choose one",
+        )
+    frame = given if isinstance(given, pl.DataFrame) else pl.DataFrame([dict(given)])
+    if kind == "polars":
+        return frame
+    if kind == "pyarrow":
+        return frame.to_arrow()
+    import pandas as pd
+
+    return pd.DataFrame({column.name: _pandas_column(column) for column in frame})
+
+
+def _pandas_column(column: pl.Series) -> Any:
+    import pandas as pd
+
+    if isinstance(column.dtype, pl.Enum):
+        levels = column.dtype.categories.to_list()
+        return pd.Categorical(column.cast(pl.String).to_list(), categories=levels)
+    if column.dtype == pl.Boolean and column.null_count():
+        return pd.array(column.to_list(), dtype="boolean")
+    if column.dtype.is_integer() and column.null_count():
+        return pd.array(column.to_list(), dtype="Int64")
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return column.to_numpy()
+    return pd.Series(column.to_list(), dtype=object)
