@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from understudy.microdata.bundled import BUNDLED_DATA, load_ce_like
 from understudy.microdata.bundled import make_ce_like as maker
+from understudy.microdata.reading import read_microdata
 from understudy.randomness import stream
 
 SHIPPED = Path(maker.__file__).with_name("ce_like.csv.gz")
@@ -181,3 +183,12 @@ def test_a_search_that_finds_nothing_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(maker, "SEEDS_TO_TRY", range(1, 2))
     with pytest.raises(LookupError, match="found none among 1"):
         maker.search_seed(maker.CountySpreads(size=3.0, income=0.1, age=0.1))
+
+
+def test_loading_it_is_reading_its_file() -> None:
+    path, codebook = BUNDLED_DATA["ce-like"]
+    read = read_microdata(path, synthesize=["county"], codebook=codebook)
+    loaded = load_ce_like()
+    assert loaded.fingerprint() == read.fingerprint()
+    assert loaded.variables == read.variables
+    assert loaded.backend == read.backend

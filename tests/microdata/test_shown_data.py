@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -61,12 +63,16 @@ def test_a_column_called_set_keeps_its_name() -> None:
     assert whole.columns == ["set (number)", "set", "town"]
 
 
+def widths(axes: Any) -> list[float]:
+    """Measure the bars of a picture."""
+    return [bar.get_width() for bar in axes.patches]
+
+
 def test_levels_as_bars(data: us.Microdata, sets: us.SyntheticSets) -> None:
-    axes = data.plot()
-    assert [bar.get_width() for bar in axes.patches] == [40, 20]
+    assert widths(data.plot()) == [40, 20]
     counts = [(sets.codes == code).sum() / 4 for code in (0, 1)]
-    assert [bar.get_width() for bar in sets.plot().patches] == counts
-    assert [bar.get_width() for bar in sets.plot("sex").patches] == [30, 30]
+    assert widths(sets.plot()) == counts
+    assert widths(sets.plot("sex")) == [30, 30]
     plt.close("all")
     assert data.to_frame().equals(data.frame())
 
@@ -81,7 +87,6 @@ def test_a_notebook_shows_shapes_and_no_level(data: us.Microdata, sets: us.Synth
 def test_a_baseline_is_fitted_to_a_frame() -> None:
     fit = us.Others().fit(FRAME, synthesize="town", ignore="weight")
     assert fit.data.synthesized == ("town",)
-    expected = [bar.get_width() for bar in fit.plot().patches]
-    np.testing.assert_allclose(sum(expected), 60)
+    np.testing.assert_allclose(sum(widths(fit.plot())), 60)
     assert fit.to_frame().is_empty()
     plt.close("all")

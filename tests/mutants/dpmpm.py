@@ -345,8 +345,8 @@ MUTANTS = [
     Mutant(
         "parameters: level counts of another class",
         DPMPM + "parameters.py",
-        "shapes += level_count[occupied[k]]",
-        "shapes += level_count[k]",
+        "level_count[occupied[k], level]",
+        "level_count[k, level]",
         JOINT,
         "uniform and collapsed",
     ),

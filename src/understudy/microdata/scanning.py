@@ -259,7 +259,8 @@ def _read_quoted(block, n_bytes, start, scratch):  # type: ignore[no-untyped-def
                 return FINE, cursor, length, n_lines, in_scratch
             if not in_scratch:
                 in_scratch = True
-                scratch[:length] = block[start : start + length]
+                for offset in range(length):
+                    scratch[offset] = block[start + offset]
         elif byte == 0:
             return NUL_BYTE, cursor, length, n_lines, in_scratch
         elif byte == _CR or (byte == _LF and not (cursor > start and block[cursor - 1] == _CR)):
@@ -338,7 +339,7 @@ def scan_records(  # type: ignore[no-untyped-def]
         state = _IN_RECORD
         while state == _IN_RECORD:
             # 1. The field's text: `length` bytes of the block from `start`, or of scratch from 0.
-            start, in_scratch = cursor, False
+            text, start = block, cursor
             quoted = cursor < n_bytes and block[cursor] == _QUOTE
             if quoted:
                 start += 1
@@ -352,9 +353,8 @@ def scan_records(  # type: ignore[no-untyped-def]
                 if status != FINE:
                     return status
                 if in_scratch:
-                    value_hash = _text_hash(scratch, 0, length)
-                else:
-                    value_hash = _text_hash(block, start, length)
+                    text, start = scratch, start - start
+                value_hash = _text_hash(text, start, length)
             else:
                 cursor, value_hash = _read_plain(block, n_bytes, start, delimiter)
                 length = cursor - start
@@ -382,13 +382,9 @@ def scan_records(  # type: ignore[no-untyped-def]
                 column = column_of_field[n_fields]
                 if length == 0 and not quoted:
                     length = EMPTY_FIELD
-                if in_scratch:
-                    code = _code_of_level(levels, counters, column, value_hash, scratch, 0, length)
-                else:
-                    code = _code_of_level(
-                        levels, counters, column, value_hash, block, start, length
-                    )
-                codes[record, column] = code
+                codes[record, column] = _code_of_level(
+                    levels, counters, column, value_hash, text, start, length
+                )
             n_fields += 1
         if state == _CUT_OFF:
             break
@@ -464,7 +460,8 @@ def count_rows(codes, n_rows, slots, distinct, counts, n_distinct, of_row):  # t
                 combination = n_distinct
                 n_distinct += 1
                 slots[slot] = combination
-                distinct[combination] = codes[row]
+                for column in range(codes.shape[1]):
+                    distinct[combination, column] = codes[row, column]
             counts[combination] += 1
             of_row[row] = combination
     return n_distinct

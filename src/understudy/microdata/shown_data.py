@@ -5,7 +5,7 @@ Shapes, and how many rows each level has; never a value of a record.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,9 +17,6 @@ from understudy.errors import quoted
 from understudy.microdata.coding import Backend
 from understudy.microdata.frames import data_frame, stacked
 from understudy.public_errors import only_our_errors
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["ShownData", "ShownSets"]
 
@@ -38,7 +35,7 @@ class ShownData:
         return self.frame(backend)
 
     @only_our_errors
-    def plot(self: Any, variable: str | None = None, ax: Axes | None = None) -> Axes:
+    def plot(self: Any, variable: str | None = None, ax: Any = None) -> Any:
         """Draw how many records have each level of a variable.
 
         Parameters
@@ -77,7 +74,7 @@ class ShownSets:
         return data_frame({name: pl.Series(numbers), **columns}, backend or self.data.backend)
 
     @only_our_errors
-    def plot(self: Any, variable: str | None = None, ax: Axes | None = None) -> Axes:
+    def plot(self: Any, variable: str | None = None, ax: Any = None) -> Any:
         """Draw how many rows have each level: bars with the range of the sets, beside the original.
 
         Parameters

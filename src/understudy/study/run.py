@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from understudy.display.described import Described
 from understudy.errors import ExitCode, SettingError, quoted
@@ -29,9 +29,6 @@ from understudy.study.progress import Pace, Tell, told
 from understudy.study.saved_frontier import last_frontier
 from understudy.study.stages import prepare
 from understudy.verdict.verdict import Verdict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["Study"]
 
@@ -196,7 +193,7 @@ class Study:
         own = Described(repr(self)).html()
         return own if self._verdict is None else own + self._verdict._repr_html_()
 
-    def plot(self, panel: str | None = None, ax: Axes | None = None) -> Axes:
+    def plot(self, panel: str | None = None, ax: Any = None) -> Any:
         """Draw the verdict's reasons.
 
         Parameters

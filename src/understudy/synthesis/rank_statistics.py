@@ -58,9 +58,19 @@ def rank_statistics(
         block = np.ascontiguousarray(
             values[:, :, first : first + BLOCK].transpose(2, 0, 1), dtype=np.float64
         )  # (quantity, chain, draw)
-        with np.errstate(invalid="ignore"):  # values that are not finite; a thread has its own
-            edges = np.quantile(block, TAIL, axis=(1, 2))  # (edge, quantity)
-        _judge(block, edges, scores, effective, statistics[first : first + BLOCK])
+        finite = np.isfinite(block).all(axis=(1, 2))  # (quantity,)
+        changing = block.max(axis=(1, 2)) != block.min(axis=(1, 2))  # (quantity,)
+        found = statistics[first : first + BLOCK]
+        found[~finite] = np.inf, 0.0, 0.0
+        which = np.flatnonzero(finite & changing)
+        if not which.size:
+            return
+        block = block[which]
+        edges = np.quantile(block, TAIL, axis=(1, 2))  # (edge, quantity)
+        halves = _halves(block)
+        judged = np.full((which.size, 3), np.nan)  # (quantity, R-hat or bulk or tail)
+        _judge(*_ordered(halves), *_ordered(_folded(halves)), edges, scores, effective, judged)
+        found[which] = judged
 
     with postponed_interrupts() as interrupts, ThreadPoolExecutor(threads) as pool:
         try:
@@ -79,39 +89,69 @@ def _normal_scores(n_values: int) -> NDArray[np.float64]:
     return scores
 
 
+# Sorting is left to NumPy: to compile it takes longer than most runs have quantities to judge.
+
+
+def _halves(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cut chains (quantity, chain, draw) into halves; a draw in the middle is left out.
+
+    Returns
+    -------
+    float64 (quantity, half chain, draw)
+    """
+    n_quantities, n_chains, n_draws = block.shape
+    size = n_draws // 2
+    halves = np.stack([block[:, :, :size], block[:, :, n_draws - size :]], axis=2)
+    return halves.reshape(n_quantities, 2 * n_chains, size)
+
+
+def _folded(halves: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give distances from the median: chains that differ in spread alone show in them."""
+    ordered = np.sort(halves.reshape(halves.shape[0], -1), axis=1)  # (quantity, value)
+    middle = ordered.shape[1] // 2  # the number of halves is even, and so is that of values
+    median = ordered[:, middle - 1] / 2 + ordered[:, middle] / 2  # (quantity,)
+    folded: NDArray[np.float64] = np.abs(halves - median[:, np.newaxis, np.newaxis])
+    return folded
+
+
+def _ordered(halves: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Give the values beside the order of their sizes: (quantity, value)."""
+    return halves, np.argsort(halves.reshape(halves.shape[0], -1), axis=1)
+
+
 @compiled
-def _judge(block, edges, scores, effective, statistics):  # type: ignore[no-untyped-def]
-    """Judge every quantity of a block (quantity, chain, draw); edges (edge, quantity)."""
-    for quantity in range(block.shape[0]):
-        values = block[quantity]  # (chain, draw)
-        if not np.all(np.isfinite(values)):
-            statistics[quantity] = 0.0
-            statistics[quantity, 0] = np.inf
-            continue
-        if values.max() == values.min():
-            statistics[quantity] = np.nan
-            continue
-        halves = _halves(values)
-        by_size = np.argsort(halves.ravel())  # (value,)
-        ranked = _scored(halves, by_size, scores)
-        statistics[quantity, 0] = max(_rhat(ranked), _folded_rhat(halves, by_size, scores))
+def _judge(  # type: ignore[no-untyped-def]
+    halves, by_size, folded, folded_by_size, edges, scores, effective, statistics
+):
+    """Judge every quantity of a block; `halves` and `folded` (quantity, half chain, draw).
+
+    `by_size` int64 (quantity, value) are the orders of their values, `edges` float64 (edge,
+    quantity); `statistics` float64 (quantity, 3) is filled.
+    """
+    for quantity in range(halves.shape[0]):
+        rows = halves[quantity]  # (half chain, draw)
+        ranked = _scored(rows, by_size[quantity], scores)
+        statistics[quantity, 0] = _rhat(ranked)
+        distances, order = folded[quantity].ravel(), folded_by_size[quantity]
+        if distances[order[0]] < distances[order[-1]]:  # else two values, equally often
+            of_folded = _rhat(_scored(folded[quantity], order, scores))
+            statistics[quantity, 0] = max(statistics[quantity, 0], of_folded)
         if effective:
             statistics[quantity, 1] = _effective(ranked)
-            below = _effective(np.where(halves <= edges[0, quantity], 1.0, 0.0))
-            above = _effective(np.where(halves <= edges[1, quantity], 1.0, 0.0))
+            below = _effective(_not_above(rows, edges[0, quantity]))
+            above = _effective(_not_above(rows, edges[1, quantity]))
             statistics[quantity, 2] = min(below, above)
 
 
 @compiled
-def _halves(values):  # type: ignore[no-untyped-def]
-    """Cut chains (chain, draw) into halves (half chain, draw); a draw in the middle is left out."""
-    n_chains, n_draws = values.shape
-    size = n_draws // 2
-    halves = np.empty((2 * n_chains, size))
-    for chain in range(n_chains):
-        halves[2 * chain] = values[chain, :size]
-        halves[2 * chain + 1] = values[chain, n_draws - size :]
-    return halves
+def _not_above(rows, edge):  # type: ignore[no-untyped-def]
+    """Mark the values of rows (half chain, draw) up to an edge by 1, the others by 0."""
+    marked = np.zeros(rows.shape)
+    for row in range(rows.shape[0]):
+        for draw in range(rows.shape[1]):
+            if rows[row, draw] <= edge:
+                marked[row, draw] = 1.0
+    return marked
 
 
 @compiled
@@ -131,15 +171,21 @@ def _scored(halves, by_size, scores):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _folded_rhat(halves, by_size, scores):  # type: ignore[no-untyped-def]
-    """R-hat of the distances from the median: chains that differ in spread alone show in it."""
-    values = halves.ravel()
-    middle = values.size // 2  # the number of halves is even, and so is that of values
-    median = values[by_size[middle - 1]] / 2 + values[by_size[middle]] / 2
-    folded = np.abs(halves - median)
-    if folded.max() == folded.min():  # two values, equally often: there is nothing to see
-        return 0.0
-    return _rhat(_scored(folded, np.argsort(folded.ravel()), scores))
+def _mean(values):  # type: ignore[no-untyped-def]
+    """Mean of some numbers."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total / values.size
+
+
+@compiled
+def _squares(values):  # type: ignore[no-untyped-def]
+    """Sum of squared distances from the mean."""
+    mean, total = _mean(values), 0.0
+    for value in values:
+        total += (value - mean) ** 2
+    return total
 
 
 @compiled
@@ -148,9 +194,9 @@ def _rhat(rows):  # type: ignore[no-untyped-def]
     n_rows, size = rows.shape
     means, within = np.empty(n_rows), 0.0
     for row in range(n_rows):
-        means[row] = rows[row].mean()
-        within += ((rows[row] - means[row]) ** 2).sum() / (size - 1) / n_rows
-    between = size * ((means - means.mean()) ** 2).sum() / (n_rows - 1)
+        means[row] = _mean(rows[row])
+        within += _squares(rows[row]) / (size - 1) / n_rows
+    between = size * _squares(means) / (n_rows - 1)
     if within <= 0.0:
         return np.inf
     return np.sqrt((between / within + size - 1) / size)
@@ -159,15 +205,18 @@ def _rhat(rows):  # type: ignore[no-untyped-def]
 @compiled
 def _effective(rows):  # type: ignore[no-untyped-def]
     """Effective sample size of rows (half chain, draw): Geyer's initial monotone sequence."""
-    if rows.max() - rows.min() < ALIKE:
-        return float(rows.size)
     n_rows, size = rows.shape
+    least = most = rows[0, 0]
     centred, means = np.empty(rows.shape), np.empty(n_rows)
     for row in range(n_rows):
-        means[row] = rows[row].mean()
-        centred[row] = rows[row] - means[row]
+        means[row] = _mean(rows[row])
+        for draw in range(size):
+            centred[row, draw] = rows[row, draw] - means[row]
+            least, most = min(least, rows[row, draw]), max(most, rows[row, draw])
+    if most - least < ALIKE:
+        return float(rows.size)
     variance = _covariance(centred, 0) * size / (size - 1)
-    total = variance * (size - 1) / size + ((means - means.mean()) ** 2).sum() / (n_rows - 1)
+    total = variance * (size - 1) / size + _squares(means) / (n_rows - 1)
 
     correlation = np.zeros(size)  # (lag,)
     correlation[0] = even = 1.0
@@ -186,7 +235,9 @@ def _effective(rows):  # type: ignore[no-untyped-def]
         before = correlation[pair - 1] + correlation[pair]
         if correlation[pair + 1] + correlation[pair + 2] > before:
             correlation[pair + 1] = correlation[pair + 2] = before / 2
-    time = -1 + 2 * correlation[: last + 1].sum() + correlation[last + 1]
+    time = -1 + correlation[last + 1]
+    for before in range(last + 1):
+        time += 2 * correlation[before]
     return rows.size / max(time, 1 / np.log10(rows.size))
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
+import polars as pl
+
 from understudy.microdata.codebook import Codebook, VariableBook
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata
@@ -63,4 +65,7 @@ def load_ce_like() -> Microdata:
     (6208, 40)
     """
     path, codebook = BUNDLED_DATA["ce-like"]
-    return read_microdata(path, synthesize=["county"], codebook=codebook)
+    # As a frame: for files that anybody may have written there is a strict reader, which is
+    # compiled when it is first used. This file is ours.
+    frame = pl.read_csv(path, infer_schema=False)
+    return read_microdata(frame, synthesize=["county"], codebook=codebook)

@@ -112,7 +112,8 @@ def n_occupied(state: State) -> int:
 def _doubled(old):  # type: ignore[no-untyped-def]
     """Copy a list (slot,) into one twice as long."""
     new = np.zeros(2 * old.size, dtype=old.dtype)
-    new[: old.size] = old
+    for slot in range(old.size):
+        new[slot] = old[slot]
     return new
 
 
@@ -126,9 +127,11 @@ def with_width(state, width):  # type: ignore[no-untyped-def]
     new = 0
     for old in range(state.class_size.size):
         if state.class_size[old] > 0:
-            members[:, new] = state.members[:, old]
+            for combination in range(members.shape[0]):
+                members[combination, new] = state.members[combination, old]
+            for level in range(level_count.shape[1]):
+                level_count[new, level] = old_count[old, level]
             class_size[new] = state.class_size[old]
-            level_count[new] = old_count[old]
             new += 1
     return State(members, class_size, level_count, state.concentration, state.strengths)
 
@@ -197,7 +200,9 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
         problem.holes,
     )
     n_combinations, n_variables = levels.shape
-    n_classes = np.count_nonzero(state.class_size)
+    n_classes = 0
+    for records in state.class_size:
+        n_classes += records > 0
     if state.class_size.size > 4 * n_classes + 16:
         state = with_width(state, n_classes + 8)
     members, size, count = state.members, state.class_size, state.level_count

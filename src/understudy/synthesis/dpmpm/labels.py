@@ -213,7 +213,8 @@ def _given(levels, weights, probabilities):  # type: ignore[no-untyped-def]
                 product *= probabilities[k, levels[row, variable]]
             given[row, k] = product
             total += product
-        given[row] /= total
+        for k in range(weights.size):
+            given[row, k] /= total
     return given
 
 

@@ -60,7 +60,14 @@ class Tabulated(NamedTuple):
 def tabulate(class_size, level_count):  # type: ignore[no-untyped-def]
     """Tabulate class sizes int64 (class,) and level counts of a variable int64 (class, level)."""
     n_classes, n_levels = level_count.shape
-    largest = min(level_count.max(), LARGE) if level_count.size else 0
+    n_occupied = largest = 0
+    occupied = np.empty(n_classes, dtype=np.int64)  # (occupied class,)
+    for k in range(n_classes):
+        if class_size[k] > 0:
+            occupied[n_occupied] = class_size[k]
+            n_occupied += 1
+        for level in range(n_levels):
+            largest = max(largest, min(level_count[k, level], LARGE))
     n_above = np.zeros(largest + 1, dtype=np.int64)  # (number,)
     n_large = 0
     for k in range(n_classes):
@@ -78,7 +85,7 @@ def tabulate(class_size, level_count):  # type: ignore[no-untyped-def]
                 if level_count[k, level] > LARGE:
                     n_large -= 1
                     large[n_large] = level_count[k, level]
-    return Tabulated(class_size[class_size > 0], n_above[:largest], large, n_levels)
+    return Tabulated(occupied[:n_occupied], n_above[:largest], large, n_levels)
 
 
 @compiled

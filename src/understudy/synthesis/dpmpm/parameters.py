@@ -90,21 +90,31 @@ def draw_parameters(generator, problem, class_size, level_count, concentration):
     `class_size` is int64 (class,), `level_count` int64 (class, level). Occupied classes come first,
     then the sticks of the remainder.
     """
-    occupied = np.flatnonzero(class_size)  # (occupied class,)
-    mass = np.empty(occupied.size)  # (occupied class,)
-    for k in range(occupied.size):
-        mass[k] = generator.standard_gamma(float(class_size[occupied[k]]))
+    n_occupied, total = 0, 0.0
+    occupied = np.empty(class_size.size, dtype=np.int64)  # (occupied class,)
+    mass = np.empty(class_size.size)  # (occupied class,)
+    for k in range(class_size.size):
+        if class_size[k] > 0:
+            occupied[n_occupied] = k
+            mass[n_occupied] = generator.standard_gamma(float(class_size[k]))
+            total += mass[n_occupied]
+            n_occupied += 1
     unoccupied = generator.standard_gamma(concentration)
-    total = mass.sum() + unoccupied
+    total += unoccupied
     if not total > 0.0:  # nothing is occupied and the one gamma draw underflowed
         total = unoccupied = 1.0
     sticks = _break_remainder(generator, unoccupied / total, concentration)
-    weights = np.concatenate((mass / total, sticks))  # (class,)
+    weights = np.empty(n_occupied + sticks.size)  # (class,)
+    for k in range(n_occupied):
+        weights[k] = mass[k] / total
+    for stick in range(sticks.size):
+        weights[n_occupied + stick] = sticks[stick]
     probabilities = np.empty((weights.size, problem.prior.size))  # (class, level)
     for k in range(weights.size):
         shapes = problem.prior.copy()  # (level,)
-        if k < occupied.size:
-            shapes += level_count[occupied[k]]
+        if k < n_occupied:
+            for level in range(shapes.size):
+                shapes[level] += level_count[occupied[k], level]
         _draw_levels(generator, shapes, problem.level_start, problem.holes, probabilities[k])
     return Parameters(weights, probabilities)
 
@@ -120,12 +130,16 @@ def log_likelihood(levels, counts, weights, probabilities):  # type: ignore[no-u
     joint = np.empty(weights.size)  # (class,)
     total = 0.0
     for combination in range(levels.shape[0]):
-        joint[:] = weights
+        for k in range(weights.size):
+            joint[k] = weights[k]
         for variable in range(levels.shape[1]):
             level = levels[combination, variable]
             for k in range(weights.size):
                 joint[k] *= by_level[level, k]
-        total += counts[combination] * np.log(joint.sum())
+        likelihood = 0.0
+        for k in range(weights.size):
+            likelihood += joint[k]
+        total += counts[combination] * np.log(likelihood)
     return total
 
 
@@ -141,12 +155,17 @@ def label_probabilities(kept_levels, label_levels, cells, weights, probabilities
     n_classes = weights.size
     given = np.empty((kept_levels.shape[0], n_classes))  # (pattern, class) p(class | pattern)
     for pattern in range(kept_levels.shape[0]):
-        given[pattern] = weights
+        for k in range(n_classes):
+            given[pattern, k] = weights[k]
         for variable in range(kept_levels.shape[1]):
             level = kept_levels[pattern, variable]
             for k in range(n_classes):
                 given[pattern, k] *= by_level[level, k]
-        given[pattern] /= given[pattern].sum()
+        total = 0.0
+        for k in range(n_classes):
+            total += given[pattern, k]
+        for k in range(n_classes):
+            given[pattern, k] /= total
     table = np.empty(cells.shape[0], dtype=np.float32)  # (cell,)
     for cell in range(cells.shape[0]):
         pattern, label = cells[cell, 0], cells[cell, 1]

@@ -74,7 +74,13 @@ def _any_record(generator, cumulative, members):  # type: ignore[no-untyped-def]
     (combination, class).
     """
     number = np.int64(generator.random() * cumulative[-1])
-    combination = np.searchsorted(cumulative, number, side="right")
+    combination, beyond = 0, cumulative.size - 1
+    while combination < beyond:  # the first whose running sum exceeds the number
+        middle = (combination + beyond) // 2
+        if cumulative[middle] > number:
+            beyond = middle
+        else:
+            combination = middle + 1
     if combination > 0:
         number -= cumulative[combination - 1]
     k = 0
@@ -191,18 +197,21 @@ def _split(state, first, second, seed_2, listed, in_second, count, size):  # typ
             members[listed[member], second] += 1
     for side, k in ((0, first), (1, second)):
         state.class_size[k] = size[side]
-        state.level_count[k] = count[side]
+        for level in range(count.shape[1]):
+            state.level_count[k, level] = count[side, level]
 
 
 @compiled
 def _merge(state, first, second, count, size):  # type: ignore[no-untyped-def]
     """Carry out a merge: all members of `second` go to `first`."""
-    state.members[:, first] += state.members[:, second]
-    state.members[:, second] = 0
+    for combination in range(state.members.shape[0]):
+        state.members[combination, first] += state.members[combination, second]
+        state.members[combination, second] = 0
     state.class_size[first] = size[0] + size[1]
     state.class_size[second] = 0
-    state.level_count[first] = count[0] + count[1]
-    state.level_count[second] = 0
+    for level in range(count.shape[1]):
+        state.level_count[first, level] = count[0, level] + count[1, level]
+        state.level_count[second, level] = 0
 
 
 @compiled
