@@ -5,7 +5,8 @@
 own-record
     How many records an effect must exceed a limit by, `own_record_least`. Invented surveys of 150
     to 2,000 people in six patterns; labels drawn from all levels alike, from the overall
-    distribution, from the distribution that made the survey, and from the exact table.
+    distribution, from the distribution that made the survey, half from that and half from the exact
+    table, and from the exact table.
 repeats
     Records that fully synthetic files repeat. Files of new people from the distribution that the
     bundled data come from, and of independent variables; files of rows drawn from the records, and
@@ -20,6 +21,7 @@ import argparse
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -32,7 +34,7 @@ from benchmarks.verdicts import KnownTable, truth_table
 from understudy.findings.own_record import own_record_findings
 from understudy.findings.risk import risk_findings
 from understudy.microdata.codebook import Codebook, VariableBook
-from understudy.microdata.label_table import LabelTable
+from understudy.microdata.label_table import LabelTable, empirical_labels, others_labels
 from understudy.randomness import stream
 from understudy.risk.alignment import judge_alignment
 from understudy.risk.matching import labels_of
@@ -68,6 +70,29 @@ def survey(seed: int, n: int) -> tuple[us.Microdata, LabelTable]:
     return data, LabelTable(table[rows], data.patterns.of_combination)
 
 
+@dataclass(frozen=True)
+class Half(KnownTable):
+    """Labels drawn half from the exact table and half from what the survey was drawn from."""
+
+    def label_tables(self) -> list[LabelTable]:
+        """What sets are drawn from."""
+        return [self._mixed(empirical_labels(self.data))]
+
+    def left_out_table(self) -> LabelTable:
+        """The same without the record."""
+        return self._mixed(others_labels(self.data))
+
+    left_out_pattern_table = left_out_table
+
+    def pattern_table(self) -> LabelTable:
+        """What a pattern's rows are drawn from."""
+        return self.label_tables()[0]
+
+    def _mixed(self, other: LabelTable) -> LabelTable:
+        rows = [each.probabilities[each.row_of_combination] for each in (self.table, other)]
+        return LabelTable(sum(rows) / 2, np.arange(len(rows[0]), dtype=np.int32))
+
+
 def own_record(seeds: int) -> None:
     """Count outcomes by size, generator and least number of records."""
     for n in SIZES:
@@ -78,6 +103,7 @@ def own_record(seeds: int) -> None:
                 "Uniform": us.Uniform().fit(data),
                 "Marginal": us.Marginal().fit(data),
                 "truth": KnownTable(data, table),
+                "half exact": Half(data, table),
                 "Perfect": us.Perfect().fit(data),
             }
             for name, fit in fits.items():

@@ -295,10 +295,32 @@ def test_a_control_group_tells_inference_from_leaks() -> None:
         assert abs(attack.effect) < 4 * attack.standard_error
     leak = attack_of(copy, "row")
     assert leak.effect > 20 * leak.standard_error
+    match = attack_of(copy, "match_one_file")  # all twelve pairs of sex and town are found once
+    assert match.with_record == pytest.approx(12)
+    assert match.without_record == pytest.approx(2, abs=0.4)  # any row of a pattern
     strangers = survey(50, 3).frame("pandas").astype(str)
     strangers["sex"] += "?"
     with pytest.raises(InputError, match="shares patterns"):
         us.own_record_effect(data, SyntheticSets(data, codes), control=strangers, seed=1)
+
+
+def test_a_control_group_is_matched_by_any_row_of_its_pattern() -> None:
+    """Two labels that the pattern decides: any row has them, and one of n rows is picked."""
+    generator = stream(6, "two")
+    sex, age = generator.integers(0, 2, 300), generator.integers(0, 3, 300)
+    data = microdata(
+        {"sex": sex.tolist(), "age": age.tolist()},
+        {"town": (2 * sex + age % 2).tolist(), "job": (2 - age).tolist()},
+        {"sex": 2, "age": 3, "town": 4, "job": 3},
+    )
+    copies = np.stack([data.codes("town"), data.codes("job")], axis=1)[None].repeat(2, axis=0)
+    sets = SyntheticSets(data, copies)
+    few = data.frame("polars").head(40)  # fewer people than records
+    for control in (data.frame(), few):
+        effect = us.own_record_effect(data, sets, control=control, seed=1)
+        match = attack_of(effect, "match_one_file")
+        assert match.without_record == pytest.approx(6)
+        assert match.with_record == pytest.approx(6)
 
 
 def test_patterns_without_control_are_counted_out() -> None:

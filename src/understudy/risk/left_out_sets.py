@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import DataWarning, InputError
+from understudy.microdata.coding import regroup
 from understudy.microdata.label_table import LARGEST_TABLE, combined_labels
 from understudy.microdata.plausibility import table_size
 from understudy.microdata.reading import read_microdata
-from understudy.microdata.table import Microdata
+from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.alignment import aligned_sets
 from understudy.risk.attacks import count_sets, modal_chance, row_chance
 from understudy.risk.identification import match_sets
@@ -95,12 +96,8 @@ def attack_sets(
         Key("pooled_modal"): modal_chance(patterns, *pooled)[target],
     }
     for known in knowledge:
-        targets = find_targets(data, known, labels.of_combination, labels.size)
-        matches = match_sets(targets, labels)
-        one_file = _by_combination(data, matches.sums.probability / n_sets)
-        success[Key("match_one_file", False, known)] = one_file
-        together = match_each_jointly(targets, matches.matched, matches.counts)
-        success[Key("match_all_files", False, known)] = _by_combination(data, together)
+        for name, chance in _match_chances(data, labels, known).items():
+            success[Key(name, False, known)] = _by_combination(data, chance)
     predicted = None
     if table_size(data) <= LARGEST_TABLE:
         predicted = predict_labels(generator, data, pooled_rows(data, data, sets))
@@ -118,8 +115,7 @@ def compare_with_control(
 ) -> tuple[dict[Key, Chances], int]:
     """Compare with people who were not in the synthesis, pattern by pattern.
 
-    Nobody of them has a row: for the row, and for the vote over rows, a random row of their pattern
-    in each file takes its place. They can be matched with nobody.
+    Nobody of them has a row: a random row of their pattern in each file takes its place.
 
     Parameters
     ----------
@@ -135,8 +131,8 @@ def compare_with_control(
     Returns
     -------
     chances : dict of Key to Chances
-        Attacks on the label; patterns that the control group lacks have the mean of the others.
-        The error is that of both groups' means, pattern by pattern.
+        Patterns that the control group lacks have the mean of the others. The error is that of both
+        groups' means, pattern by pattern.
     covered : int
         Records whose pattern the control group has.
     """
@@ -161,10 +157,88 @@ def compare_with_control(
     n_covered = int(attacked.sizes[covered].sum())
     chances = {}
     for key, chance in of_control.items():
-        chances[key] = _compared(
-            attacked, measured.success[key], chance, pattern, n_control, n_covered
-        )
+        right = np.bincount(pattern, chance, len(n_control))
+        mean = right / np.maximum(n_control, 1)  # (pattern,)
+        chances[key] = _compared(attacked, measured.success[key], mean, n_control, n_covered)
+    matches = _matched_control(generator, attacked, labels.sets, pattern, wanted)
+    for key, mean in matches.items():
+        chances[key] = _compared(attacked, measured.success[key], mean, n_control, n_covered)
     return chances, n_covered
+
+
+def _matched_control(
+    generator: np.random.Generator,
+    attacked: Attacked,
+    sets: SyntheticSets,
+    pattern: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+) -> dict[Key, Floats]:
+    """Match people who were not there, as if any row of their pattern were theirs; by pattern.
+
+    As many of them as each pattern has records take the records' places, and the rows of every file
+    are put into a random order within patterns. So the files are as they are, and no row is tied to
+    anybody.
+    """
+    data = attacked.data
+    drawn = _people_in_place(generator, attacked.sizes, pattern)  # (record,), by pattern
+    of_record = data.patterns.of_combination[data.of_record]  # (record,)
+    by_pattern = np.argsort(of_record, kind="stable")
+    people = np.empty(data.n_records, dtype=np.int64)
+    people[by_pattern] = drawn
+    known_label = wanted[people] >= 0
+    columns = [data.names.index(name) for name in data.synthesized]
+    codes = data.combinations[data.of_record].copy()  # (record, variable)
+    levels = [data.variable(name).n_levels for name in data.synthesized]
+    label = np.maximum(wanted[people], 0) % data.n_labels
+    codes[:, columns] = np.stack(np.unravel_index(label, levels), axis=1)
+    combinations, counts, rows = regroup(
+        codes,
+        np.ones(len(codes), dtype=np.int64),
+        np.arange(len(codes), dtype=np.int32),
+        [data.variable(name).n_levels for name in data.names],
+    )
+    others = replace(data, combinations=combinations, counts=counts, of_record=rows)
+    shuffled = np.empty_like(sets.codes)
+    for file, made in enumerate(sets.codes):
+        order = np.lexsort((generator.random(data.n_records), of_record))
+        shuffled[file, by_pattern] = made[order]
+    labels = labels_of(SyntheticSets(others, shuffled))
+    means = {}
+    for known in attacked.known:
+        for name, chance in _match_chances(others, labels, known).items():
+            right = np.bincount(of_record, chance * known_label, len(attacked.sizes))
+            means[Key(name, False, known)] = right / attacked.sizes
+    return means
+
+
+def _people_in_place(
+    generator: np.random.Generator, sizes: NDArray[np.int64], pattern: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Choose a person of the control group for every record, pattern by pattern.
+
+    Everybody as often as possible alike; anybody where the group lacks the pattern.
+    """
+    of_pattern = np.split(
+        np.argsort(pattern, kind="stable"),
+        np.cumsum(np.bincount(pattern, minlength=sizes.size))[:-1],
+    )
+    chosen = []
+    for people, size in zip(of_pattern, sizes.tolist(), strict=True):
+        group = people if people.size else np.zeros(1, dtype=np.int64)
+        chosen.append(np.resize(generator.permutation(group), size))
+    return np.concatenate(chosen)
+
+
+def _match_chances(
+    data: Microdata, labels: Labels, known: tuple[str, ...]
+) -> dict[str, NDArray[np.float64]]:
+    """Chance that each record is found, (record,), in one file and in all together."""
+    targets = find_targets(data, known, labels.of_combination, labels.size)
+    found = match_sets(targets, labels)
+    return {
+        "match_one_file": found.sums.probability / len(labels.sets),
+        "match_all_files": match_each_jointly(targets, found.matched, found.counts),
+    }
 
 
 def _votes(
@@ -199,13 +273,11 @@ def _compared(
     attacked: Attacked,
     members: Floats,
     others: Floats,
-    pattern: NDArray[np.int64],
     n_control: NDArray[np.int64],
     n_covered: int,
 ) -> Chances:
-    """Compare the mean of members, (combination,), with that of others, (person,), by pattern."""
-    counts, covered = attacked.data.counts, n_control > 0
-    mean = np.bincount(pattern, others, len(n_control)) / np.maximum(n_control, 1)  # (pattern,)
+    """Compare the mean of members, (combination,), with that of others, (pattern,)."""
+    counts, covered, mean = attacked.data.counts, n_control > 0, others.copy()
     overall = float(mean[covered] @ attacked.sizes[covered]) / n_covered
     mean[~covered] = overall
     own = np.bincount(attacked.pattern, members * counts) / attacked.sizes  # (pattern,)

@@ -368,13 +368,7 @@ def own_record_effect(
         else:
             evidence = "control group"
             generator = stream(root, "own record", "control")
-            controlled, covered = compare_with_control(generator, attacked, measured, control)
-            matches = {
-                key: each
-                for key, each in measured.against(exact).items()
-                if key.attack.startswith("match")
-            }  # nobody of a control group is in the files: the other records stand in
-            chances = {**controlled, **matches}
+            chances, covered = compare_with_control(generator, attacked, measured, control)
     return OwnRecordEffect(
         attacks=attack_effects(attacked, chances, exact, in_doubt, people),
         pooled_limit=limit_effect(attacked, chances, exact, people),

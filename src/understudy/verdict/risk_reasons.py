@@ -31,8 +31,8 @@ FALSE_ALARM = 0.00135  # probability that a normal variable lies so many errors 
 EVIDENCE = {
     "draws": "",
     "closed form": "",
-    "control group": " Without: people who were not in the synthesis; for matches, in which they "
-    "have no part, the other records stand in.",
+    "control group": " Without: people who were not in the synthesis, each with any row of the "
+    "pattern.",
     "others": " This is weaker evidence: without a fit or a control group, the other records of "
     "the pattern stand in for a release without the person.",
 }
