@@ -196,6 +196,22 @@ def test_positions_of_the_other_baselines(baseline: us.Uniform, row: float, pool
     assert np.isclose(attack_of(effect, "pooled_limit").position, pooled, atol=0.005)
 
 
+def test_the_totals_alone_are_what_marginal_gives_away() -> None:
+    """Towns nearly tied; two simulations of the same within 4 errors of their difference."""
+    towns = [town for town, number in enumerate((70, 68, 66, 60, 50, 36)) for _ in range(number)]
+    order = stream(8, "order").permutation(350)
+    data = microdata(
+        {"sex": [index % 2 for index in range(350)]}, {"town": np.array(towns)[order].tolist()},
+        {"sex": 2, "town": 6},
+    )  # fmt: skip
+    effect = us.own_record_effect(data, us.Marginal().fit(data), sets=5, seed=3)
+    for name in ("modal", "pooled_modal"):
+        attack = attack_of(effect, name)
+        assert attack.totals > 1
+        assert abs(attack.effect - attack.totals) < 4 * 2**0.5 * attack.standard_error
+    assert attack_of(effect, "row").totals == 0
+
+
 def test_match_without_the_record_agrees_with_all_files_that_can_be_drawn() -> None:
     """Two patterns in one known cell; without the record only its own pattern changes."""
     data = microdata(

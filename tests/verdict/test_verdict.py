@@ -205,6 +205,16 @@ def test_records_in_doubt_count_as_if_their_own_labels_alone_told(
     assert f"worst would be {(4 + doubtful) / 40:.2f}" in reason.words
 
 
+@pytest.mark.parametrize(
+    ("effect", "error", "outcome"),
+    [(7.9, 0.0, "pass"), (8.1, 0.0, "review"), (8.1, 1.0, "pass"), (12.0, 1.0, "review")],
+)
+def test_an_effect_of_the_totals_alone_passes(effect: float, error: float, outcome: str) -> None:
+    """The exact table has clear modes, and an effect of 4; the totals' own is 6."""
+    reason = judged(making.attack("modal", effect / 4.0, 4.0, error, totals=6.0))
+    assert (reason.outcome == "pass") == (outcome == "pass")
+
+
 def test_copies_that_chance_explains_are_no_point() -> None:
     """Labels that the kept variables nearly decide: four patterns of ten, nine of them alike.
 

@@ -36,6 +36,7 @@ class AttackFindings(_Finding):
     position: float  # effect as a share of it
     position_error: float
     doubtful: float = 0.0  # of `without_record`, what rests on weights that cannot be trusted
+    totals: float = 0.0  # the effect of labels drawn from the overall distribution alone
     measured: float | None = None  # on the sets themselves
     baselines: dict[str, float] = {}  # the same attack on each baseline, aligned rows
 

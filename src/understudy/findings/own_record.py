@@ -37,6 +37,7 @@ COPIED = (
     "position",
     "position_error",
     "doubtful",
+    "totals",
 )
 
 

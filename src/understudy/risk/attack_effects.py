@@ -45,6 +45,8 @@ class AttackEffect:
     doubtful : float
         Part of `without_record` that rests on weights which cannot be trusted: by so much the
         effect could be larger, if nothing but their own labels told about these records.
+    totals : float
+        The effect of labels drawn from the overall distribution alone, for modal guesses.
     """
 
     attack: str
@@ -58,6 +60,7 @@ class AttackEffect:
     position: float
     position_error: float
     doubtful: float = 0.0
+    totals: float = 0.0
 
     def sentence(self, n_records: int) -> str:
         """Say the effect in natural frequencies."""
@@ -90,14 +93,16 @@ def _summed(chances: Chances, attacked: Attacked, people: SampledPeople | None) 
 def attack_effects(
     attacked: Attacked,
     chances: Mapping[Key, Chances],
-    exact: Mapping[Key, Chances],
+    scales: tuple[Mapping[Key, Chances], Mapping[Key, float]],
     in_doubt: NDArray[np.int64] | None,
     people: SampledPeople | None,
 ) -> tuple[AttackEffect, ...]:
     """Sum over records, add the better of both matches, and put each beside the exact table.
 
-    `in_doubt` has the records of each combination (combination,) whose weights cannot be trusted.
+    `scales` has the exact table's chances, and the effects of totals alone. `in_doubt` has the
+    records of each combination (combination,) whose weights cannot be trusted.
     """
+    exact, totals = scales
 
     def sums(source: Mapping[Key, Chances], key: Key) -> _Sums:
         return _summed(source[key], attacked, people)
@@ -115,7 +120,7 @@ def attack_effects(
             doubtful = float(chances[used].without_record @ in_doubt)
             doubtful *= 1.0 if people is None else people.scale
         effect = _effect(key, sums(chances, used), sums(exact, used), people)
-        return replace(effect, doubtful=doubtful)
+        return replace(effect, doubtful=doubtful, totals=totals.get(used, 0.0))
 
     listed = []
     judged = [key for key in chances if key.attack in ATTACKS]

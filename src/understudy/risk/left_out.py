@@ -43,6 +43,7 @@ __all__ = [
     "match_all_files",
     "match_lists",
     "modal_of_draws",
+    "modal_of_reference",
     "most_probable",
     "simulate_pooled",
     "simulate_votes",
@@ -145,7 +146,7 @@ def attack_reference(
             table.probabilities[table.row_of_combination[combinations]] for table in of_pattern
         ]
         n = int(attacked.sizes[pattern])
-        modal = _modal_of_reference(generator, pattern_rows[0][0], pattern_rows[1], g, n)
+        modal = modal_of_reference(generator, pattern_rows[0][0], pattern_rows[1], g, n)
         pooled, of_releases = simulate_pooled(
             generator, attacked, combinations, pattern_rows[0][:1], pattern_rows[0][:1],
             pattern_rows[1][None],
@@ -195,7 +196,7 @@ def attack_reference(
     return chances | {Key("model"): Chances(*believed)}
 
 
-def _modal_of_reference(
+def modal_of_reference(
     generator: np.random.Generator,
     row: Floats,
     without: Floats,

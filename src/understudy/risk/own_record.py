@@ -55,6 +55,7 @@ from understudy.risk.sampled_people import (
     refit_of_people,
     sample_people,
 )
+from understudy.risk.totals import totals_effects
 from understudy.summaries import number
 
 __all__ = ["AttackEffect", "OwnRecordEffect", "own_record_effect"]
@@ -358,11 +359,11 @@ def own_record_effect(
                 (table, source.left_out_table()),
                 (source.pattern_table(), source.left_out_pattern_table()),
             )
-        exact = _exact_table(root, attacked, people)
+        exact, totals = _scales(root, attacked, people)
     else:
         measured = attack_sets(stream(root, "own record", "forest"), data, source, knowledge)
         attacked = Attacked(data, knowledge, measured.n_sets)
-        exact = _exact_table(root, attacked, None)
+        exact, totals = _scales(root, attacked, None)
         if control is None:
             evidence, chances = "others", measured.against(exact)
         else:
@@ -370,7 +371,7 @@ def own_record_effect(
             generator = stream(root, "own record", "control")
             chances, covered = compare_with_control(generator, attacked, measured, control)
     return OwnRecordEffect(
-        attacks=attack_effects(attacked, chances, exact, in_doubt, people),
+        attacks=attack_effects(attacked, chances, (exact, totals), in_doubt, people),
         pooled_limit=limit_effect(attacked, chances, exact, people),
         evidence=evidence,
         n_records=data.n_records,
@@ -419,18 +420,20 @@ def _knowledge(data: Microdata, known: Any) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(data.known(names) for names in listed))
 
 
-_Exact = tuple[tuple[Any, ...], dict[Key, Chances]]  # what it depends on, and the chances
-_EXACT: WeakKeyDictionary[Microdata, _Exact] = WeakKeyDictionary()
+_Scales = tuple[dict[Key, Chances], dict[Key, float]]  # of the exact table, of totals alone
+_EXACT: WeakKeyDictionary[Microdata, tuple[tuple[Any, ...], _Scales]] = WeakKeyDictionary()
 
 
-def _exact_table(seed: int, attacked: Attacked, people: SampledPeople | None) -> dict[Key, Chances]:
-    """Attack the exact table, the scale of positions; kept for the next fit of the same data."""
+def _scales(seed: int, attacked: Attacked, people: SampledPeople | None) -> _Scales:
+    """Attack the exact table and the totals alone; kept for the next fit of the same data."""
     whole = attacked.data if people is None else people.whole
     depends = (seed, tuple(attacked.known), attacked.n_sets, people is None)
     kept = _EXACT.get(whole)
     if kept is None or kept[0] != depends:
-        kept = _EXACT[whole] = depends, _attack_exact_table(seed, attacked, people)
-    return dict(kept[1])
+        generator = stream(seed, "own record", "totals")
+        totals = totals_effects(generator, attacked, people)
+        kept = _EXACT[whole] = depends, (_attack_exact_table(seed, attacked, people), totals)
+    return kept[1]
 
 
 def _attack_exact_table(

@@ -98,14 +98,24 @@ def effect_outcome(attack: AttackFindings, limits: Thresholds) -> Outcome:
 
     An effect counts as above a limit only if it exceeds it by `own_record_least` records; it fails
     only if three standard errors do not explain that. The error is that of the effect less the
-    limit times the exact table's.
+    limit times the exact table's. No larger an effect than that of the label's totals alone passes.
     """
     scale = max(attack.exact_table, LEAST)
     least, error = limits.own_record_least, attack.position_error * scale
-    if attack.effect - limits.own_record_pass * scale <= (least if limits.own_record_pass else 0.0):
+    passing = limits.own_record_pass * scale + least if limits.own_record_pass else 0.0
+    if attack.effect <= passing or (limits.own_record_pass and _only_totals(attack, least)):
         return "pass"
     excess = attack.effect - limits.own_record_review * scale
     return "review" if excess <= max(least, ERRORS * error) else "fail"
+
+
+def _only_totals(attack: AttackFindings, least: float) -> bool:
+    """Tell whether an effect is no larger than that of the label's totals alone.
+
+    Both are simulated with about the same error.
+    """
+    error = sqrt(2.0) * attack.standard_error
+    return attack.totals > 0 and attack.effect - attack.totals <= max(least, ERRORS * error)
 
 
 def judged_attack(own_record: OwnRecordFindings, limits: Thresholds) -> AttackFindings:
@@ -130,7 +140,7 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
     words = (
         f"{_frequencies(worst, own_record.n_records)} (worst attack: {_who(worst)}). The effect "
         f"of {number(worst.effect)} records is {_share(worst.position)} of {_exact(worst)}; the "
-        f"pass limit is {number(limits.own_record_pass)}{_beyond(worst, outcome, limits)}."
+        f"pass limit is {_share(limits.own_record_pass)}{_beyond(worst, outcome, limits)}."
     )
     if released is not None and released != worst:
         words += (
@@ -203,8 +213,15 @@ def _share(position: float) -> str:
 
 def _beyond(attack: AttackFindings, outcome: Outcome, limits: Thresholds) -> str:
     if outcome == "pass":
-        few = f", and up to {number(limits.own_record_least)} records more are tolerated"
-        return few if attack.position > limits.own_record_pass else ""
+        if attack.position <= limits.own_record_pass:
+            return ""
+        beyond = attack.effect - limits.own_record_pass * max(attack.exact_table, LEAST)
+        if beyond > limits.own_record_least:
+            return f". The label's totals alone have an effect of {number(attack.totals)} records"
+        return (
+            f". The effect is above that by {number(beyond)} records; up to "
+            f"{number(limits.own_record_least)} are tolerated"
+        )
     if outcome == "fail":
         return ". The files tell more than the exact table would, beyond what chance explains"
     return ""

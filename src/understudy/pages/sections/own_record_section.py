@@ -133,11 +133,11 @@ def _model(prediction: PredictionFindings | None, n_records: int) -> list[Block]
         return []
     return [
         Paragraph(
-            f"A model trained on all files is more than {percent(prediction.threshold)} of the "
-            "way from a label's overall share to certainty of the true label for "
-            f"{_of(prediction.at_risk, n_records)} records; the mean is "
-            f"{percent(prediction.gain)}. Most of that is inference: its own-record effect is in "
-            "the table."
+            "What a model trained on all files knows beyond the labels' overall shares: on average "
+            f"it goes {percent(prediction.gain)} of the way from the true label's share to "
+            f"certainty, and more than {percent(prediction.threshold)} for "
+            f"{_of(prediction.at_risk, n_records)} records. That includes inference; what people's "
+            "own records add is in the table."
         )
     ]
 
