@@ -90,7 +90,8 @@ class Half(KnownTable):
 
     def _mixed(self, other: LabelTable) -> LabelTable:
         rows = [each.probabilities[each.row_of_combination] for each in (self.table, other)]
-        return LabelTable(sum(rows) / 2, np.arange(len(rows[0]), dtype=np.int32))
+        mixed = np.mean(rows, axis=0)  # (combination, label)
+        return LabelTable(mixed, np.arange(len(mixed), dtype=np.int32))
 
 
 def own_record(seeds: int) -> None:

@@ -26,7 +26,7 @@ __all__ = ["OWN_RECORD", "attack_in_words", "effect_outcome", "judged_attack", "
 
 OWN_RECORD = "own-record effect"
 LEAST = 1.0  # records: the least effect of the exact table that effects are compared with
-ERRORS = 3.0  # standard errors that chance is allowed: the worst of some fifteen attacks is judged
+ERRORS = 3.0  # standard errors that chance is allowed: the worst of some twenty attacks is judged
 FALSE_ALARM = 0.00135  # probability that a normal variable lies so many errors above its mean
 EVIDENCE = {
     "draws": "",
