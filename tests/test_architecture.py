@@ -8,6 +8,7 @@ import inspect
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -269,6 +270,26 @@ def test_cycles_are_noticed() -> None:
     assert cycle_in({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
 
 
+# Names of files that mean the same in every folder that has one.
+SHARED_NAMES = {
+    "__init__.py",
+    "baselines.py",  # Uniform, Marginal, Others, Perfect: drawn, and what they give away
+    "chains.py",  # run, and what is kept of them
+    "own_record.py",  # the effect of people's own records: measured, and what is kept of it
+    "run.py",  # the table of contents of its folder, and the command
+    "status.py",  # of a study: read, and the command
+    # one folder per model
+    *("fit.py", "labels.py", "model.py", "problem.py", "sampler.py", "split_merge.py"),
+    "structural_zeros.py",  # declared, and conditioned on
+}
+
+
+def test_a_file_name_has_one_meaning() -> None:
+    """What is not listed here occurs once."""
+    names = Counter(path.name for path in MODULES)
+    assert {name for name, count in names.items() if count > 1} == SHARED_NAMES
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_every_module_says_why_it_exists(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -433,8 +454,11 @@ def test_the_texts_that_planted_bugs_change_exist() -> None:
 
 
 def test_names_of_slow_tests_exist() -> None:
-    from tests.conftest import SLOW_TESTS
+    from tests.conftest import SLOW_FILES, SLOW_FOLDERS, SLOW_TESTS
 
-    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    files = list((ROOT / "tests").rglob("test_*.py"))
+    assert {path.name for path in files} >= SLOW_FILES
+    assert {path.parent.name for path in files} >= SLOW_FOLDERS
+    texts = [path.read_text("utf-8") for path in files]
     gone = [name for name in SLOW_TESTS if not any(f"def {name}(" in text for text in texts)]
     assert gone == []

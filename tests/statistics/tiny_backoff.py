@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from tests.naive.backoff import TinyTree
 
 from understudy.synthesis.backoff import gibbs
-from understudy.synthesis.backoff.forest import Forest, plant
+from understudy.synthesis.backoff.node_counts import Forest, plant
 from understudy.synthesis.backoff.tree import Rows, Rules, Tree
 
 MIDDLE = 3.0  # prior median of concentrations

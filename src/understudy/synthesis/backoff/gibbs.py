@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.synthesis.backoff.forest import Forest
+from understudy.synthesis.backoff.node_counts import Forest
 
 __all__ = [
     "State",

@@ -21,7 +21,7 @@ from understudy.errors import InputError
 from understudy.microdata.label_table import LabelTable, split_labels
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
-from understudy.synthesis.backoff.forest import Forest
+from understudy.synthesis.backoff.node_counts import Forest
 from understudy.synthesis.backoff.possible import Possible, possible_in_nodes
 from understudy.synthesis.backoff.problem import Problem
 

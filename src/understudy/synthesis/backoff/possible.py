@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.microdata.structural_zeros import possible_levels
 from understudy.microdata.table import Microdata
-from understudy.synthesis.backoff.forest import Forest
+from understudy.synthesis.backoff.node_counts import Forest
 
 __all__ = ["Possible", "possible_in_nodes"]
 

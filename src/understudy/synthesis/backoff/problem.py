@@ -17,7 +17,7 @@ from understudy.errors import SettingError, nearest, quoted, quoted_list
 from understudy.microdata.coding import regroup
 from understudy.microdata.structural_zeros import possible_levels
 from understudy.microdata.table import Microdata
-from understudy.synthesis.backoff.forest import Forest, plant
+from understudy.synthesis.backoff.node_counts import Forest, plant
 from understudy.synthesis.backoff.tree import Rows, Rules, Tree, grow, route
 
 __all__ = ["Problem", "make_problem"]
