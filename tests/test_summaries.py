@@ -70,7 +70,7 @@ def test_rhats_have_three_places_on_both_sides_of_one() -> None:
 @pytest.mark.parametrize(
     ("rate", "text"),
     [(None, "undefined"), (0.0, "none"), (1 / 4512, "1 in 4,500"), (0.1, "1 in 10"), (0.3, "30 %"),
-     (1 / 97, "1 in 97"), (1 / 999, "1 in 1,000")],
+     (1 / 97, "1 in 97"), (1e-9, "< 1 in 1,000,000"), (1 / 999, "1 in 1,000")],
 )  # fmt: skip
 def test_small_shares_are_one_in_so_many(rate: float | None, text: str) -> None:
     assert one_in(rate) == text

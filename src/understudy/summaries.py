@@ -39,6 +39,7 @@ __all__ = [
 UNDEFINED = "undefined"
 DIGITS = 3
 MOST_DECIMALS = 5
+MOST_PEOPLE = 1_000_000  # a smaller share is only called smaller
 LARGEST_RARE = 0.1  # share up to which it is written as 1 in so many
 
 
@@ -171,6 +172,8 @@ def one_in(rate: float | None) -> str:
     if rate > LARGEST_RARE:
         return percent(rate)
     people = 1 / rate
+    if people > MOST_PEOPLE:
+        return f"< 1 in {MOST_PEOPLE:,}"
     digits = 10 ** max(0, math.floor(math.log10(people)) - 1)
     return f"1 in {round(people / digits) * digits:,.0f}"
 

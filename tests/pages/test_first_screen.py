@@ -47,7 +47,7 @@ def study(*positions: float, error: float = 0.0) -> Findings:
         (
             0.5,
             "The board decides 1 point: own-record effect.",
-            "A. Release its sets if the board accepts",
+            "A. Release its sets if the board agrees",
             "review",
         ),
         (

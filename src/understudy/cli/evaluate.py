@@ -28,7 +28,7 @@ from understudy.risk.fully_synthetic import FullySyntheticRisk, fully_synthetic_
 from understudy.risk.identification import IdentificationRisk, identification_risk
 from understudy.risk.own_record import OwnRecordEffect, own_record_effect
 from understudy.study.evaluation import survey_measures
-from understudy.summaries import Spread, counted, number
+from understudy.summaries import Spread, counted, number, one_in
 from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
 from understudy.utility.tables import TableUtility, table_utility
 from understudy.utility.within_pattern import WithinPatternUtility, within_pattern_utility
@@ -430,8 +430,12 @@ def _row(
     low, high = (None, None) if levels is None else (levels.minimum, levels.maximum)
     values = (spread.mean, spread.minimum, spread.maximum, _level(low, name), _level(high, name))
     together = (joint, _joint_level(low, name), _joint_level(high, name))
-    shown = [number(value, missing="undefined") for value in values]
-    return (label, *shown, *(number(value, missing="-") for value in together))
+    rate = name == "true_match_rate"
+    shown = [one_in(value) if rate else number(value) for value in values]
+    beside = [
+        "-" if value is None else one_in(value) if rate else number(value) for value in together
+    ]
+    return (label, *shown, *beside)
 
 
 def _joint_level(level: Baseline | None, name: str) -> float | None:

@@ -16,6 +16,7 @@ from understudy.cli.output import (
 )
 from understudy.errors import ExitCode
 from understudy.interrupts import stoppable
+from understudy.summaries import one_in
 from understudy.verdict.chain_reasons import CONVERGENCE
 from understudy.verdict.risk_reasons import OWN_RECORD
 
@@ -38,10 +39,11 @@ VERDICTS = {
     "review": "REVIEW. A person decides, and writes down why.",
     "fail": "DO NOT RELEASE.",
 }
+TRUE_MATCHES = "true match rate"
 # Heading of a column, and which reasons of the verdict it shows: the worst.
 COLUMNS = {
     "own record": OWN_RECORD,
-    "true matches": "true match rate",
+    "true matches": TRUE_MATCHES,
     "tables": "table deviation",
     "overlap": "interval overlap",
 }
@@ -139,9 +141,14 @@ def show_verdict(verdict: Verdict, report: Path) -> None:
 
 def verdict_row(name: str, verdict: SynthesizerVerdict) -> tuple[str, ...]:
     """Give a synthesizer's row: name, outcome, convergence, and the worst value of each point."""
-    values = (verdict.worst(subject) for subject in COLUMNS.values())
-    shown = ("-" if value is None else f"{value:.2f}" for value in values)
+    shown = (_value(subject, verdict.worst(subject)) for subject in COLUMNS.values())
     return (name, verdict.outcome, _converged(verdict), *shown)
+
+
+def _value(subject: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return one_in(value) if subject == TRUE_MATCHES else f"{value:.2f}"
 
 
 def _converged(verdict: SynthesizerVerdict) -> str:

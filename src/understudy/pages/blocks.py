@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from understudy.summaries import number, percent, rhat_number, short, shown, whole
+from understudy.summaries import number, one_in, percent, rhat_number, short, shown, whole
 
 __all__ = [
     "AREA",
@@ -33,6 +33,7 @@ __all__ = [
     "name_cell",
     "number_cell",
     "percent_cell",
+    "rate_cell",
     "rhat_cell",
     "topic",
     "yes_cell",
@@ -259,6 +260,11 @@ def number_cell(
         return Cell(missing, sort=LAST)
     exact = error is None and float(value).is_integer()
     return Cell(whole(value) if exact else number(value, error, digits), sort=value)
+
+
+def rate_cell(rate: float | None, missing: str = "–") -> Cell:
+    """A cell with a small share: 1 in so many."""
+    return Cell(missing, sort=LAST) if rate is None else Cell(one_in(rate), sort=rate)
 
 
 def rhat_cell(rhat: float | None) -> Cell:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from understudy.findings.schema import Findings
-from understudy.pages.blocks import Block, Cell, Heading, Paragraph, Table, number_cell, topic
+from understudy.pages.blocks import (
+    Block,
+    Cell,
+    Heading,
+    Paragraph,
+    Table,
+    number_cell,
+    rate_cell,
+    topic,
+)
 from understudy.pages.html import html_page
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.zone_map import MapPoint, zone_map_svg
@@ -49,7 +58,7 @@ def comparison_page(studies: Sequence[tuple[str, Findings, Verdict]]) -> str:
                     Cell(own.outcome, tone=own.outcome),
                     f"{findings.data.n_records:,}",
                     number_cell(risk),
-                    number_cell(own.worst("true match rate")),
+                    rate_cell(own.worst("true match rate")),
                     number_cell(loss),
                     number_cell(own.worst("interval overlap")),
                 ]

@@ -72,11 +72,7 @@ def action_words(findings: Findings, verdict: Verdict) -> str:
         if own.outcome == verdict.outcome and name != verdict.recommended
     ]
     why = " It preserves the tables best of those with this outcome." if alike else ""
-    condition = (
-        ""
-        if verdict.outcome == "pass"
-        else " if the board accepts these points and writes down why"
-    )
+    condition = "" if verdict.outcome == "pass" else " if the board agrees and writes down why"
     return f"Recommended: {best}. Release its sets{condition}.{why}"
 
 

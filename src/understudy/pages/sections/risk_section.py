@@ -21,6 +21,7 @@ from understudy.pages.blocks import (
     name_cell,
     number_cell,
     percent_cell,
+    rate_cell,
     topic,
 )
 from understudy.pages.plots.canvas import SeriesStyle
@@ -53,6 +54,7 @@ MEASURES = {
     "false_match_rate": Measure("False match rate", "unique matches that are wrong", percent_exact),
     "unique_matches": Measure("Unique matches", "records with a single match, in one file"),
 }
+RATE = "true_match_rate"
 TRUE_LABELS = "Records whose synthetic label is true"
 READING = (
     "Lines reach from the smallest to the largest set, or repeat of a baseline; dots are means. "
@@ -158,7 +160,7 @@ def _matches(findings: Findings, intruder: IntruderFindings) -> Table:
         [
             measure.title,
             _baseline(intruder.minimum, name),
-            *(_spread(risk.measures.get(name) if risk else None) for risk in found),
+            *(_spread(risk.measures.get(name) if risk else None, name) for risk in found),
             _baseline(intruder.maximum, name),
         ]
         for name, measure in MEASURES.items()
@@ -177,13 +179,18 @@ def _matches(findings: Findings, intruder: IntruderFindings) -> Table:
 
 
 def _baseline(baseline: Baseline, measure: str) -> Cell:
-    return number_cell(baseline_value(baseline, measure), missing="undefined")
+    value = baseline_value(baseline, measure)
+    if measure == RATE:
+        return rate_cell(value, missing="undefined")
+    return number_cell(value, missing="undefined")
 
 
-def _spread(spread: SpreadFindings | None) -> Cell:
+def _spread(spread: SpreadFindings | None, measure: str) -> Cell:
     if spread is None:
         return number_cell(None)
     cell = number_cell(spread.mean, spread.standard_error, missing="undefined")
+    if measure == RATE:
+        cell = rate_cell(spread.mean, missing="undefined")
     defined = sum(value is not None for value in spread.values)
     if not 0 < defined < len(spread.values):
         return cell
