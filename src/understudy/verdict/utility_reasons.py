@@ -66,9 +66,15 @@ def _weighted(weighted: WeightedFindings, limits: Thresholds) -> Reason:
             f" Design-based intervals of the {weighted.shares:,} weighted shares overlap the "
             f"original's by {percent(weighted.mean_overlap)} on average."
         )
+    outcome = graded(worst, limits, "table_deviation")
+    if outcome != "pass":
+        words += (
+            " Where the weight depends on the label beyond the kept variables, its quantile groups "
+            "as a predictor bring them closer: weight_groups in the plan, or more of them."
+        )
     return Reason(
         subject="weighted tables",
-        outcome=graded(worst, limits, "table_deviation"),
+        outcome=outcome,
         words=words,
         found=worst,
         limit=limits.table_deviation_pass,
