@@ -43,7 +43,10 @@ def _first_slot(key, mask):  # type: ignore[no-untyped-def]
 
 @compiled
 def fill_slots(keys, slots):  # type: ignore[no-untyped-def]
-    """Put distinct keys into a hash table with open addressing; empty slots hold -1."""
+    """Put distinct keys into a hash table with open addressing; empty slots hold -1.
+
+    `keys` int64 (target,); `slots` int32 (slot,), a power of two of them, is filled with targets.
+    """
     mask = slots.size - 1
     for target in range(keys.size):
         slot = _first_slot(keys[target], mask)
@@ -54,7 +57,11 @@ def fill_slots(keys, slots):  # type: ignore[no-untyped-def]
 
 @compiled
 def match_rows(keys, slots, cells, labels, n_labels, matched, counts):  # type: ignore[no-untyped-def]
-    """Find the target that every row equals (-1 for none), and count the rows of each target."""
+    """Find the target that every row equals (-1 for none), and count the rows of each target.
+
+    `keys` and `slots` are as `fill_slots` has them; `cells` and `labels` int64 (row,). Fills
+    `matched` int32 (row,) with targets, and adds to `counts` int64 (target,).
+    """
     mask = slots.size - 1
     for row in range(labels.size):
         key = cells[row] * n_labels + labels[row]
@@ -72,7 +79,8 @@ def match_rows(keys, slots, cells, labels, n_labels, matched, counts):  # type: 
 def add_matches(of_record, hit, candidates, probability, unique, true_unique):  # type: ignore[no-untyped-def]
     """Form T/c, K and s of one file and add them to each record's sums.
 
-    `candidates` has c by target, `hit` has T by record. Returns the expected match risk and the
+    `candidates` int64 (target,) has c, `hit` bool (record,) has T, `of_record` int32 (record,) the
+    record's target; `probability` float64, `unique` and `true_unique` (record,) are sums. Returns the expected match risk and the
     numbers of true unique matches and of unique matches.
     """
     risk, n_true, n_unique = 0.0, 0, 0
@@ -165,7 +173,8 @@ def vote(true, made, right):  # type: ignore[no-untyped-def]
 def pairing_sums(matched, sizes):  # type: ignore[no-untyped-def]
     """Sum, over rows, what the variance of randomly paired rows needs.
 
-    With f the share of the sets in which a row has a label and N the records that have the label
+    `matched` int32 (set, row) has targets or -1, `sizes` int64 (target,) their records. With f the
+    share of the sets in which a row has a label and N the records that have the label
     in truth: the sums over rows of N f² (over labels) and of (N f summed over labels)².
     """
     squares, row_squares = 0.0, 0.0
@@ -203,7 +212,9 @@ def expected_sums(  # type: ignore[no-untyped-def]
 
     The rows of the table that the records of a cell draw from are listed, with the numbers of such
     records, from ``source_start[cell]``; those of a target's own records from
-    ``aim_start[target]``. Returns expected match risk, matches, their variance, true unique
+    ``aim_start[target]``. `probabilities` is float (row, label), `target_cell` and `target_label`
+    int64 (target,), all starts, rows and records int64; `points` and `weights` float64 (node,) are
+    those of an integral over [0, 1]. Returns expected match risk, matches, their variance, true unique
     matches, unique matches and records with any candidate.
     """
     risk, matches, variance, true_unique, unique, reachable = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -138,7 +138,10 @@ def _height_from(deviations, log_scales, bound, prior, first, factor, solved, he
 
 @compiled
 def log_density(deviations, log_scales, bound, shape, degrees, scale):  # type: ignore[no-untyped-def]
-    """Log density of the free numbers given the slopes' deviations from the centre."""
+    """Log density of the free numbers given the slopes' deviations from the centre.
+
+    `deviations` float64 (cluster, slope), `log_scales` (slope,), `bound` (pair of slopes,).
+    """
     size = log_scales.size
     factor = correlation_factor(bound, size)
     solved, heights = np.empty(deviations.shape), np.empty(size)
@@ -159,7 +162,10 @@ def _row_of(number, size):  # type: ignore[no-untyped-def]
 
 @compiled
 def move_covariance(generator, deviations, log_scales, bound, shape, degrees, scale):  # type: ignore[no-untyped-def]
-    """Move the free numbers one after another, each by a slice; writes over them."""
+    """Move the free numbers one after another, each by a slice; writes over them.
+
+    The arrays are those of `log_density`.
+    """
     size = log_scales.size
     factor = correlation_factor(bound, size)
     solved, heights = np.empty(deviations.shape), np.empty(size)

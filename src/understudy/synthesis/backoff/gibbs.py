@@ -142,7 +142,10 @@ def log_prior(log_concentration, middle):  # type: ignore[no-untyped-def]
 
 @compiled
 def share_possible(forest, node, probability):  # type: ignore[no-untyped-def]
-    """Probability in the parent of what is possible in the node; its own labels at least are."""
+    """Probability in the parent of what is possible in the node; its own labels at least are.
+
+    `probability` float64 (pair,) has the labels that nodes have records of.
+    """
     if forest.excluded_start[node + 1] == forest.excluded_start[node]:
         return 1.0
     share, least = 1.0, TINY
@@ -385,7 +388,8 @@ def draw_tables(generator, forest, concentration, records, probability):  # type
 def draw_distributions(generator, forest, concentration, records, probability):  # type: ignore[no-untyped-def]
     """Draw the probabilities of all pairs given tables, from the roots down.
 
-    The labels that a node has no record of share what is left; together they have the mass
+    All three as in `State`; `probability` is filled. The labels that a node has no record of share
+    what is left; together they have the mass
     c (1 - the parent's probabilities of the node's own labels, and of those impossible in it).
     """
     n_roots = forest.n_labels.size
@@ -418,7 +422,7 @@ def draw_distributions(generator, forest, concentration, records, probability): 
 
 @compiled
 def log_likelihood(forest, probability):  # type: ignore[no-untyped-def]
-    """Log probability of the records' labels given the distributions of their leaves."""
+    """Log probability of the records' labels given their leaves' `probability` float64 (pair,)."""
     total = 0.0
     for pair in range(probability.size):
         if forest.counts[pair] > 0:

@@ -88,7 +88,7 @@ def n_slices(n_combinations: int) -> int:
 
 @compiled
 def draw_word(random):  # type: ignore[no-untyped-def]
-    """Draw 64 random bits: SFC64, whose state is three words and a counter."""
+    """Draw 64 random bits: SFC64; `random` uint64 (4,) has its three words and a counter."""
     a, b, c = random[0], random[1], random[2]
     word = a + b + random[3]
     random[3] += np.uint64(1)
@@ -165,7 +165,10 @@ def _reject(random, n_free, p):  # type: ignore[no-untyped-def]
 
 @compiled
 def draw_binomial(random, n_free, p):  # type: ignore[no-untyped-def]
-    """Draw how many of `n_free` records have something that each has with probability p."""
+    """Draw how many of `n_free` records have something that each has with probability p.
+
+    `random` uint64 (4,) is the state of `draw_word`.
+    """
     rare = min(p, 1.0 - p)
     if n_free * rare < INVERSION:
         here = _invert(_uniform(random), n_free, rare) if rare > 0.0 else 0
