@@ -80,8 +80,8 @@ def add_matches(of_record, hit, candidates, probability, unique, true_unique):  
     """Form T/c, K and s of one file and add them to each record's sums.
 
     `candidates` int64 (target,) has c, `hit` bool (record,) has T, `of_record` int32 (record,) the
-    record's target; `probability` float64, `unique` and `true_unique` (record,) are sums. Returns the expected match risk and the
-    numbers of true unique matches and of unique matches.
+    record's target; `probability` float64, `unique` and `true_unique` (record,) are the sums.
+    Returns the expected match risk and the numbers of true unique matches and of unique matches.
     """
     risk, n_true, n_unique = 0.0, 0, 0
     for record in range(of_record.size):
@@ -214,8 +214,8 @@ def expected_sums(  # type: ignore[no-untyped-def]
     records, from ``source_start[cell]``; those of a target's own records from
     ``aim_start[target]``. `probabilities` is float (row, label), `target_cell` and `target_label`
     int64 (target,), all starts, rows and records int64; `points` and `weights` float64 (node,) are
-    those of an integral over [0, 1]. Returns expected match risk, matches, their variance, true unique
-    matches, unique matches and records with any candidate.
+    those of an integral over [0, 1]. Returns expected match risk, matches, their variance, true
+    unique matches, unique matches and records with any candidate.
     """
     risk, matches, variance, true_unique, unique, reachable = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     logs = np.empty(points.size)  # log of the product over the cell's records, by node
