@@ -327,21 +327,24 @@ class Baseline(_Finding):
     attacks: dict[str, float] = {}  # by attack, expected right guesses or matches
 
 
+NOT_DRAWN = Baseline(samples={}, exact={}, joint={})
+
+
 class IntruderFindings(_Finding):
     """What is known about one intruder before any synthesizer."""
 
     known: tuple[str, ...]
-    baselines: dict[str, Baseline]  # by name; Others is missing where its table is too large
+    baselines: dict[str, Baseline]  # by name; missing where a table is too large
 
     @property
     def minimum(self) -> Baseline:
         """The baseline Uniform, the paper's Min."""
-        return self.baselines["Uniform"]
+        return self.baselines.get("Uniform", NOT_DRAWN)
 
     @property
     def maximum(self) -> Baseline:
         """The baseline Perfect, the paper's Max."""
-        return self.baselines["Perfect"]
+        return self.baselines.get("Perfect", NOT_DRAWN)
 
 
 class PatternRisk(_Finding):
