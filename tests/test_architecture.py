@@ -132,6 +132,8 @@ ONLY_IN = {
     "numba": {"compiling", "synthesis"},
     "matplotlib": {"pages", "display"},
     "jinja2": {"pages"},
+    "distributed": {"synthesis"},
+    "dask": {"synthesis"},
 }
 
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -325,6 +327,7 @@ PUBLIC = [
     "inherent_risk",
     "label_diversity",
     "load_ce_like",
+    "on_workers",
     "own_record_effect",
     "population_risk",
     "posterior_risk",

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from understudy.synthesis.formal_dirichlet import FormalDirichlet
     from understudy.synthesis.risk_weights import risk_weights
     from understudy.synthesis.synthesize import synthesize
+    from understudy.synthesis.workers import on_workers
     from understudy.utility.analysis import analysis_utility
     from understudy.utility.combining import combine_estimates
     from understudy.utility.counts import combine_counts, count_utility
@@ -92,6 +93,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "inherent_risk",
     "label_diversity",
     "load_ce_like",
+    "on_workers",
     "own_record_effect",
     "population_risk",
     "posterior_risk",
@@ -139,6 +141,7 @@ _HOME = {
     "inherent_risk": "understudy.risk.baselines",
     "label_diversity": "understudy.risk.diversity",
     "load_ce_like": "understudy.microdata.bundled",
+    "on_workers": "understudy.synthesis.workers",
     "own_record_effect": "understudy.risk.own_record",
     "population_risk": "understudy.risk.population",
     "posterior_risk": "understudy.risk.expected",

@@ -18,6 +18,7 @@
     │   ├── ApprovalNeeded                before another person approves it
     │   └── NotConvergedError             because the draws are not reliable yet
     ├── SamplerError                      a sampler met numbers it cannot continue with
+    ├── WorkerError                       workers that cannot help, or are gone
     ├── NotEnoughMemoryError              (also a MemoryError) the system gives no more memory
     └── InternalError                     a fault in the program itself
 
@@ -63,6 +64,7 @@ __all__ = [
     "SettingError",
     "UnderstudyError",
     "UnderstudyWarning",
+    "WorkerError",
     "message",
     "nearest",
     "quoted",
@@ -204,6 +206,10 @@ class SamplerError(UnderstudyError):
 
     exit_code = ExitCode.NOT_CONVERGED
     sweep: int = 0
+
+
+class WorkerError(UnderstudyError):
+    """Workers on other processes or machines that cannot help, or are gone."""
 
 
 class NotEnoughMemoryError(UnderstudyError, MemoryError):

@@ -264,7 +264,7 @@ def test_chain_that_fails_is_reported(
     def fail(*_: Any, **__: Any) -> None:
         raise problem
 
-    monkeypatch.setattr("understudy.synthesis.chains._segment", fail)
+    monkeypatch.setattr("understudy.synthesis.segments._segment", fail)
     answer = command("run", plan, "--out", tmp_path / "out")
     assert answer.code == code
     assert words in answer.err

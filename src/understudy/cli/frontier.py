@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from understudy.cli.options import AsJson
+from understudy.cli.options import AsJson, helped_by
 from understudy.cli.output import paragraph, say, say_aside, say_json, study_progress
 from understudy.errors import ExitCode
 from understudy.interrupts import stoppable
@@ -32,6 +32,9 @@ def frontier(
     control: Path | None = None,
     choose: str | None = None,
     because: str | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    tls: Path | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Measure many points of the models' dials and show them on one picture.
@@ -61,13 +64,19 @@ def frontier(
         A point that the board picks by its name; the choice is kept in the record.
     because
         Who picked it, when and why.
+    workers
+        Compute chains in so many processes (needs understudy[dask]).
+    cluster
+        Compute chains on a Dask cluster, given the address of its scheduler.
+    tls
+        A folder with ca.pem, cert.pem and key.pem for the cluster.
     as_json
         Print JSON.
     """
     from understudy.frontiers.run import frontier as measure
 
     try:
-        with stoppable(), study_progress() as progress:
+        with helped_by(workers, cluster, tls), stoppable(), study_progress() as progress:
             measured = measure(
                 plan,
                 out,

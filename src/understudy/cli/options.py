@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,16 @@ from cyclopts import Parameter, Token
 from understudy.errors import SettingError, quoted
 from understudy.microdata.bins import Bins, bins_from
 
-__all__ = ["AsJson", "BinOptions", "Names", "Switch", "Texts", "read_bins", "source_options"]
+__all__ = [
+    "AsJson",
+    "BinOptions",
+    "Names",
+    "Switch",
+    "Texts",
+    "helped_by",
+    "read_bins",
+    "source_options",
+]
 
 
 def _split(_type: Any, tokens: tuple[Token, ...]) -> tuple[str, ...]:
@@ -86,3 +96,21 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
     from understudy.study.plan import read_plan
 
     return read_plan(file).data.reading_options(Path(file).parent)
+
+
+@contextmanager
+def helped_by(workers: int | None, cluster: str | None, tls: Path | None) -> Iterator[None]:
+    """Compute chains on workers where any are asked for; see `understudy.on_workers`."""
+    if workers is None and cluster is None:
+        if tls is not None:
+            raise SettingError(
+                expected="the address of a cluster (--cluster) beside certificates",
+                came="none",
+                do="give the address, or leave --tls out: local workers have keys of their own",
+            )
+        yield
+        return
+    from understudy.synthesis.workers import on_workers
+
+    with on_workers(workers, cluster=cluster, tls=tls):
+        yield

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from understudy.cli.options import AsJson, Switch
+from understudy.cli.options import AsJson, Switch, helped_by
 from understudy.cli.output import paragraph, say, say_json, table
 from understudy.errors import ExitCode
 
@@ -24,6 +24,9 @@ def reproduce(
     quick: Switch = False,
     priors: Switch = False,
     seed: int = 1,
+    workers: int | None = None,
+    cluster: str | None = None,
+    tls: Path | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Compute every printed cell of the paper, and write them beside it as a page.
@@ -41,13 +44,19 @@ def reproduce(
         The DPMPM alone with three priors of the county's probabilities, short chains.
     seed
         Decides every draw.
+    workers
+        Compute chains in so many processes (needs understudy[dask]).
+    cluster
+        Compute chains on a Dask cluster, given the address of its scheduler.
+    tls
+        A folder with ca.pem, cert.pem and key.pem for the cluster.
     as_json
         Print the cells as JSON.
     """
     from understudy.reproduction.configurations import FULL, PRIORS, QUICK
     from understudy.reproduction.write import write_all
 
-    with _shown() as show:
+    with helped_by(workers, cluster, tls), _shown() as show:
         made = write_all(out, QUICK if quick else PRIORS if priors else FULL, seed, show)
     if as_json:
         say_json([cell.as_json() for cell in made.comparisons])

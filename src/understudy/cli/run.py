@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.cli.options import AsJson
+from understudy.cli.options import AsJson, helped_by
 from understudy.cli.output import (
     paragraph,
     say,
@@ -64,6 +64,9 @@ def run(
     seed: int | None = None,
     register: Path | None = None,
     frontier: Path | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    tls: Path | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Run a study: data, fits, synthetic sets, utility, risk, verdict, report.
@@ -86,6 +89,12 @@ def run(
     frontier
         The folder of a frontier of the same data, on which the report shows where the study lies;
         replaces the plan's.
+    workers
+        Compute chains in so many processes (needs understudy[dask]).
+    cluster
+        Compute chains on a Dask cluster, given the address of its scheduler.
+    tls
+        A folder with ca.pem, cert.pem and key.pem for the cluster.
     as_json
         Print JSON.
     """
@@ -93,7 +102,8 @@ def run(
     from understudy.study.run import Study
 
     study = Study(read_plan(plan).with_seed(seed), home=plan.parent)
-    return run_study(study, out, register=register, frontier=frontier, as_json=as_json)
+    with helped_by(workers, cluster, tls):
+        return run_study(study, out, register=register, frontier=frontier, as_json=as_json)
 
 
 def run_study(

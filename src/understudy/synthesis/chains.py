@@ -1,8 +1,8 @@
-"""Running chains: as threads, in segments, saved as they go, until their targets are met.
+"""Running chains: as threads or on workers, in segments, saved as they go, until targets are met.
 
 A chain is a function of its own generator, the stream ``("fit", "chain", number)`` of the seed, so
 the draws are the same whatever the number of threads and wherever a run was cut into segments.
-Threads only compute; collecting, saving and reporting happen in the thread that called.
+Threads and workers only compute; collecting, saving and reporting happen in the calling thread.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,11 +23,19 @@ from understudy.randomness import stream
 from understudy.synthesis.checkpoints import (
     Arrays,
     Checkpoint,
-    generator_arrays,
     generator_from,
 )
-from understudy.synthesis.contract import ChainSampler, Observation
-from understudy.synthesis.diagnostics import ConvergenceTargets, rhat_of
+from understudy.synthesis.contract import ChainSampler
+from understudy.synthesis.diagnostics import rhat_of
+from understudy.synthesis.segments import (
+    Chain,
+    Lengths,
+    Plan,
+    Summarize,
+    computing,
+    saved_chain,
+    state_from,
+)
 
 __all__ = [
     "ChainDraws",
@@ -42,9 +50,6 @@ __all__ = [
 SEGMENT_DRAWS = 50  # kept draws in a segment
 
 
-Summarize = Callable[[Observation], dict[str, Any]]  # arrays and numbers of one draw, by name
-
-
 class Progress(NamedTuple):
     """How far a run has come."""
 
@@ -53,29 +58,6 @@ class Progress(NamedTuple):
     seconds: float  # since the run was started or resumed
     seconds_left: float  # at the speed so far
     rhat: float | None  # largest of the judged sums so far; None before there is one
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How long, how many, from which seed.
-
-    Attributes
-    ----------
-    chains, warmup, draws, thin : int
-        Number of chains, and for each the sweeps that are thrown away, the draws that are kept, and
-        the sweeps from one kept draw to the next.
-    snapshot_every : int
-        Every so many kept draws, what synthesis needs is kept too.
-    """
-
-    chains: int
-    warmup: int
-    draws: int
-    thin: int
-    seed: int
-    threads: int
-    snapshot_every: int = 1
-    until: ConvergenceTargets | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,17 +89,6 @@ class ChainDraws:
         """Give the kinds of judged quantities of which there are many: (chain, draw, quantity)."""
         margins = {} if self.margins is None else {"label_margin": self.margins}
         return {**margins, "label_probability": self.label_probability}
-
-
-@dataclass
-class _Chain:
-    """A chain in the making."""
-
-    number: int
-    generator: np.random.Generator
-    state: Any = None
-    segments: list[Arrays] = field(default_factory=list)
-    advanced: int = 0  # sweeps of the segment in the making, before the last call
 
 
 def run_chains(
@@ -163,20 +134,18 @@ def run_chains(
 
 def _resumed(
     sampler: ChainSampler, plan: Plan, number: int, checkpoint: Checkpoint | None
-) -> _Chain:
+) -> Chain:
     """Take up a chain where its saved segments end, or at its start."""
-    chain = _Chain(number, stream(plan.seed, "fit", "chain", number))
+    chain = Chain(number, stream(plan.seed, "fit", "chain", number))
     if checkpoint is not None:
         chain.segments, saved = checkpoint.load(number)
         if saved is not None:
             generator_from(saved, chain.generator)
-            chain.state = _state_from(sampler.state_type, saved)
-    if chain.state is None:
-        chain.state = sampler.start(chain.generator, number)
+            chain.state = state_from(sampler.state_type, saved)
     return chain
 
 
-def _segments(plan: Plan, n_draws: int) -> list[tuple[int, int, int]]:
+def _segments(plan: Plan, n_draws: int) -> list[Lengths]:
     """Cut a chain into segments: warm-up sweeps, first kept draw, kept draws."""
     length = SEGMENT_DRAWS * plan.thin
     warm = [(min(length, plan.warmup - done), 0, 0) for done in range(0, plan.warmup, length)]
@@ -193,7 +162,7 @@ def _segments(plan: Plan, n_draws: int) -> list[tuple[int, int, int]]:
 def _run_to(
     sampler: ChainSampler,
     plan: Plan,
-    chains: list[_Chain],
+    chains: list[Chain],
     n_draws: int,
     checkpoint: Checkpoint | None,
     reporter: _Reporter,
@@ -201,13 +170,12 @@ def _run_to(
 ) -> None:
     """Compute all segments that are missing up to this number of draws."""
     segments = _segments(plan, n_draws)
-    with postponed_interrupts() as interrupts, ThreadPoolExecutor(plan.threads) as pool:
-        running: dict[Future[Arrays], _Chain] = {}
+    with postponed_interrupts() as interrupts, computing(sampler, plan, summarize) as compute:
+        running: dict[Future[Any], Chain] = {}
 
-        def submit(chain: _Chain) -> None:
+        def submit(chain: Chain) -> None:
             if len(chain.segments) < len(segments):
-                lengths = segments[len(chain.segments)]
-                running[pool.submit(_segment, sampler, plan, chain, summarize, *lengths)] = chain
+                running[compute.submit(chain, segments[len(chain.segments)])] = chain
 
         for chain in chains:
             submit(chain)
@@ -217,11 +185,11 @@ def _run_to(
                 for future in sorted(done, key=lambda future: running[future].number):
                     chain = running.pop(future)
                     try:
-                        chain.segments.append(future.result())
+                        chain.segments.append(compute.result(future, chain))
                     except SamplerError as problem:
                         raise _located(problem, chain, segments, plan, checkpoint) from None
                     if checkpoint is not None:
-                        saved = generator_arrays(chain.generator) | _state_arrays(chain.state)
+                        saved = saved_chain(chain)
                         number = len(chain.segments) - 1
                         checkpoint.save(chain.number, number, chain.segments[-1], saved)
                     submit(chain)
@@ -235,8 +203,8 @@ def _run_to(
 
 def _located(
     problem: SamplerError,
-    chain: _Chain,
-    segments: list[tuple[int, int, int]],
+    chain: Chain,
+    segments: list[Lengths],
     plan: Plan,
     checkpoint: Checkpoint | None,
 ) -> SamplerError:
@@ -244,52 +212,15 @@ def _located(
     done = sum(warm + kept * plan.thin for warm, _, kept in segments[: len(chain.segments)])
     sweep = done + chain.advanced + problem.sweep
     do = problem.do
-    if checkpoint is not None:
-        saved = generator_arrays(chain.generator) | _state_arrays(chain.state)
+    if checkpoint is not None and chain.state is not None:
+        saved = saved_chain(chain)
         name = checkpoint.save_failed(chain.number, saved)
         do += f"; the state is in {quoted(name)} of the saved run, which is confidential"
     came = f"{problem.came}, in sweep {sweep:,} of chain {chain.number}"
     return SamplerError(problem.expected, came, do)
 
 
-def _segment(
-    sampler: ChainSampler,
-    plan: Plan,
-    chain: _Chain,
-    summarize: Summarize | None,
-    warm_sweeps: int,
-    first: int,
-    n_kept: int,
-) -> Arrays:
-    """Compute one segment of a chain: warm-up sweeps, or some kept draws."""
-    generator = chain.generator
-    chain.advanced = 0
-    state = sampler.advance(generator, chain.state, warm_sweeps)
-    per_draw: dict[str, list[Any]] = {}  # of every draw: a number, or an array
-    numbers: list[int] = []
-    snapshots: list[Arrays] = []
-    for draw in range(first, first + n_kept):
-        chain.advanced = (draw - first) * plan.thin
-        state = sampler.advance(generator, state, plan.thin)
-        seen = sampler.observe(generator, state)
-        kept: dict[str, Any] = {f"scalar {name}": value for name, value in seen.scalars.items()}
-        kept |= {"label_probability": seen.label_probability}
-        kept |= summarize(seen) if summarize is not None else {}
-        for name, value in kept.items():
-            per_draw.setdefault(name, []).append(value)
-        if draw % plan.snapshot_every == 0:
-            numbers.append(draw)
-            snapshots.append(seen.snapshot)
-    chain.state = state
-    arrays: Arrays = {name: np.stack(values) for name, values in per_draw.items()}  # (draw, ...)
-    if n_kept:
-        arrays["snapshot_draw"] = np.array(numbers, dtype=np.int64)  # (snapshot,)
-    for number, snapshot in zip(numbers, snapshots, strict=True):
-        arrays |= {f"snapshot {number} {name}": value for name, value in snapshot.items()}
-    return arrays
-
-
-def _collected(chains: list[_Chain], n_segments: int) -> ChainDraws:
+def _collected(chains: list[Chain], n_segments: int) -> ChainDraws:
     """Join the first segments of all chains; a resumed chain may already have more."""
     kept = [
         [segment for segment in chain.segments[:n_segments] if "label_probability" in segment]
@@ -333,22 +264,11 @@ def _snapshot(segment: Arrays, number: int) -> Arrays:
     }
 
 
-def _state_arrays(state: Any) -> Arrays:
-    return {f"state {name}": np.array(getattr(state, name)) for name in state._fields}
-
-
-def _state_from(state_type: Any, arrays: Arrays) -> Any:
-    values = {name: arrays[f"state {name}"] for name in state_type._fields}
-    return state_type(
-        **{name: value if value.ndim else value.item() for name, value in values.items()}
-    )
-
-
 class _Reporter:
     """Tells the caller how far the run has come."""
 
     def __init__(
-        self, plan: Plan, tell: Callable[[Progress], None] | None, chains: list[_Chain]
+        self, plan: Plan, tell: Callable[[Progress], None] | None, chains: list[Chain]
     ) -> None:
         self._plan, self._tell, self._chains = plan, tell, chains
         self.n_draws = plan.draws

@@ -1,0 +1,263 @@
+"""Chains on other processes and machines, by Dask: which workers may help, and what they get.
+
+Inside ``with on_workers(...)`` the segments of all chains are computed by workers. A segment is a
+function of the chain's saved state, so it comes out the same wherever it is computed, and is
+computed again elsewhere if a worker dies. Everything else stays where the study runs: the data are
+read there, and what is finished is saved there.
+
+Workers hold confidential data in memory. So those that would write memory to their disks are
+refused, and local ones are reached by TLS with keys that exist in memory only. Workers with other
+versions of what decides the draws are refused too, when they are first seen and in every task, so
+that one which joins later changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from understudy.checks import check_whole
+from understudy.errors import SettingError, UnderstudyWarning, WorkerError, quoted
+
+__all__ = ["Workers", "current_workers", "deciding_versions", "on_workers"]
+
+MOST_WORKERS = 1024
+CERTIFICATES = ("ca.pem", "cert.pem", "key.pem")
+SECONDS_TO_ANSWER = 30
+NEVER_TO_DISK = {"target": False, "spill": False, "pause": False}  # shares of workers' memory
+# Sent as text, since a worker without the package could not read a function of ours.
+WHAT_WORKERS_ARE = """[
+    [getattr(__import__("importlib").import_module(name), "__version__", "")
+     if __import__("importlib.util").util.find_spec(name) else "none"
+     for name in ("understudy", "numpy", "numba")]
+    + [".".join(map(str, __import__("sys").version_info[:2]))],
+    [__import__("dask").config.get("distributed.worker.memory." + key, None)
+     for key in ("target", "spill")],
+]"""
+
+
+def deciding_versions() -> list[str]:
+    """Give the versions that decide the draws: of this package, NumPy, Numba and Python."""
+    import numba
+    import numpy as np
+
+    import understudy
+
+    python = ".".join(map(str, sys.version_info[:2]))
+    return [understudy.__version__, np.__version__, numba.__version__, python]
+
+
+@dataclass(frozen=True, eq=False)
+class Workers:
+    """Workers that were looked at, and how to give them work.
+
+    Attributes
+    ----------
+    client : distributed.Client
+        The connection.
+    executor : Executor
+        Takes functions; what it is given is computed again if a worker dies.
+    """
+
+    client: Any
+    executor: Executor
+
+    @property
+    def number(self) -> int:
+        """Count the workers that are there now."""
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def share(self, value: Any) -> Any:
+        """Make a value that many tasks take; the scheduler keeps it, so it outlives workers."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # it is large, and sent once
+            return self.client.submit(_same, value, pure=False)
+
+    def result(self, future: Future[Any]) -> Any:
+        """Wait for what a worker computes; a scheduler that is gone is an error of its own."""
+        try:
+            return future.result()
+        except (CancelledError, OSError) as problem:
+            raise _lost(problem) from None
+        except Exception as problem:
+            if type(problem).__module__.split(".")[0] in {"distributed", "tornado"}:
+                raise _lost(problem) from None
+            raise
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _lost(problem: BaseException) -> WorkerError:
+    return WorkerError(
+        expected="workers that finish their work",
+        came=f"{type(problem).__name__}: the scheduler, or one worker after another, is gone",
+        do="start them again and give the same command, which goes on from what was saved",
+    )
+
+
+_CURRENT: ContextVar[Workers | None] = ContextVar("workers", default=None)
+
+
+def current_workers() -> Workers | None:
+    """Give the workers of the ``with`` block that this runs in; None outside of any."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def on_workers(
+    workers: int | None = None,
+    *,
+    cluster: str | None = None,
+    tls: str | os.PathLike[str] | None = None,
+) -> Iterator[None]:
+    """Compute chains on workers, inside of this block (needs the extra ``understudy[dask]``).
+
+    What comes out does not depend on it, byte for byte, whatever the number of workers.
+
+    Parameters
+    ----------
+    workers : int, optional
+        So many processes on this machine.
+    cluster : str, optional
+        Address of a Dask scheduler, such as ``tls://scheduler:8786``, instead. Start its workers
+        with ``DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False`` and ``..._SPILL=False``: workers
+        that would write confidential data to their disks are refused.
+    tls : path, optional
+        A folder with ``ca.pem``, ``cert.pem`` and ``key.pem`` for the cluster.
+
+    Examples
+    --------
+    ``with us.on_workers(4): us.Study("plan.toml").run("out")``
+    """
+    if (workers is None) == (cluster is None):
+        raise SettingError(
+            expected="a number of workers, or the address of a cluster",
+            came="both" if workers is not None else "neither",
+            do="give one of them",
+        )
+    with ExitStack() as opened:
+        if cluster is None:
+            client = opened.enter_context(_local(workers))
+        else:
+            client = opened.enter_context(_connected(cluster, tls))
+        _check_workers(client)
+        helping = Workers(client, client.get_executor(pure=False, retries=3))
+        token = _CURRENT.set(helping)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
+
+
+def _distributed() -> Any:
+    """Import Dask, or say how to get it."""
+    try:
+        import distributed
+    except ImportError:
+        raise SettingError(
+            expected="Dask, which workers need",
+            came="no package distributed",
+            do='install "understudy[dask]"',
+        ) from None
+    return distributed
+
+
+@contextmanager
+def _local(workers: int | None) -> Iterator[Any]:
+    """Start processes on this machine, which nobody else can connect to."""
+    number = check_whole("workers", workers, 1, MOST_WORKERS)
+    distributed = _distributed()
+    import dask
+
+    closed: dict[str, Any] = {"distributed.worker.http.routes": []}  # no page of a worker
+    closed |= {f"distributed.worker.memory.{key}": value for key, value in NEVER_TO_DISK.items()}
+    with (
+        TemporaryDirectory(prefix="understudy-workers-") as folder,
+        dask.config.set({**closed, "temporary-directory": folder}),
+        distributed.LocalCluster(
+            n_workers=number,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            memory_limit=0,
+            dashboard_address=None,
+            local_directory=folder,
+            security=distributed.Security.temporary(),
+            silence_logs="CRITICAL",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _connected(address: str, tls: str | os.PathLike[str] | None) -> Iterator[Any]:
+    """Connect to a cluster, with the user's certificates where there are any."""
+    distributed = _distributed()
+    security = None
+    if tls is not None:
+        paths = [Path(tls) / name for name in CERTIFICATES]
+        if not all(path.is_file() for path in paths):
+            raise SettingError(
+                expected=f"a folder with {', '.join(CERTIFICATES)}",
+                came="a folder in which they are not all to be found",
+                do="put the certificate of the authority, your certificate and its key there",
+            )
+        authority, certificate, key = map(str, paths)
+        security = distributed.Security(
+            tls_ca_file=authority,
+            tls_client_cert=certificate,
+            tls_client_key=key,
+            require_encryption=True,
+        )
+    elif not address.startswith("inproc"):
+        warnings.warn(
+            "confidential data will travel to the workers unencrypted: use TLS (tls=, --tls)",
+            UnderstudyWarning,
+            stacklevel=5,
+        )
+    try:
+        client = distributed.Client(address, security=security, timeout=SECONDS_TO_ANSWER)
+    except (OSError, ValueError) as problem:
+        raise WorkerError(
+            expected=f"a Dask scheduler at {quoted(address)}",
+            came=f"none that can be talked to ({type(problem).__name__})",
+            do="check the address, that the scheduler runs, and its certificates",
+        ) from None
+    with client:
+        yield client
+
+
+def _check_workers(client: Any) -> None:
+    """Refuse workers without the package, with other versions, or that write memory to disk."""
+    answers = client.run(eval, WHAT_WORKERS_ARE, on_error="return")
+    if not answers:
+        raise WorkerError(
+            expected="at least one worker", came="none", do="start workers, then try again"
+        )
+    ours = deciding_versions()
+    for versions, memory in answers.values():
+        if versions != ours:
+            raise WorkerError(
+                expected=f"workers with understudy, NumPy, Numba, Python {', '.join(ours)}",
+                came=f"one with {', '.join(versions)}",
+                do="install the same versions there: with others the draws would differ",
+            )
+        if any(share is not False for share in memory):
+            raise WorkerError(
+                expected="workers that write no memory to disk: it holds confidential data",
+                came="one that does where memory is short",
+                do="start workers with DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False and "
+                "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL=False",
+            )

@@ -1,0 +1,222 @@
+"""Chains on workers: the same bytes, work done again, and who may not help."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.studies import files_of, plain_page, run_quietly, write_study
+
+import understudy as us
+from understudy.cli.options import helped_by
+from understudy.cli.run import run as run_command
+from understudy.errors import SamplerError, SettingError, WorkerError
+from understudy.pages import report
+from understudy.synthesis import segments, workers
+
+distributed = pytest.importorskip("distributed", reason='needs "understudy[dask]"')
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::understudy.errors.UnderstudyWarning"),
+    pytest.mark.filterwarnings("ignore:.*:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+CANARY = "canary county that no disk may see"
+
+
+@contextmanager
+def threads_as_workers(number: int = 1, *, memory: dict[str, Any] | None = None) -> Iterator[str]:
+    """Start a cluster inside of this process, and give its address."""
+    import dask
+
+    shares = {"target": False, "spill": False} | (memory or {})
+    with (
+        dask.config.set({f"distributed.worker.memory.{key}": shares[key] for key in shares}),
+        distributed.LocalCluster(
+            n_workers=number, processes=False, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+    ):
+        yield cluster.scheduler_address
+
+
+def fitted(data: us.Microdata, model: Any, **options: Any) -> Any:
+    return model.fit(
+        data, **{"chains": 3, "warmup": 4, "draws": 6, "thin": 1, "seed": 4, **options}
+    )
+
+
+def same(first: Any, second: Any) -> bool:
+    """Compare all draws, and sets drawn from them, bit by bit."""
+    parts = [
+        (fit.chain_draws.label_probability, *fit.chain_draws.scalars.values(),
+         *fit.chain_draws.sums.values(), fit.synthesize(2, seed=1).codes)
+        for fit in (first, second)
+    ]  # fmt: skip
+    return all(np.array_equal(one, other) for one, other in zip(*parts, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("model", "number"),
+    [
+        (us.DPMPM(sampler="blocked", level_prior=1.0), 1),
+        (us.DPMPM(sampler="blocked", level_prior=1.0), 3),
+        (us.DPMPM(sampler="collapsed"), 2),
+        (us.BackoffTree(), 2),
+    ],
+    ids=["blocked", "blocked by three", "collapsed", "backoff"],
+)
+def test_the_same_bytes_as_without(model: Any, number: int) -> None:
+    data = us.load_ce_like()
+    alone = fitted(data, model)
+    with threads_as_workers(number) as address, us.on_workers(cluster=address):
+        assert same(fitted(data, model), alone)
+    assert workers.current_workers() is None
+
+
+def test_a_run_that_was_stopped_goes_on_with_workers(tmp_path: Path) -> None:
+    data, model = us.load_ce_like(), us.DPMPM(sampler="blocked", level_prior=1.0)
+    alone = fitted(data, model, warmup=60)
+
+    def stop(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fitted(data, model, warmup=60, checkpoint=tmp_path / "run", progress=stop)
+    with threads_as_workers() as address, us.on_workers(cluster=address):
+        again = fitted(data, model, warmup=60, checkpoint=tmp_path / "run")
+    assert same(again, alone)
+
+
+def test_a_sampler_that_gives_up_elsewhere_says_so_as_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from understudy.synthesis.dpmpm import blocked
+
+    def failing(*arguments: Any) -> Any:
+        return real(*arguments)._replace(failed=True)
+
+    real = blocked.step
+    monkeypatch.setattr(blocked, "step", failing)
+    data, messages = us.load_ce_like(), []
+    model = us.DPMPM(sampler="blocked", level_prior=1.0)
+    for cluster in (False, True):
+        with ExitStack() as opened:
+            if cluster:
+                address = opened.enter_context(threads_as_workers())
+                opened.enter_context(us.on_workers(cluster=address))
+            with pytest.raises(SamplerError, match="in sweep 1 of chain 0") as refused:
+                fitted(data, model, chains=1)
+        messages.append(str(refused.value))
+    assert messages[0] == messages[1]
+
+
+def test_workers_with_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = ["another", *workers.deciding_versions()[1:]]
+    with threads_as_workers() as address:
+        monkeypatch.setattr(workers, "deciding_versions", lambda: other)
+        with (
+            pytest.raises(WorkerError, match="NumPy, Numba, Python another, "),
+            us.on_workers(cluster=address),
+        ):
+            pass
+    with pytest.raises(WorkerError, match="with others the draws would differ"):
+        segments._segment_elsewhere(other, (Any, Any, None), 0, None, (0, 0, 0))  # type: ignore[arg-type]
+
+
+def test_workers_without_the_package_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = workers.WHAT_WORKERS_ARE.replace('"understudy"', '"no_such_package"')
+    monkeypatch.setattr(workers, "WHAT_WORKERS_ARE", asked)
+    with (
+        threads_as_workers() as address,
+        pytest.raises(WorkerError, match="found one with none, "),
+        us.on_workers(cluster=address),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("share", [{"target": 0.6}, {"spill": 0.7}], ids=["target", "spill"])
+def test_workers_that_would_write_memory_to_disk_are_refused(share: dict[str, float]) -> None:
+    with (
+        threads_as_workers(memory=share) as address,
+        pytest.raises(WorkerError, match="no memory to disk"),
+        us.on_workers(cluster=address),
+    ):
+        pass
+
+
+def test_what_is_asked_for_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in ({}, {"workers": 2, "cluster": "tcp://one:1"}):
+        with pytest.raises(SettingError, match="a number of workers, or the address"):
+            us.on_workers(**wrong).__enter__()  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match=r"ca\.pem, cert\.pem, key\.pem"):
+        us.on_workers(cluster="tls://localhost:1", tls=tmp_path).__enter__()
+    monkeypatch.setattr(workers, "SECONDS_TO_ANSWER", 1)
+    with ExitStack() as opened, pytest.raises(WorkerError, match="a Dask scheduler at"):
+        opened.enter_context(us.on_workers(cluster="tcp://127.0.0.1:9"))
+
+
+def test_an_empty_cluster_is_refused() -> None:
+    with (
+        threads_as_workers(0) as address,
+        pytest.raises(WorkerError, match="at least one worker"),
+        us.on_workers(cluster=address),
+    ):
+        pass
+
+
+def kill_one_at_first_report(killed: list[int]) -> Any:
+    """Kill a worker's process when the first segment is there, and again never."""
+
+    def tell(_: Any) -> None:
+        helping = workers.current_workers()
+        if not killed and helping is not None:
+            processes = helping.client.run(os.getpid)
+            killed.append(next(iter(processes.values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    return tell
+
+
+@pytest.mark.slow
+def test_processes_one_of_which_is_killed(tmp_path: Path) -> None:
+    """The same bytes when a process dies, behind TLS, and nothing is left on disk."""
+    towns = [CANARY, "a county", "another county"] * 40
+    frame = pl.DataFrame({"sex": ["f", "m"] * 60, "county": towns})
+    data = us.read_microdata(frame, synthesize="county")
+    model, killed = us.DPMPM(sampler="blocked", level_prior=1.0), list[int]()
+    alone = fitted(data, model, warmup=200)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TMPDIR", str(tmp_path))
+        patched.setattr("tempfile.tempdir", str(tmp_path))
+        with us.on_workers(2):
+            helping = workers.current_workers()
+            assert helping is not None
+            assert helping.client.scheduler.address.startswith("tls://127.0.0.1")
+            assert helping.number == 2
+            there = fitted(data, model, warmup=200, progress=kill_one_at_first_report(killed))
+            files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert same(there, alone)
+    assert len(killed) == 1
+    assert not any(CANARY.encode() in content for content in files)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_study_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "page", plain_page)
+    plan = write_study(tmp_path)
+    run_quietly(plan, tmp_path / "alone")
+    with threads_as_workers() as address:
+        run_command(plan, out=tmp_path / "helped", cluster=address)
+    assert files_of(tmp_path / "helped") == files_of(tmp_path / "alone")
+
+
+def test_certificates_without_a_cluster_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="beside certificates"), helped_by(None, None, tmp_path):
+        pass
