@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Hundreds of processes of the tests import the same modules: they are compiled once.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test quick lint types browser unit docs picture bench calibrate fuzz mutants lock clean help
+.PHONY: demo test quick lint types browser unit docs picture bench calibrate fuzz mutants lock minimum clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -72,6 +72,15 @@ lock:  ## renew the pinned versions (the only target that asks for newer ones)
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
 	  --extra test --extra docs --constraint requirements/run.txt \
 	  pyproject.toml requirements/build.in --output-file requirements/test.txt
+	$(VENV)/lock/bin/uv pip compile --quiet --python-version 3.11 --resolution lowest-direct --only-binary :all: \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+	  pyproject.toml --output-file requirements/minimum.txt
+
+minimum: requirements/minimum.txt  ## the fast tests with the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(VENV)/oldest
+	$(VENV)/oldest/bin/python -m pip install --quiet --constraint requirements/minimum.txt --editable ".[test]"
+	$(VENV)/oldest/bin/python -m pytest -q -n $(CORES) --dist loadfile --no-loadscope-reorder -m "not slow" \
+	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) understudy-demo docs/_build .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis

@@ -37,7 +37,7 @@ BASE = {
 ALLOWED = {
     "errors": set(),
     "randomness": {"errors"},
-    "compiling": set(),
+    "compiling": {"errors"},
     "checks": {"errors"},
     "summaries": {"errors"},
     "settings": {"errors"},

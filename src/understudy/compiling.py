@@ -1,17 +1,20 @@
 """Compiling loops, on any machine: where nothing may be cached, they are compiled anew.
 
 Compiled code is kept beside the package, or in the user's cache folder. On a locked-down server
-neither may be writable; then each run compiles what it needs, which takes a few seconds.
+neither may be writable; then each run compiles what it needs, and a warning says so once.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
+
+from understudy.errors import UnderstudyWarning
 
 __all__ = ["compiled"]
 
@@ -39,6 +42,18 @@ def compiled(function: Callable[..., Any]) -> Any:
     notice changes in other files; a test of the architecture holds that.
     """
     made: Any = njit(nogil=True)(function)
-    with suppress(RuntimeError):  # no folder for a cache is writable
+    try:
         made._cache = CompiledCache(function)
+    except RuntimeError:  # no folder for a cache is writable
+        _say_once()
     return made
+
+
+@cache
+def _say_once() -> None:
+    warnings.warn(
+        "compiled code cannot be kept, since no folder for it may be written to: every run spends "
+        "up to half a minute on compiling; set NUMBA_CACHE_DIR to a folder that you may write to",
+        UnderstudyWarning,
+        stacklevel=2,
+    )

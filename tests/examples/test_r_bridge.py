@@ -1,0 +1,121 @@
+"""The bridge from R: run with Debian's R where there is one, and with reticulate where that is."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from understudy.microdata.variable import Variable
+from understudy.publishing.combining_examples import examples
+from understudy.utility.combining import combine_estimates
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+RSCRIPT = shutil.which("Rscript")
+needs_r = pytest.mark.skipif(RSCRIPT is None, reason="Rscript is not installed here")
+MADE = """
+set.seed(3)
+df <- data.frame(sex = rep(c("f", "m"), 60), age = rep(c("young", "old", "old"), 40))
+df$town <- factor(ifelse(runif(120) < 0.5, "a, b", "Köln"))
+drawn <- function() { copy <- df; copy$town <- sample(copy$town); copy }
+"""
+
+
+def run_r(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program in R, in a folder."""
+    path = folder / "program.R"
+    path.write_text(program, encoding="utf-8")
+    return subprocess.run(
+        [RSCRIPT or "Rscript", "--vanilla", "--encoding=UTF-8", str(path)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def evaluation(call: str) -> str:
+    """Write a program that evaluates, with this interpreter's understudy."""
+    return (
+        f'source("{EXAMPLES / "r" / "understudy.R"}", encoding = "UTF-8")\n{MADE}'
+        f'command <- c("{sys.executable}", "-m", "understudy")\n{call}'
+    )
+
+
+@needs_r
+def test_synthpop_objects_are_evaluated(tmp_path: Path) -> None:
+    ended = run_r(
+        evaluation(
+            "sds <- list(syn = list(drawn(), drawn()), m = 2,\n"
+            '            method = c(sex = "", age = "", town = "cart"))\n'
+            'result <- understudy_evaluate(sds, df, known = list(c("sex", "age"), "sex"),\n'
+            '  options = c("--repeats", "3", "--seed", "1"), command = command)\n'
+            'print(result); cat("status", result$status, "\\n")\n'
+            'cat("left behind:", length(list.files(tempdir(), "^understudy-")), "\\n")'
+        ),
+        tmp_path,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "120 records" in ended.stdout
+    assert "2 sets" in ended.stdout
+    assert "status 0" in ended.stdout or "status 1" in ended.stdout, ended.stderr
+    assert "left behind: 0" in ended.stdout
+
+
+@needs_r
+def test_what_was_synthesized_is_found(tmp_path: Path) -> None:
+    ended = run_r(
+        evaluation(
+            "one <- list(syn = drawn(), m = 1)\n"
+            'stopifnot(identical(understudy_synthesized(one, df), "town"))\n'
+            "stopifnot(length(understudy_sets(one)) == 1, length(understudy_sets(df)) == 1)\n"
+            'wrong <- understudy_evaluate(one, df, synthesize = "twon", command = command)\n'
+            "stopifnot(wrong$status == 2)\n"
+            "refused <- tryCatch(understudy_evaluate(df, df), error = conditionMessage)\n"
+            'stopifnot(grepl("no column differs", refused))'
+        ),
+        tmp_path,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "town" in ended.stderr  # the program names the nearest column
+
+
+@needs_r
+@pytest.mark.parametrize("rule", ["partial", "full"])
+def test_the_combining_example_gives_our_interval(tmp_path: Path, rule: str) -> None:
+    towns = ["a" * 3 + "b", "aabb", "aaab" * 1]
+    shares = []
+    for number, letters in enumerate(towns, 1):
+        rows = "".join(f"x,{town}\n" for town in letters * 10)
+        (tmp_path / f"synthetic-{number:02d}.csv").write_text("sex,town\n" + rows)
+        shares.append(letters.count("a") / 4)
+    variables = [Variable("sex", "kept", ("x",)), Variable("town", "synthesized", ("a", "b"))]
+    program = examples(rule, 3, "csv", variables)["R"]
+    assert program is not None
+    lines = program.rstrip().splitlines()
+    lines[-1] = f"cat(format({lines[-1]}, digits = 12))"
+    ended = run_r("\n".join(lines), tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    ours = combine_estimates(shares, [share * (1 - share) / 40 for share in shares], rule)
+    expected = [float(ours.lower), float(ours.estimate), float(ours.upper)]
+    assert [float(text) for text in ended.stdout.split()] == pytest.approx(expected, rel=1e-9)
+
+
+@needs_r
+def test_reticulate_gives_frames(tmp_path: Path) -> None:
+    has = run_r('cat(requireNamespace("reticulate", quietly = TRUE))', tmp_path)
+    if has.stdout.strip() != "TRUE":
+        pytest.skip("the R package reticulate is not installed here")
+    program = (
+        f'reticulate::use_python("{sys.executable}")\n'
+        f'us <- reticulate::import("understudy")\n{MADE}'
+        'data <- us$read_microdata(df, synthesize = "town")\n'
+        "sets <- us$read_synthetic(data, list(drawn(), drawn()))\n"
+        'cat(nrow(us$identification_risk(data, sets, known = "sex")$to_frame()))'
+    )
+    ended = run_r(program, tmp_path)
+    assert ended.stdout.strip() == "4", ended.stderr
