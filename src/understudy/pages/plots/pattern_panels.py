@@ -81,7 +81,7 @@ def panel_svg(
                 f'<path d="{_band(ends[0], ends[1], across, highest)}" fill="var(--'
                 f'{style.variable})" fill-opacity=".2"/>'
             )
-        dashes = svg_dashes(style)
+        dashes = "" if names else svg_dashes(style)
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
         parts.append(
             f'<path d="{_line(by_rank, across, highest)}" fill="none" '
