@@ -55,8 +55,8 @@ def _passed(data: DataFindings, limits: Thresholds) -> Reason:
         outcome = "fail"  # the files would hold the secret
         words += (
             f" {', '.join(deciding)} nearly decide{'s' * (len(deciding) == 1)} what is "
-            "synthesized: whoever knows how they belong together reads the secret from it. Leave them "
-            "out, or group them until they no longer tell it."
+            "synthesized: whoever knows how they belong together reads the secret from it. Leave "
+            "them out, or group them until they no longer tell it."
         )
     return Reason(
         subject="columns passed through",
