@@ -59,6 +59,7 @@ def test_weights_of_one_give_the_bytes_of_no_weights(model: Any, data: us.Microd
     assert np.array_equal(others.weights, some_weights(data))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[2], MODELS[3]], ids=NAMES[0:1] + NAMES[2:4])
 def test_weights_of_zero_forget_the_labels(model: Any, data: us.Microdata) -> None:
     """Labels of every pattern are as probable on average; six standard errors of 100 draws."""
@@ -163,6 +164,7 @@ def test_what_a_weighted_label_adds_is_that_of_its_twin(synthesize: tuple[str, .
         assert found == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_leaving_out_a_weighted_label_is_the_enumerated_posterior_without_it() -> None:
     """Mean of one over what labels add is a ratio of evidences; 4.5 standard errors, 2e-5."""
     powers = POWERS["fractions"]

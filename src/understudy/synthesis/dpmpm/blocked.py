@@ -92,12 +92,12 @@ def init(
     """Put every record into one of the first `n_started` classes at random, draw the rest."""
     even = np.full(n_started, 1.0 / n_started)  # (class,)
     class_size = np.zeros(n_classes, dtype=np.int64)  # (class,)
-    level_count = np.zeros((problem.prior.size, n_classes), dtype=np.int64)  # (level, class)
+    kind = problem.weights.dtype if problem.weights.size else np.int64
+    level_count = np.zeros((problem.prior.size, n_classes), dtype=kind)  # (level, class)
     for first in range(0, problem.counts.size, BLOCK):  # members of all would take much memory
         members = generator.multinomial(problem.counts[first : first + BLOCK], even)
         class_size[:n_started] += members.sum(axis=0)
-        for levels in problem.levels[first : first + BLOCK].T:
-            np.add.at(level_count[:, :n_started], levels, members)
+        level_count[:, :n_started] += problem.level_counts(members, first)
     strengths = np.full(problem.sampled.size, START_STRENGTH)  # (sampled variable,)
     log_weights = np.empty(n_classes)  # (class,)
     draw_sticks(generator, class_size, concentration, log_weights)
