@@ -20,7 +20,7 @@ def test_small_patterns(command: Command, make_file: MakeFile) -> None:
     assert data.patterns.sizes.tolist() == [1] * 12
     answer = command("check", path, "--synthesize", "county", "--known", "a")
     assert answer.code == 0
-    assert "smallest pattern has 1 records" in " ".join(answer.out.split())
+    assert "smallest pattern has 1 record (" in " ".join(answer.out.split())
     assert 'group that "a" form: 3 records' in answer.out
 
 
