@@ -98,7 +98,7 @@ def test_impossible_combination_in_the_data(command: Command, make_file: MakeFil
     rows = "<20,pupil,x\n>60,judge,y\n<20,judge,x\n>60,surgeon,y\n"
     book = make_file(BOOK, "book.toml")
     path = make_file("age,job,county\n" + rows)
-    says = "1 records that break rule number 1"
+    says = "1 record that breaks rule number 1"
     refused(command, LevelError, says, path, "--codebook", book, codebook=book)
     fine = make_file("age,job,county\n" + rows.replace("<20,judge", "<20,pupil"))
     data = accepted(fine, codebook=book)

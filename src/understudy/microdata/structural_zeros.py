@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from understudy.errors import LevelError, SettingError, quoted
 from understudy.microdata.label_table import split_labels
 from understudy.microdata.table import Microdata
+from understudy.summaries import counted
 
 __all__ = [
     "breaks_rules",
@@ -198,9 +199,10 @@ def check_impossible(data: Microdata) -> None:
         )
     if hit.any():
         numbers = sorted({int(number) + 1 for number in broken[hit]})
+        broken = int(data.counts[hit].sum())
         raise LevelError(
             expected="no record with a combination that the codebook calls impossible",
-            came=f"{int(data.counts[hit].sum()):,} records that break rule number "
+            came=f"{counted(broken, 'record')} that {'breaks' if broken == 1 else 'break'} rule number "
             f"{', '.join(map(str, numbers[:12]))} of the codebook",
             do="correct the records, or the rule",
         )

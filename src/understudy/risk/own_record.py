@@ -56,7 +56,7 @@ from understudy.risk.sampled_people import (
     sample_people,
 )
 from understudy.risk.totals import totals_effects
-from understudy.summaries import number
+from understudy.summaries import counted, number
 
 __all__ = ["AttackEffect", "OwnRecordEffect", "own_record_effect"]
 
@@ -221,7 +221,7 @@ class OwnRecordEffect(Shown):
             lines.append(f"  about {self.covered:,} records whose pattern the control group has")
         if self.evidence == "draws":
             lines.append(
-                f"  weights cannot be trusted for {self.unreliable:,} records; of these "
+                f"  weights cannot be trusted for {counted(self.unreliable, 'record')}; of these "
                 f"{self.refitted:,} by fits without such a record"
             )
         return Described(f"Own-record effect, {self.n_records:,} records", header, rows, lines)
