@@ -199,10 +199,10 @@ def check_impossible(data: Microdata) -> None:
         )
     if hit.any():
         numbers = sorted({int(number) + 1 for number in broken[hit]})
-        broken = int(data.counts[hit].sum())
+        n_broken = int(data.counts[hit].sum())
         raise LevelError(
             expected="no record with a combination that the codebook calls impossible",
-            came=f"{counted(broken, 'record')} that {'breaks' if broken == 1 else 'break'} rule number "
+            came=f"{counted(n_broken, 'record')} that break{'s' * (n_broken == 1)} rule number "
             f"{', '.join(map(str, numbers[:12]))} of the codebook",
             do="correct the records, or the rule",
         )
