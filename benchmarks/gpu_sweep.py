@@ -80,7 +80,7 @@ def describe_sweep(problem: Problem, order: Order, addresses: dict[str, int]) ->
         inversion=INVERSION,
         near_mode=NEAR,
         smallest=SMALLEST,
-        **addresses,  # type: ignore[arg-type]
+        **addresses,
     )
 
 
