@@ -122,4 +122,25 @@ MUTANTS = [
         "tests/verdict/test_verdict.py",
         "hold_the_data",
     ),
+    Mutant(
+        "sampled people: the sampling error is too small",
+        "risk/sampled_people.py",
+        "variance = float(residuals @ residuals) / (k - 1)",
+        "variance = float(residuals @ residuals) / k",
+        "tests/risk/test_sampled_people.py",
+    ),
+    Mutant(
+        "sampled people: intruders who know less find nobody outside",
+        "risk/sampled_people.py",
+        "if all(name in known for known in knowledge)",
+        "if any(name in known for known in knowledge)",
+        "tests/risk/test_sampled_people.py",
+    ),
+    Mutant(
+        "sampled people: a refit leaves out nobody of the whole data",
+        "risk/sampled_people.py",
+        "whole = leave_out(people.whole, first[people.combinations[missing > 0]])",
+        "whole = people.whole",
+        "tests/risk/test_sampled_people.py",
+    ),
 ]

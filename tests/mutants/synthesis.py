@@ -8,6 +8,7 @@ __all__ = ["MUTANTS"]
 
 FIT = "tests/synthesis/test_fit.py"
 SAVED = "tests/synthesis/test_checkpoints.py"
+WORKERS = "tests/synthesis/test_workers.py"
 JUDGED = "synthesis/rank_statistics.py"
 JUDGING = "tests/synthesis/test_rank_statistics.py"
 
@@ -85,5 +86,29 @@ MUTANTS = [
         "chain = 0",
         FIT,
         "spread_over",
+    ),
+    Mutant(
+        "workers: a chain does not come back",
+        "synthesis/segments.py",
+        "chain.state = state_from(self._state_type, saved)",
+        "chain.state = chain.state or state_from(self._state_type, saved)",
+        WORKERS,
+        "same_bytes",
+    ),
+    Mutant(
+        "workers: a task looks at no versions",
+        "synthesis/segments.py",
+        "if deciding_versions() != versions:",
+        "if False:",
+        WORKERS,
+        "other_versions",
+    ),
+    Mutant(
+        "workers: those that write memory to disk may help",
+        "synthesis/workers.py",
+        "if any(share is not False for share in memory):",
+        "if False:",
+        WORKERS,
+        "to_disk",
     ),
 ]

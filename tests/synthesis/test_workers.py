@@ -48,7 +48,7 @@ def threads_as_workers(number: int = 1, *, memory: dict[str, Any] | None = None)
 
 def fitted(data: us.Microdata, model: Any, **options: Any) -> Any:
     return model.fit(
-        data, **{"chains": 3, "warmup": 4, "draws": 6, "thin": 1, "seed": 4, **options}
+        data, **{"chains": 3, "warmup": 60, "draws": 6, "thin": 1, "seed": 4, **options}
     )
 
 
