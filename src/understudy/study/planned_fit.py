@@ -69,7 +69,9 @@ class PlannedFit:
         targets = asdict(until) if until is not None else None
         settings = asdict(self.model)
         if not settings.get("risk_weighting"):
-            settings = {key: settings[key] for key in settings.keys() - {"risk_weighting", "risk"}}
+            settings = {
+                key: settings[key] for key in settings if key not in {"risk_weighting", "risk"}
+            }
         return {"model": self.kind, **settings, **self.options, "until": targets}
 
     def in_words(self, data: Microdata, kept: int) -> dict[str, str]:
