@@ -82,6 +82,7 @@ SLOW_TESTS = {
     "test_same_bytes_twice_and_with_two_threads_on_the_bundled_data",
     "test_samples_agree_with_the_exact_figures",
     "test_separation_is_found_per_coefficient",
+    "test_signals",
     "test_tables_of_every_snapshot",
     "test_the_page_shows_every_measure_by_chain",
     "test_the_program_runs_where_nothing_can_be_cached",
@@ -93,6 +94,8 @@ SLOW_TESTS = {
     "test_two_signals_stop_at_once",
     "test_very_many_columns",
     "test_very_many_labels",
+    "test_weighted_points_share_the_fit_that_the_risks_come_from",
+    "test_weights_of_one_give_the_bytes_of_no_weights",
     "test_work_that_was_done_is_not_reported_as_failed",
 }
 
@@ -104,12 +107,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes long; measuring coverage there takes more time, and adds next to none."""
+    """Mark what takes long. Coverage is measured of the rest: the same lines run there.
+
+    The reproduction has no other tests than slow ones, so it is measured.
+    """
     for item in items:
         name = getattr(item, "originalname", None) or item.name
         if name in SLOW_TESTS or (SLOW_FOLDERS | SLOW_FILES) & set(item.path.parts):
             item.add_marker("slow")
-            item.add_marker("no_cover")
+            if "reproduction" not in item.path.parts:
+                item.add_marker("no_cover")
 
 
 @dataclass(frozen=True)
