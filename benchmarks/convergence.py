@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.randomness import stream
-from understudy.synthesis.rank_statistics import TAIL, rank_statistics
+from understudy.synthesis.rhat_and_ess import TAIL, rhat_and_ess
 
 CHAINS = 4
 QUANTITIES = 64
@@ -52,14 +52,14 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 def main() -> None:
     """Print a line for each length of chains, together and apart."""
-    rank_statistics(chains(8, 0.0))  # compiles
+    rhat_and_ess(chains(8, 0.0))  # compiles
     by_arviz(chains(8, 0.0))  # imports
     print("milliseconds a quantity; 4 chains")
     print(f"{'':24}{'ours':>8}{'arviz':>8}{'ratio':>8}")
     for n_draws in (600, 1000, 3000, 20_000):
         for words, apart in (("together", 0.0), ("apart", 3.0)):
             values = chains(n_draws, apart)
-            ours = milliseconds(partial(rank_statistics, values))
+            ours = milliseconds(partial(rhat_and_ess, values))
             theirs = milliseconds(partial(by_arviz, values))
             name = f"{n_draws:,} draws, {words}"
             print(f"{name:24}{ours:8.2f}{theirs:8.2f}{theirs / ours:8.1f}", flush=True)

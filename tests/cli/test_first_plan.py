@@ -22,7 +22,7 @@ from tests.conftest import Command, MakeFile
 from tests.studies import plain_page, run_quietly
 from understudy.errors import DataWarning
 from understudy.microdata.coding import CodedColumn
-from understudy.microdata.recognition import recognize
+from understudy.microdata.column_recognition import recognize
 from understudy.pages import report as page
 from understudy.randomness import stream
 from understudy.study.plan import plan_from, read_plan

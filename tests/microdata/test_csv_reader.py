@@ -22,7 +22,7 @@ from understudy.errors import (
     SettingError,
 )
 from understudy.microdata import csv_reader
-from understudy.microdata.source_file import open_source
+from understudy.microdata.file_format import open_source
 
 GOOD = "a,county\n1,x\n2,y\n1,y\n2,x\n"
 

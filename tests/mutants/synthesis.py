@@ -9,8 +9,8 @@ __all__ = ["MUTANTS"]
 FIT = "tests/synthesis/test_fit.py"
 SAVED = "tests/synthesis/test_checkpoints.py"
 WORKERS = "tests/synthesis/test_workers.py"
-JUDGED = "synthesis/rank_statistics.py"
-JUDGING = "tests/synthesis/test_rank_statistics.py"
+JUDGED = "synthesis/rhat_and_ess.py"
+JUDGING = "tests/synthesis/test_rhat_and_ess.py"
 
 MUTANTS = [
     Mutant(

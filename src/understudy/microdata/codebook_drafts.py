@@ -16,8 +16,8 @@ from xml.etree import ElementTree as ET
 from understudy.errors import FileError, FormatError, SettingError, nearest, quoted
 from understudy.microdata.codebook import Codebook, VariableBook
 from understudy.microdata.csv_reader import check_encoding
+from understudy.microdata.file_format import open_source
 from understudy.microdata.parser_process import describe_foreign
-from understudy.microdata.source_file import open_source
 
 __all__ = ["about_columns", "draft_codebook", "with_observed"]
 

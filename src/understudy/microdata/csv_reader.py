@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from understudy.errors import FormatError, SettingError, quoted
 from understudy.microdata import scanning
 from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStore, LevelStore
-from understudy.microdata.source_file import SourceFile
+from understudy.microdata.file_format import SourceFile
 from understudy.microdata.variable import LONGEST_LEVEL
 
 __all__ = [

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import ColumnError, FormatError, SettingError, quoted
 from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable, count_codes
-from understudy.microdata.source_file import SourceFile, open_source
+from understudy.microdata.file_format import SourceFile, open_source
 
 __all__ = ["describe_foreign", "open_foreign"]
 

@@ -38,6 +38,7 @@ from understudy.microdata.csv_reader import (
     read_delimited,
     read_header,
 )
+from understudy.microdata.file_format import open_source
 from understudy.microdata.frames import frame_source
 from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, settle_levels
 from understudy.microdata.parser_process import open_foreign
@@ -50,7 +51,6 @@ from understudy.microdata.roles import (
     check_names,
     warn_of_similar_names,
 )
-from understudy.microdata.source_file import open_source
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.survey_design import (
     DesignColumns,

@@ -21,6 +21,7 @@ from understudy.microdata.cells import Cells
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
 from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable
 from understudy.microdata.column_coder import DATES
+from understudy.microdata.column_recognition import Suggestion, missing_words, recognize, suggest
 from understudy.microdata.levels import (
     UnusedLevels,
     check_codebook,
@@ -38,7 +39,6 @@ from understudy.microdata.reading import (
     declared_empty,
     open_table,
 )
-from understudy.microdata.recognition import Suggestion, missing_words, recognize, suggest
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.survey_design import DesignColumns, read_design

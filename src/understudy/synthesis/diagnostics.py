@@ -9,7 +9,7 @@ likelihood. They may mix slowly while everything that is released has long met. 
 their weights and probabilities are interchangeable between chains, so none of them is looked at.
 
 R-hat is the rank-normalized one, effective sample sizes are those of bulk and tail
-(`rank_statistics`).
+(`rhat_and_ess`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import SettingError
-from understudy.synthesis.rank_statistics import rank_statistics
 from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
+from understudy.synthesis.rhat_and_ess import rhat_and_ess
 
 __all__ = [
     "SCHEMA",
@@ -259,7 +259,7 @@ def _diagnosed(
     n_chains, n_draws, n_quantities = values.shape
     if n_draws < FEWEST_DRAWS:
         return [(None, None, None)] * n_quantities
-    table = rank_statistics(values, threads, effective)  # (quantity, 3)
+    table = rhat_and_ess(values, threads, effective)  # (quantity, 3)
     if n_chains < 2:
         table[:, 0] = np.nan
     return [(_number(rhat), _number(bulk), _number(tail)) for rhat, bulk, tail in table.tolist()]

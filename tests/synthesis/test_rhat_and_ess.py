@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, ess_bulk, rhat_of
-from understudy.synthesis.rank_statistics import BLOCK, TAIL, rank_statistics
+from understudy.synthesis.rhat_and_ess import BLOCK, TAIL, rhat_and_ess
 
 array_stats: Any = import_module("arviz_stats.base").array_stats
 
@@ -79,7 +79,7 @@ def kinds(n_chains: int, n_draws: int) -> NDArray[np.float64]:
 def test_arviz_finds_the_same(n_chains: int, n_draws: int) -> None:
     values = kinds(n_chains, n_draws)
     varied = ~(values == values[:1, :1]).all(axis=(0, 1))
-    found, expected = rank_statistics(values)[varied], twin(values)[varied]
+    found, expected = rhat_and_ess(values)[varied], twin(values)[varied]
     assert varied.sum() >= 30
     np.testing.assert_allclose(found[:, 1:], expected[:, 1:], rtol=1e-9)
     if n_chains == 1:
@@ -94,8 +94,8 @@ def test_arviz_finds_the_same(n_chains: int, n_draws: int) -> None:
 def test_single_precision_and_several_threads_change_nothing() -> None:
     values = np.repeat(kinds(4, 80), 2, axis=2).astype(np.float32)
     assert values.shape[2] > 2 * BLOCK
-    found = rank_statistics(values, threads=3)
-    assert np.array_equal(found, rank_statistics(values.astype(np.float64)))
+    found = rhat_and_ess(values, threads=3)
+    assert np.array_equal(found, rhat_and_ess(values.astype(np.float64)))
     np.testing.assert_allclose(found[:40], twin(values[:, :, :40]), rtol=1e-9)
 
 
@@ -106,7 +106,7 @@ def many(values: NDArray[np.float64]) -> dict[str, NDArray[np.float32]]:
 
 def test_chains_that_are_constants_of_their_own_are_infinitely_apart() -> None:
     values = np.repeat(np.arange(4.0)[:, None], 50, axis=1)[:, :, None]
-    assert rank_statistics(values)[0, 0] > 1e6
+    assert rhat_and_ess(values)[0, 0] > 1e6
     table = diagnose(ConvergenceTargets(), {"stuck": values[:, :, 0]}, many(values))
     assert table["converged"].to_list() == [False, False]
 
@@ -118,7 +118,7 @@ def test_what_is_not_a_number_has_not_converged(bad: float) -> None:
     values[2, 100, 0] = bad
     values[:, ::10, 1] = bad
     values[:, :, 2] = bad
-    found = rank_statistics(values)
+    found = rhat_and_ess(values)
     assert found[:3].tolist() == [[np.inf, 0.0, 0.0]] * 3
     assert found[3, 0] < 1.02
     table = diagnose(ConvergenceTargets(rhat=1.05), {}, many(values))
@@ -130,8 +130,8 @@ def test_very_large_values_are_no_trouble() -> None:
     """Their median must not overflow: it would hide chains that differ in spread."""
     values = np.random.default_rng(5).normal(size=(4, 200, 1)) * np.arange(1, 5)[:, None, None]
     large = (values / 100 + 1.0) * 1.2e308
-    np.testing.assert_allclose(rank_statistics(large), rank_statistics(values / 100 + 1.0))
-    assert rank_statistics(large)[0, 0] > 1.1
+    np.testing.assert_allclose(rhat_and_ess(large), rhat_and_ess(values / 100 + 1.0))
+    assert rhat_and_ess(large)[0, 0] > 1.1
 
 
 def test_what_is_undefined_is_said_to_be() -> None:
@@ -163,7 +163,5 @@ def test_each_target_counts() -> None:
 
 def test_rhat_alone_is_the_same() -> None:
     values = kinds(4, 90)
-    assert np.array_equal(
-        rank_statistics(values, effective=False)[:, 0], rank_statistics(values)[:, 0]
-    )
-    assert np.isnan(rank_statistics(values, effective=False)[:, 1:]).all()
+    assert np.array_equal(rhat_and_ess(values, effective=False)[:, 0], rhat_and_ess(values)[:, 0])
+    assert np.isnan(rhat_and_ess(values, effective=False)[:, 1:]).all()

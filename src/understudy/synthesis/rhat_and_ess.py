@@ -21,7 +21,7 @@ from scipy.special import ndtri
 from understudy.compiling import compiled
 from understudy.interrupts import postponed_interrupts
 
-__all__ = ["rank_statistics"]
+__all__ = ["rhat_and_ess"]
 
 TAIL = (0.05, 0.95)
 OFFSET = 3 / 8  # Blom's, in normal scores
@@ -29,7 +29,7 @@ BLOCK = 16  # quantities that a thread takes at a time
 ALIKE = 1e-15  # values that differ by less are one constant
 
 
-def rank_statistics(
+def rhat_and_ess(
     values: NDArray[np.floating], threads: int = 1, effective: bool = True
 ) -> NDArray[np.float64]:
     """R-hat, bulk and tail effective sample size of every quantity.

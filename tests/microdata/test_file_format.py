@@ -8,7 +8,7 @@ import polars as pl
 
 from tests.bad_inputs.cases import SECRET, accepted
 from tests.conftest import MakeFile
-from understudy.microdata import source_file
+from understudy.microdata import file_format
 
 GOOD = f"gender,county\nf,{SECRET}\nm,south\nf,south\n"
 
@@ -18,4 +18,4 @@ def test_kind_is_found_without_an_ending(make_file: MakeFile, tmp_path: Path) ->
     bare = tmp_path / "table"
     pl.DataFrame({"gender": ["f", "m"], "county": ["x", "y"]}).write_parquet(bare)
     assert accepted(bare).n_records == 2
-    assert source_file.open_source(bare).kind == "parquet"
+    assert file_format.open_source(bare).kind == "parquet"
