@@ -203,7 +203,7 @@ MUTANTS = [
         "generator.random()) < exact - gain:",
         "generator.random()) < exact:",
         AREAL_JOINT,
-        "by_exchange",
+        "coarse_table_missed",
     ),
     Mutant(
         "areal: exchanges refused early without the prior",

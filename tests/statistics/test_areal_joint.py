@@ -9,8 +9,10 @@ simulations in place of 200.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +21,10 @@ from scipy.stats import chisquare, ks_2samp
 from tests.statistics import tiny_areal as tiny
 
 from understudy.randomness import stream
-from understudy.synthesis.areal import hamiltonian, sampler
+from understudy.synthesis.areal import hamiltonian, sampler, split_merge
 from understudy.synthesis.areal.effects import cluster_means
 from understudy.synthesis.areal.log_rates import draw_table
-from understudy.synthesis.areal.poisson_lognormal import Pieces, marginal, new_pieces
+from understudy.synthesis.areal.poisson_lognormal import Pieces, marginal, new_pieces, turn_forces
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors, State, init
@@ -158,6 +160,43 @@ def test_exchanges_reach_every_cluster(by_sticks: bool, n_clusters: int) -> None
     found = compare_joint(generator, count_moved, tiny.priors(by_sticks), FEWER, n_clusters)
     assert min(found) > FALSE_ALARM, dict(enumerate(found))
     assert (moved > 0.1 * 2 * FEWER).all(), moved
+
+
+def test_exchanges_are_accepted_by_what_the_coarse_table_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Exact ratio over the table's, whatever both are; no false alarms.
+
+    The table has judged already: to judge by the exact ratio alone would count it twice.
+    """
+    tried = split_merge._try_exchanges
+    told: list[tuple[int, float, float]] = []
+
+    def recorded(generator: np.random.Generator, *arguments: Any) -> tuple[int, float]:
+        n_passed, gain = tried(generator, *arguments)
+        told.append((n_passed, gain, copy.deepcopy(generator).random()))
+        return n_passed, gain
+
+    def exact(clusters: split_merge.Clusters) -> float:
+        return told[-1][1] + missed if clusters is now else 0.0
+
+    monkeypatch.setattr(split_merge, "_try_exchanges", recorded)
+    generator = stream(75, "areal exchanges")
+    world = tiny.draw_world(generator, tiny.priors(), N_LABELS, tiny.N_CLUSTERS)
+    problem, state = tiny.problem_and_state(world)
+    pieces = new_pieces(problem)
+    turn_forces(problem, pieces, float(np.log(state.log_rate_precision)))
+    outcomes = set()
+    for missed in generator.normal(size=200):
+        weights = np.full(tiny.N_CLUSTERS, 1 / tiny.N_CLUSTERS)
+        free = generator.normal(size=state.effects.shape)
+        now = split_merge.Clusters(free.copy(), weights, state.centre, np.eye(3), 1.0, False)
+        accepted = split_merge.exchange(generator, problem, pieces.forces, now, exact, 4)
+        n_passed, _, uniform = told[-1]
+        assert accepted == (n_passed if np.log(1.0 - uniform) < missed else 0)
+        assert np.array_equal(now.free, free) == (not accepted)
+        outcomes.add((n_passed > 0, accepted > 0))
+    assert outcomes == {(True, True), (True, False), (False, False)}
 
 
 def true_values(
