@@ -242,7 +242,7 @@ def test_the_disk_is_full_at_the_end(memory_folder: Path, monkeypatch: pytest.Mo
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CheckpointError, match=r"memory_folder for [\d,]+ bytes") as caught:
+    with pytest.raises(CheckpointError, match=r"room for [\d,]+ bytes") as caught:
         run_quietly(plan, memory_folder / "out")
     assert caught.value.exit_code == ExitCode.INTERRUPTED
     monkeypatch.setattr(os, "fsync", real)

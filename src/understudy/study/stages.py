@@ -457,7 +457,8 @@ class Stages:
             frame = drawn.frame(0, "polars").select(drawn.data.released.names)
             yield f"sets/{name}/{number:0{width}d}.parquet", _parquet(frame)
             share = number / len(drawing)
-            self.pace.report(share, (time.monotonic() - begin) * (1 - share) / share)
+            passed = max(0.0, time.monotonic() - begin)  # a clock may jump
+            self.pace.report(share, passed * (1 - share) / share)
 
     def _sets_digest(self, name: str) -> str:
         digests = self.folder.files(f"{name}-sets").values()
