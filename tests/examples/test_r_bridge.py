@@ -95,7 +95,6 @@ def test_the_combining_example_gives_our_interval(tmp_path: Path, rule: str) -> 
         shares.append(letters.count("a") / 4)
     variables = [Variable("sex", "kept", ("x",)), Variable("town", "synthesized", ("a", "b"))]
     program = examples(rule, 3, "csv", variables)["R"]
-    assert program is not None
     lines = program.rstrip().splitlines()
     lines[-1] = f"cat(format({lines[-1]}, digits = 12))"
     ended = run_r("\n".join(lines), tmp_path)

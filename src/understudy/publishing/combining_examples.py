@@ -1,7 +1,8 @@
-"""Worked examples of the combining rule, in R, Stata and Python, for the files of this release.
+"""Worked examples of the combining rule, in R and Python, for the files of this release.
 
 Each estimates one share from every file and combines the m estimates into one interval. The reader
-replaces the two lines that compute the estimate and its squared standard error.
+replaces the two lines that compute the estimate and its squared standard error. The tests run
+both (R on CSV files); a language that they cannot run, such as Stata, has no example.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from understudy.publishing.data_files import ENDINGS, Format
 __all__ = ["examples", "rule_words"]
 
 PLAIN = re.compile(r"[A-Za-z0-9À-ɏ _.()-]{1,60}")
-STATA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 
 
 def rule_words(rule: str) -> tuple[str, str, str]:
@@ -34,14 +34,8 @@ def rule_words(rule: str) -> tuple[str, str, str]:
     )
 
 
-def examples(
-    rule: str,
-    m: int,
-    form: Format,
-    variables: Sequence[Variable],
-    columns: Sequence[str] = (),
-) -> Mapping[str, str | None]:
-    """Write the example in three languages; None where a language cannot read the format.
+def examples(rule: str, m: int, form: Format, variables: Sequence[Variable]) -> Mapping[str, str]:
+    """Write the example in each language.
 
     Parameters
     ----------
@@ -52,25 +46,19 @@ def examples(
     form : {"csv", "parquet", "stata", "spss"}
         Their format.
     variables : sequence of Variable
-        As published, in the order of the columns.
-    columns : sequence of str
-        All columns of a file, where some are no variables because they pass through.
+        As published.
 
     Returns
     -------
-    mapping of str to str or None
+    mapping of str to str
         By language.
     """
     variable = next(variable for variable in variables if variable.role == "synthesized")
-    order = columns or [each.name for each in variables]
-    column = 1 + list(order).index(variable.name)
     level = next((level for level in variable.present_levels if PLAIN.fullmatch(level)), "LEVEL")
     in_numbers = variable.numeric and form in {"stata", "spss"}
     value = level if in_numbers else json.dumps(level, ensure_ascii=False)
-    digits = max(2, len(str(m)))
     return {
-        "R": _in_r(rule, digits, m, form, variable.name, value),
-        "Stata": _in_stata(rule, digits, m, form, variable.name, value, column),
+        "R": _in_r(rule, m, form, variable.name, value),
         "Python": _in_python(rule, form, variable.name, value),
     }
 
@@ -95,7 +83,8 @@ if (variance <= 0) { variance <- within; df <- Inf }   # instead
 }
 
 
-def _in_r(rule: str, digits: int, m: int, form: Format, name: str, value: str) -> str:
+def _in_r(rule: str, m: int, form: Format, name: str, value: str) -> str:
+    digits = max(2, len(str(m)))
     return f"""\
 files <- sprintf("synthetic-%0{digits}d{ENDINGS[form]}", 1:{m})
 q <- u <- numeric(0)
@@ -110,60 +99,6 @@ estimate <- mean(q)
 within <- mean(u)
 between <- var(q)
 {R_RULE[rule]}estimate + c(-1, 0, 1) * qt(0.975, df) * sqrt(variance)
-"""
-
-
-STATA_READ = {
-    "csv": 'import delimited "synthetic-`number\'.csv", clear {names} ///\n'
-    '        stringcols(_all) bindquotes(strict) encoding("UTF-8")',
-    "stata": 'use "synthetic-`number\'.dta", clear',
-    "spss": 'import spss using "synthetic-`number\'.sav", clear',
-}
-STATA_RULE = {
-    "partial": """\
-scalar variance = within + between / `m'
-scalar df = cond(between > 0, (`m' - 1) * (1 + `m' * within / between)^2, 1e9)
-""",
-    "full": """\
-scalar variance = (1 + 1 / `m') * between - within
-scalar df = (`m' - 1) * (1 - within / ((1 + 1 / `m') * between))^2
-if variance <= 0 {
-    scalar variance = within    // instead
-    scalar df = 1e9
-}
-""",
-}
-
-
-def _in_stata(
-    rule: str, digits: int, m: int, form: Format, name: str, value: str, number: int
-) -> str | None:
-    if form not in STATA_READ:
-        return None
-    plain = STATA_NAME.fullmatch(name) is not None
-    names = "varnames(1) case(preserve)" if plain else "varnames(nonames) rowrange(2)"
-    column = name if plain or form != "csv" else f"v{number}"
-    return f"""\
-local m = {m}
-matrix Q = J(`m', 2, .)
-forvalues l = 1/`m' {{
-    local number : display %0{digits}.0f `l'
-    {STATA_READ[form].format(names=names)}
-    generate byte hit = {column} == {value}
-    quietly summarize hit
-    // the estimate, and its squared standard error
-    matrix Q[`l', 1] = r(mean)
-    matrix Q[`l', 2] = r(mean) * (1 - r(mean)) / r(N)
-}}
-clear
-svmat double Q
-quietly summarize Q1
-scalar estimate = r(mean)
-scalar between = r(Var)
-quietly summarize Q2
-scalar within = r(mean)
-{STATA_RULE[rule]}scalar reach = invttail(df, 0.025) * sqrt(variance)
-display estimate - reach, estimate, estimate + reach
 """
 
 

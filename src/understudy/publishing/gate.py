@@ -175,7 +175,6 @@ def release(
                 converged=chosen.convergence.converged,
                 variables=variables,
                 passed={each.name: each.stored for each in evidence.codebook.passed},
-                columns=evidence.codebook.columns,
                 quoted=any(
                     public.levels != own.levels
                     for public, own in zip(variables, evidence.codebook.variables, strict=True)

@@ -55,8 +55,6 @@ class Release:
         As published.
     passed : mapping of str to str
         Columns that pass through, and what each holds, in words.
-    columns : tuple of str
-        All columns in order, where some pass through.
     quoted : bool
         Whether levels got an apostrophe before them.
     summary : Summary
@@ -76,7 +74,6 @@ class Release:
     summary: Summary
     version: str
     passed: Mapping[str, str] = field(default_factory=dict)
-    columns: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
@@ -160,8 +157,8 @@ def _use(release: Release) -> list[Block]:
             "of the estimates, u the mean of the squared standard errors, and b the variance of "
             f"the estimates (divisor m − 1). The estimate is q, its variance is {variance}, and "
             f"intervals use the t distribution with {freedom} degrees of freedom. {caution} Here "
-            f"m = {release.m}. Other rules (for imputed data, or for {other} synthetic data) give "
-            "wrong intervals."
+            f"m = {release.m}. Other rules (for imputed data, as in Stata's mi estimate, or for "
+            f"{other} synthetic data) give wrong intervals."
         ),
         Paragraph(
             "The programs estimate one share; replace the two marked lines. In Python, "
@@ -171,10 +168,9 @@ def _use(release: Release) -> list[Block]:
     ]
     if not release.converged:
         blocks.append(Paragraph(SHORT_INTERVALS))
-    programs = examples(release.rule, release.m, release.form, release.variables, release.columns)
+    programs = examples(release.rule, release.m, release.form, release.variables)
     for language, text in programs.items():
-        words = f"{language} cannot read this format by itself; convert the files first."
-        blocks += [Heading(language, 3), Paragraph(words) if text is None else Code(text)]
+        blocks += [Heading(language, 3), Code(text)]
     return blocks
 
 
@@ -428,7 +424,7 @@ def readme(release: Release) -> str:
 
 {release.m} synthetic file{"s" * (release.m > 1)} of {release.n_rows:,} rows, {kind} synthetic.
 
-methods.html    how the files were made, how to use them (R, Stata, Python), how useful they are,
+methods.html    how the files were made, how to use them (R, Python), how useful they are,
                 what an intruder could learn, and what is not protected: read it first
 codebook.html   columns, levels and labels (codebook.toml: the same for programs)
 manifest.json   SHA-256 of every file
