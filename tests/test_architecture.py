@@ -30,6 +30,7 @@ BASE = {
     "public_errors",
     "storage",
     "interrupts",
+    "spreading",
     "display",
 }
 
@@ -45,6 +46,7 @@ ALLOWED = {
     "public_errors": {"errors"},
     "storage": {"errors", "private_folder"},
     "interrupts": {"errors"},
+    "spreading": set(),
     "display": {"errors", "summaries"},
     "chained_log": {"errors", "private_folder", "storage"},
     "study_register": {"errors", "private_folder", "storage", "chained_log"},

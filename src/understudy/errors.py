@@ -38,6 +38,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from typing import Any
 
 __all__ = [
     "AlignmentError",
@@ -147,6 +148,10 @@ class ColumnError(InputError):
         """Say which column the error is about, and return the error."""
         self.column = column
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the column too when the error travels between processes."""
+        return (*super().__reduce__(), {"column": self.column})
 
 
 class LevelError(InputError):

@@ -15,6 +15,7 @@ from tests.mutants import (
     frontiers,
     pages,
     publishing,
+    reading,
     risk,
     survey,
     synthesis,
@@ -26,6 +27,7 @@ from tests.mutants.mutant import Mutant
 __all__ = ["MUTANTS", "Mutant"]
 
 FOLDERS = (
+    reading,
     dpmpm,
     areal,
     weights,

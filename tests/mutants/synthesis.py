@@ -97,7 +97,7 @@ MUTANTS = [
     ),
     Mutant(
         "workers: a task looks at no versions",
-        "synthesis/segments.py",
+        "synthesis/workers.py",
         "if deciding_versions() != versions:",
         "if False:",
         WORKERS,

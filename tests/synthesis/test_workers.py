@@ -127,7 +127,7 @@ def test_workers_with_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch
         ):
             pass
     with pytest.raises(WorkerError, match="with others the draws would differ"):
-        segments._segment_elsewhere(other, (Any, Any, None), 0, None, (0, 0, 0))  # type: ignore[arg-type]
+        segments._segment_elsewhere(["third"], (Any, Any, None), 0, None, (0, 0, 0))  # type: ignore[arg-type]
 
 
 def test_workers_without_the_package_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def check(
     Parameters
     ----------
     file
-        A CSV, Parquet, SAS, Stata or SPSS file, or a plan (.toml).
+        A CSV, Parquet, SAS, Stata or SPSS file, a folder of Parquet files, or a plan (.toml).
     synthesize
         Columns that may not be published as they are, separated by commas.
     keep

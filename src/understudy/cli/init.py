@@ -13,6 +13,7 @@ from understudy.cli.output import paragraph, reading_progress, say
 from understudy.errors import ExitCode, OutputError, quoted
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
 from understudy.microdata.codebook_drafts import about_columns, draft_codebook, with_observed
+from understudy.microdata.file_format import is_remote
 from understudy.microdata.reading import open_table
 from understudy.microdata.screening import Inspection, inspect_source
 from understudy.microdata.variable import Variable
@@ -73,7 +74,7 @@ def init(
     Parameters
     ----------
     file
-        A CSV, Parquet, SAS, Stata or SPSS file.
+        A CSV, Parquet, SAS, Stata or SPSS file, or a folder of Parquet files.
     synthesize
         Columns that may not be published as they are, separated by commas.
     keep
@@ -155,7 +156,7 @@ def init(
         inspection.ignored, "not among the columns to keep" if keep else "ignored as asked"
     )
     text = plan_text(
-        _relative(Path(file), out),
+        file if is_remote(file) else _relative(Path(file), out),
         [column.name for column in inspection.columns],
         synthesize,
         asked | left_out,

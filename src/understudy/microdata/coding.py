@@ -30,6 +30,8 @@ __all__ = [
     "OpenTable",
     "count_codes",
     "regroup",
+    "with_missing_last",
+    "with_whole_numbers",
 ]
 
 Backend = Literal["polars", "pandas", "pyarrow"]
@@ -172,6 +174,16 @@ class CombinationStore:
 
     def add(self, codes: Codes, n_rows: int) -> None:
         """Count the first rows of an array of codes with axes (record, column)."""
+        self._of_record.append(self._counted(codes, n_rows))
+
+    def add_counted(self, codes: Codes, counts: NDArray[np.int64], of_record: Codes) -> None:
+        """Add distinct rows of codes, int32 (row, column), that were counted elsewhere."""
+        row = self._counted(codes, len(codes))  # (row,) each once, so that counts can be added
+        self._counts[row] += counts - 1
+        self._of_record.append(row[of_record])
+
+    def _counted(self, codes: Codes, n_rows: int) -> Codes:
+        """Count rows, and give each the number of its combination."""
         of_row = np.empty(n_rows, dtype=np.int32)
         # Piece by piece: each call needs space for as many new combinations as it has rows, and a
         # small table stays in the processor's cache.
@@ -182,7 +194,7 @@ class CombinationStore:
                 codes[start:], size, self._slots, self._codes, self._counts, self._size,
                 of_row[start:],
             )  # fmt: skip
-        self._of_record.append(of_row)
+        return of_row
 
     def table(self, columns: Sequence[CodedColumn]) -> CodedTable:
         """Return what was counted."""
@@ -214,7 +226,7 @@ def count_codes(
     """Count the combinations in arrays of codes (record, column) that come one after another.
 
     The columns are asked for at the end; the last level of each is None, and the largest code
-    stands for it.
+    stands for it. Numbers stay as they are stored; see `with_whole_numbers`.
     """
     combinations = CombinationStore(n_columns)
     # One batch is counted while the next is read.
@@ -227,14 +239,22 @@ def count_codes(
             counted = counting.submit(combinations.add, batch.view(np.int32), len(batch))
         if counted is not None:
             counted.result()
-    table = combinations.table(columns())
+    return with_missing_last(combinations.table(columns()))
+
+
+def with_missing_last(table: CodedTable) -> CodedTable:
+    """Let the last level of each column, which is None, stand for the codes below zero."""
     for codes, column in zip(table.codes.T, table.columns, strict=True):
         codes[codes < 0] = len(column.levels) - 1
+    return table
+
+
+def with_whole_numbers(table: CodedTable) -> CodedTable:
+    """Turn columns of whole numbers that are stored as floating-point numbers into codes."""
     return replace(table, columns=tuple(_whole(column) for column in table.columns))
 
 
 def _whole(column: CodedColumn) -> CodedColumn:
-    """Turn whole numbers that are stored as floating-point numbers into codes."""
     if column.kind != "real":
         return column
     numbers = [None if level is None else float(level) for level in column.levels]

@@ -14,7 +14,7 @@ from typing import Literal
 
 from understudy.errors import FileError, FormatError, quoted
 
-__all__ = ["FileKind", "SourceFile", "open_source"]
+__all__ = ["FileKind", "RemoteFile", "SourceFile", "is_remote", "open_source", "unreadable"]
 
 FileKind = Literal["csv", "parquet", "sas", "xport", "stata", "spss"]
 
@@ -26,6 +26,8 @@ SUFFIXES: dict[str, FileKind] = {
     ".dta": "stata",
     **dict.fromkeys((".sav", ".zsav"), "spss"),
 }
+
+INTERNET = {"http", "https", "ftp"}  # confidential data should not lie there
 
 READABLE = "CSV (also .gz), Parquet, SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav)"
 
@@ -60,6 +62,16 @@ class SourceFile:
     n_bytes: int
     stamp: tuple[int, int, int, int]
 
+    @property
+    def name(self) -> str:
+        """Its name, without the folder."""
+        return self.path.name
+
+    @property
+    def address(self) -> str:
+        """Where another process finds it."""
+        return str(self.path.absolute())
+
     def check_unchanged(self) -> None:
         """Refuse to go on when the file was changed or replaced since it was opened."""
         try:
@@ -72,6 +84,27 @@ class SourceFile:
                 came="that it was changed or replaced meanwhile",
                 do="wait until nobody writes to it, then start again",
             )
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A Parquet file on a file system that fsspec reads; its stamp changes when it does."""
+
+    address: str
+    n_bytes: int
+    stamp: str
+    kind: FileKind = "parquet"
+
+    @property
+    def name(self) -> str:
+        """Its name, without the folder."""
+        return self.address.rsplit("/", 1)[-1]
+
+
+def is_remote(source: str | os.PathLike[str]) -> bool:
+    """Tell whether a source is an address of a file system, such as ``s3://bucket/folder``."""
+    kind, found, _ = str(os.fspath(source)).partition("://")
+    return bool(found) and kind not in INTERNET
 
 
 def open_source(source: str | os.PathLike[str]) -> SourceFile:
@@ -117,7 +150,7 @@ def _status(path: Path) -> os.stat_result:
             do="check the spelling of the path and the folder you are in",
         ) from None
     except OSError as problem:
-        raise _unreadable(path, problem) from None
+        raise unreadable(path, problem) from None
     if stat.S_ISDIR(status.st_mode):
         raise FileError(
             expected=f"a file at {quoted(path)}",
@@ -138,10 +171,11 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as handle:
             return handle.read(64)
     except OSError as problem:
-        raise _unreadable(path, problem) from None
+        raise unreadable(path, problem) from None
 
 
-def _unreadable(path: Path, problem: OSError) -> FileError:
+def unreadable(path: Path, problem: OSError) -> FileError:
+    """Make the error about a file or folder that the system refuses to open."""
     reason = os.strerror(problem.errno) if problem.errno else "unknown reason"
     return FileError(
         expected=f"a readable file at {quoted(path)}",

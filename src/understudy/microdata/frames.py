@@ -11,7 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import FormatError, InputError, SettingError, quoted
-from understudy.microdata.coding import Backend, CodedColumn, CodedTable, OpenTable, count_codes
+from understudy.microdata.coding import (
+    Backend,
+    CodedColumn,
+    CodedTable,
+    OpenTable,
+    count_codes,
+    with_whole_numbers,
+)
 from understudy.microdata.column_coder import (
     check_type,
     code_frame,
@@ -54,7 +61,7 @@ def _open_frame(
         frame, declared = select(columns)
         try:
             coders, batches = code_frame(frame, columns)
-            return count_codes(
+            table = count_codes(
                 map(codes_of, batches),
                 len(columns),
                 lambda: [
@@ -68,6 +75,7 @@ def _open_frame(
                 came="a damaged file, or a frame whose computation fails",
                 do="copy or export the file again, or compute the frame before giving it",
             ) from None
+        return with_whole_numbers(table)
 
     return OpenTable(tuple(names), read, backend, ordered, values=values)
 

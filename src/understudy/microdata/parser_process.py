@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -25,10 +26,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import ColumnError, FormatError, SettingError, quoted
-from understudy.microdata.coding import CodedColumn, CodedTable, OpenTable, count_codes
-from understudy.microdata.file_format import SourceFile, open_source
+from understudy.microdata.coding import (
+    CodedColumn,
+    CodedTable,
+    OpenTable,
+    count_codes,
+    with_whole_numbers,
+)
+from understudy.microdata.file_format import RemoteFile, SourceFile, open_source
 
-__all__ = ["describe_foreign", "open_foreign"]
+__all__ = [
+    "count_foreign",
+    "describe_foreign",
+    "described_parquet",
+    "foreign_values",
+    "open_foreign",
+]
 
 CHUNK = 1 << 19  # records of a SAS, Stata or SPSS file that are read at a time
 
@@ -47,46 +60,83 @@ def open_foreign(
 ) -> OpenTable:
     """Open a Parquet, SAS, Stata or SPSS file; see `read_microdata` for the options."""
     _check_complete(source)
-    file = {"path": str(source.path.absolute()), "kind": source.kind, "encoding": encoding}
     with _damaged_if_parser_fails(source):
-        about = _ask({"task": "describe", **file})
+        about = _ask({"task": "describe", **_asked(source, encoding)})
     labels = dict(about["labels"])
     if catalog is not None:
         labels |= _catalog_labels(source, about["label_sets"], catalog, encoding)
 
     def read(columns: Sequence[str]) -> CodedTable:
-        request = {"task": "read", **file, "columns": list(columns), "n_rows": CHUNK}
-        described: list[CodedColumn] = []
-
-        def batches() -> Iterator[NDArray[np.uint32]]:
-            for reply, content in _replies(request):
-                if reply["last"]:
-                    described.extend(
-                        CodedColumn(name, tuple(levels), kind, labels.get(name, {}), declared)
-                        for name, (kind, levels) in zip(columns, reply["columns"], strict=True)
-                        for declared in [_declared(about["declared"], name)]
-                    )
-                else:
-                    yield np.frombuffer(content, dtype=np.uint32).reshape(-1, len(columns))
-
-        with _damaged_if_parser_fails(source):
-            table = count_codes(batches(), len(columns), lambda: described)
-        source.check_unchanged()
-        return table
+        table = count_foreign(source, encoding, columns)
+        described = [
+            replace(
+                column,
+                labels=labels.get(column.name, {}),
+                declared=_declared(about["declared"], column.name),
+            )
+            for column in table.columns
+        ]
+        return with_whole_numbers(replace(table, columns=tuple(described)))
 
     def values(columns: Sequence[str]) -> pl.DataFrame:
-        request = {"task": "values", **file, "columns": list(columns), "n_rows": CHUNK}
-        with _damaged_if_parser_fails(source):
-            frames = [
-                pl.read_ipc_stream(io.BytesIO(content))
-                for reply, content in _replies(request)
-                if not reply["last"]
-            ]
-        source.check_unchanged()
-        return pl.concat(frames)
+        return foreign_values(source, encoding, columns)
 
     names = tuple(about["names"])
     return OpenTable(names, read, descriptions=about.get("descriptions", {}), values=values)
+
+
+def count_foreign(
+    source: SourceFile | RemoteFile, encoding: str | None, columns: Sequence[str]
+) -> CodedTable:
+    """Count the combinations of some columns; numbers stay as they are stored."""
+    request = {"task": "read", **_asked(source, encoding), "columns": list(columns)}
+    described: list[CodedColumn] = []
+
+    def batches() -> Iterator[NDArray[np.uint32]]:
+        for reply, content in _replies({**request, "n_rows": CHUNK}):
+            if reply["last"]:
+                described.extend(
+                    CodedColumn(name, tuple(levels), kind)
+                    for name, (kind, levels) in zip(columns, reply["columns"], strict=True)
+                )
+            else:
+                yield np.frombuffer(content, dtype=np.uint32).reshape(-1, len(columns))
+
+    with _damaged_if_parser_fails(source):
+        table = count_codes(batches(), len(columns), lambda: described)
+    _check_unchanged(source)
+    return table
+
+
+def foreign_values(
+    source: SourceFile | RemoteFile, encoding: str | None, columns: Sequence[str]
+) -> pl.DataFrame:
+    """Read some columns as they are: those that pass through."""
+    request = {"task": "values", **_asked(source, encoding), "columns": list(columns)}
+    with _damaged_if_parser_fails(source):
+        frames = [
+            pl.read_ipc_stream(io.BytesIO(content))
+            for reply, content in _replies({**request, "n_rows": CHUNK})
+            if not reply["last"]
+        ]
+    _check_unchanged(source)
+    return pl.concat(frames)
+
+
+def described_parquet(source: SourceFile | RemoteFile) -> dict[str, Any]:
+    """Give names, types, declared levels and labels of a Parquet file's columns."""
+    with _damaged_if_parser_fails(source):
+        return _ask({"task": "describe", **_asked(source, None)})
+
+
+def _asked(source: SourceFile | RemoteFile, encoding: str | None) -> dict[str, Any]:
+    return {"path": source.address, "kind": source.kind, "encoding": encoding}
+
+
+def _check_unchanged(source: SourceFile | RemoteFile) -> None:
+    """Check a file here; those elsewhere are checked when all of a folder are read."""
+    if isinstance(source, SourceFile):
+        source.check_unchanged()
 
 
 def describe_foreign(
@@ -94,9 +144,8 @@ def describe_foreign(
 ) -> tuple[dict[str, Mapping[str, str]], dict[str, list[str]], dict[str, str]]:
     """Give value labels, codes that the file calls missing, and descriptions, by column."""
     _check_complete(source)
-    file = {"path": str(source.path.absolute()), "kind": source.kind, "encoding": encoding}
     with _damaged_if_parser_fails(source):
-        about = _ask({"task": "describe", **file})
+        about = _ask({"task": "describe", **_asked(source, encoding)})
     labels = dict(about["labels"])
     if catalog is not None:
         labels |= _catalog_labels(source, about["label_sets"], catalog, encoding)
@@ -143,17 +192,17 @@ def _catalog_labels(
 
 
 @contextmanager
-def _damaged_if_parser_fails(source: SourceFile) -> Iterator[None]:
+def _damaged_if_parser_fails(source: SourceFile | RemoteFile) -> Iterator[None]:
     try:
         yield
     except ParserFailedError:
-        source.check_unchanged()
+        _check_unchanged(source)
         raise _damaged(source) from None
 
 
-def _damaged(source: SourceFile) -> FormatError:
+def _damaged(source: SourceFile | RemoteFile) -> FormatError:
     return FormatError(
-        expected=f"a complete {source.kind} file {quoted(source.path.name)}",
+        expected=f"a complete {source.kind} file {quoted(source.name)}",
         came="a damaged or cut off file",
         do="copy or export the file again",
     )

@@ -10,6 +10,7 @@ passed on, because it may hold values.
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import resource
@@ -75,11 +76,13 @@ def _describe(path: str, kind: str, encoding: str | None) -> Iterator[Reply]:
     if kind != "parquet":
         yield {"last": True, "declared": {}, **describe_statistical(path, kind, encoding)}, b""
         return
-    schema = _scan(path).collect_schema()
-    stored = json.loads(pl.read_parquet_metadata(path).get(LABELS_KEY, "{}"))
+    footer = _footer(path)
+    schema = pl.Schema(pl.read_parquet_schema(footer))
+    stored = json.loads(pl.read_parquet_metadata(footer).get(LABELS_KEY, "{}"))
     labels = {name: texts for name, texts in stored.items() if isinstance(texts, dict)}
-    declared = declared_levels(schema)
-    yield {"last": True, "names": list(schema), "labels": labels, "declared": declared}, b""
+    types = {name: str(dtype).partition("(categories")[0] for name, dtype in schema.items()}
+    about = {"names": list(schema), "types": types, "declared": declared_levels(schema)}
+    yield {"last": True, "labels": labels, **about}, b""
 
 
 def _catalog(path: str, encoding: str | None) -> Iterator[Reply]:
@@ -107,7 +110,8 @@ def _values(
         frame = _scan(path).select(columns)
         for name, dtype in frame.collect_schema().items():
             check_type(name, dtype)
-        frames = frame.collect_batches(chunk_size=n_rows, maintain_order=True)
+        batches = frame.collect_batches(chunk_size=n_rows, maintain_order=True)
+        frames = itertools.chain([frame.head(0).collect()], batches)  # one where there is no row
     else:
         frames = statistical_values(path, kind, encoding, columns, n_rows)
     for batch in frames:
@@ -118,4 +122,26 @@ def _values(
 
 
 def _scan(path: str) -> pl.LazyFrame:
-    return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    source: str | io.BytesIO = path
+    if "://" in path:
+        with _remote(path) as file:
+            source = io.BytesIO(file.read())
+    return pl.scan_parquet(source, glob=False, hive_partitioning=False)
+
+
+def _footer(path: str) -> str | io.BytesIO:
+    """Give what describes a Parquet file: its path, or the end of a file that is elsewhere."""
+    if "://" not in path:
+        return path
+    with _remote(path) as file:
+        file.seek(-8, os.SEEK_END)
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(-8 - length, os.SEEK_END)
+        return io.BytesIO(b"PAR1" + file.read())
+
+
+def _remote(address: str) -> Any:
+    import fsspec
+
+    files, path = fsspec.url_to_fs(address)
+    return files.open(path, "rb")

@@ -42,6 +42,7 @@ from understudy.microdata.file_format import open_source
 from understudy.microdata.frames import frame_source
 from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, settle_levels
 from understudy.microdata.parser_process import open_foreign
+from understudy.microdata.partitions import is_partitioned, open_partitions
 from understudy.microdata.passed_columns import PassedColumns, text_columns
 from understudy.microdata.plausibility import check_plausibility
 from understudy.microdata.roles import (
@@ -111,8 +112,9 @@ def read_microdata(
     Parameters
     ----------
     source : path or frame
-        A CSV file (also ``.gz``), a Parquet, SAS, Stata or SPSS file, or a pandas, Polars or
-        pyarrow data frame.
+        A CSV file (also ``.gz``), a Parquet, SAS, Stata or SPSS file, a folder of Parquet files
+        (read in the order of their names; also elsewhere, such as ``s3://bucket/folder``, with
+        fsspec), or a pandas, Polars or pyarrow data frame.
     synthesize : sequence of str
         Columns that may not be published as they are.
     keep : sequence of str, optional
@@ -286,6 +288,8 @@ def open_table(
     """Open a file or a frame, find its columns, and read no records; see `read_microdata`."""
     if not isinstance(source, str | os.PathLike):
         return frame_source(source)
+    if is_partitioned(source):
+        return open_partitions(source, progress)
     file = open_source(source)
     if file.kind != "csv":
         return open_foreign(file, check_encoding(encoding), catalog)

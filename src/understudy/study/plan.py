@@ -24,6 +24,7 @@ from pydantic import AliasChoices, Field, create_model, field_validator, model_v
 from understudy.errors import SettingError, nearest, quoted
 from understudy.microdata.bins import Bins
 from understudy.microdata.codebook import Codebook, codebook_from
+from understudy.microdata.file_format import is_remote
 from understudy.microdata.survey_design import DesignColumns
 from understudy.randomness import check_seed
 from understudy.settings import Settings, one_mistake, read_settings, settings_from
@@ -95,8 +96,10 @@ class DataPlan(Settings):
         options["codebook"] = codebook_from(folder / self.codebook) if self.codebook else bundled
         return options
 
-    def _source(self, folder: Path) -> tuple[Path, Codebook | None]:
+    def _source(self, folder: Path) -> tuple[Path | str, Codebook | None]:
         """Find the file, and the codebook that comes with bundled data."""
+        if is_remote(self.file):
+            return self.file, None
         if not self.file.startswith(BUNDLED):
             return folder / self.file, None
         from understudy.microdata.bundled import BUNDLED_DATA

@@ -119,7 +119,7 @@ def _read_data(
         return coarsened(data, book, plan.data.coarsen), book
     except UnderstudyError as problem:
         words = [problem.expected, problem.came, problem.do]
-        for name in (quoted(source), quoted(source.name)):
+        for name in (quoted(source), quoted(Path(source).name)):
             words = [part.replace(name, "the plan's data file") for part in words]
         raise type(problem)(*words) from None
 

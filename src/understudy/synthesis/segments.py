@@ -14,12 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from understudy.errors import SamplerError, WorkerError
+from understudy.errors import SamplerError
 from understudy.randomness import stream
 from understudy.synthesis.checkpoints import Arrays, generator_arrays, generator_from
 from understudy.synthesis.contract import ChainSampler, Observation
 from understudy.synthesis.diagnostics import ConvergenceTargets
-from understudy.synthesis.workers import Workers, current_workers, deciding_versions
+from understudy.synthesis.workers import (
+    Workers,
+    check_versions,
+    current_workers,
+    deciding_versions,
+)
 
 __all__ = ["Chain", "Lengths", "Plan", "Summarize", "computing", "saved_chain", "state_from"]
 
@@ -135,12 +140,7 @@ def _segment_elsewhere(
     lengths: Lengths,
 ) -> tuple[Arrays | None, Arrays | None, int, tuple[str, str, str, int] | None]:
     """Compute a segment on a worker: it, the chain's state, and what went wrong in which sweep."""
-    if deciding_versions() != versions:
-        raise WorkerError(
-            expected=f"workers with understudy, NumPy, Numba, Python {', '.join(versions)}",
-            came=f"one with {', '.join(deciding_versions())}",
-            do="install the same versions there: with others the draws would differ",
-        )
+    check_versions(versions)
     sampler, plan, _ = shared
     chain = Chain(number, stream(plan.seed, "fit", "chain", number))
     if saved is not None:

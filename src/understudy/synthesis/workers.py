@@ -16,7 +16,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -26,13 +27,21 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from understudy.checks import check_whole
-from understudy.errors import SettingError, UnderstudyWarning, WorkerError, quoted
+from understudy.errors import (
+    SettingError,
+    UnderstudyError,
+    UnderstudyWarning,
+    WorkerError,
+    quoted,
+)
+from understudy.spreading import spread_by
 
-__all__ = ["Workers", "current_workers", "deciding_versions", "on_workers"]
+__all__ = ["Workers", "check_versions", "current_workers", "deciding_versions", "on_workers"]
 
 MOST_WORKERS = 1024
 CERTIFICATES = ("ca.pem", "cert.pem", "key.pem")
 SECONDS_TO_ANSWER = 30
+TASKS_AHEAD = 2  # for each worker, before the first answer is taken
 NEVER_TO_DISK = {"target": False, "spill": False, "pause": False}  # shares of workers' memory
 # Sent as text, since a worker without the package could not read a function of ours.
 WHAT_WORKERS_ARE = """[
@@ -92,6 +101,48 @@ class Workers:
             if type(problem).__module__.split(".")[0] in {"distributed", "tornado"}:
                 raise _lost(problem) from None
             raise
+
+    def in_order(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        """Do tasks on workers, a few ahead, and give the answers in the order of the tasks."""
+        waiting = deque[Future[Any]]()
+        ahead = TASKS_AHEAD * max(1, self.number)
+        try:
+            for task in tasks:
+                if len(waiting) >= ahead:
+                    yield self._answer(waiting.popleft())
+                waiting.append(self.executor.submit(_done, deciding_versions(), function, task))
+            while waiting:
+                yield self._answer(waiting.popleft())
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _answer(self, future: Future[Any]) -> Any:
+        answer, problem = self.result(future)
+        if problem is not None:
+            raise problem
+        return answer
+
+
+def _done(
+    versions: list[str], function: Callable[[Any], Any], task: Any
+) -> tuple[Any, UnderstudyError | None]:
+    """Do a task on a worker; an error of ours travels as an answer, since it is no fault there."""
+    check_versions(versions)
+    try:
+        return function(task), None
+    except UnderstudyError as problem:
+        return None, problem.with_traceback(None)
+
+
+def check_versions(versions: list[str]) -> None:
+    """Refuse, on a worker, to work for a program with other versions."""
+    if deciding_versions() != versions:
+        raise WorkerError(
+            expected=f"workers with understudy, NumPy, Numba, Python {', '.join(versions)}",
+            came=f"one with {', '.join(deciding_versions())}",
+            do="install the same versions there: with others the draws would differ",
+        )
 
 
 def _same(value: Any) -> Any:
@@ -155,7 +206,8 @@ def on_workers(
         helping = Workers(client, client.get_executor(pure=False, retries=3))
         token = _CURRENT.set(helping)
         try:
-            yield
+            with spread_by(helping.in_order):
+                yield
         finally:
             _CURRENT.reset(token)
 

@@ -1,0 +1,52 @@
+"""Independent tasks, done here or on workers, whichever the caller has.
+
+It lies below everything that has such tasks, so that reading a file need not know how workers are
+found (`synthesis.workers`). Answers come in the order of the tasks, whoever computed them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["Spread", "in_order", "spread_by"]
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+class Spread(Protocol):
+    """Does tasks elsewhere: takes a function of a module and its arguments, gives the answers."""
+
+    def __call__(self, function: Callable[[Any], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
+        """Give the answers in the order of the tasks."""
+        ...
+
+
+_SPREAD: ContextVar[Spread | None] = ContextVar("spread", default=None)
+
+
+def in_order(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[Answer]:
+    """Apply a function to every task, and give the answers one by one.
+
+    Parameters
+    ----------
+    function : callable
+        A function of a module, which workers can import.
+    tasks : sequence
+        Its arguments, which travel to the workers where there are any.
+    """
+    spread = _SPREAD.get()
+    return map(function, tasks) if spread is None else spread(function, tasks)
+
+
+@contextmanager
+def spread_by(spread: Spread) -> Iterator[None]:
+    """Do tasks elsewhere, inside of this block."""
+    token = _SPREAD.set(spread)
+    try:
+        yield
+    finally:
+        _SPREAD.reset(token)
