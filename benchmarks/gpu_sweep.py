@@ -1,135 +1,43 @@
-"""Would a GPU pay for the blocked sampler? Its sweep there and on the processor, in one run.
+"""Does a GPU pay for the blocked sampler? A fit's work there and on the processor, in one run.
 
 ``python -m benchmarks.gpu_sweep [--combinations 5e6] [--classes 100]`` invents distinct
-combinations of ten variables, and times whole sweeps: classes on the GPU and the rest of the sweep
-on the processor, against all of it on two threads of the processor. It needs CuPy and a CUDA GPU,
-and says so where there is none.
-
-`gpu_classes.cu` draws the slices of `dpmpm.class_counts` with the same random numbers, a warp a
-slice, sums in the same order: so the draws are the same, but for the last digits of logarithms and
-exponentials. Without CUDA the file compiles as C++ with one lane; a test compares its draws.
+combinations of ten variables. It times whole sweeps, and a kept draw as fits make it: sixty sweeps,
+then the log-likelihood and 16,384 label probabilities. On the GPU classes are drawn there and the
+rest is the processor's; against it stand two threads of the processor. It needs CuPy and a CUDA
+GPU, and says so where there is none.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import time
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.synthesis.dpmpm import blocked
-from understudy.synthesis.dpmpm.class_counts import (
-    INVERSION,
-    NEAR,
-    SLICE,
-    SMALL,
-    SMALLEST,
-    Order,
-    n_slices,
-    order_by_weight,
-)
+from understudy.errors import SettingError
+from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
+from understudy.synthesis.dpmpm.model import DPMPM
 from understudy.synthesis.dpmpm.problem import NO_HOLE, Problem
+from understudy.synthesis.dpmpm.sampler import BlockedChain, LabelCells
 
-SOURCE = Path(__file__).with_name("gpu_classes.cu")
 SIZES = (2, 4, 5, 6, 8, 8, 12, 20, 40, 500)  # levels of the variables
-WARP = 32
-SWEEPS = 5
+SWEEPS = 10
+CELLS = 16_384  # label probabilities of a kept draw
+THIN = 60  # sweeps between kept draws, by default
 
 
-class Sweep(ctypes.Structure):
-    """What does not change during a sweep: the structure of the same name in `SOURCE`."""
+class Seconds(NamedTuple):
+    """What a sampler takes, and where it came to."""
 
-    _fields_ = (
-        ("levels", ctypes.c_void_p),
-        ("counts", ctypes.c_void_p),
-        ("n_combinations", ctypes.c_longlong),
-        ("n_variables", ctypes.c_int),
-        ("n_classes", ctypes.c_int),
-        ("n_heavy", ctypes.c_int),
-        ("classes", ctypes.c_void_p),
-        ("weights", ctypes.c_void_p),
-        ("heavy", ctypes.c_void_p),
-        ("ceiling", ctypes.c_void_p),
-        ("tail_weight", ctypes.c_double),
-        ("probabilities", ctypes.c_void_p),
-        ("slice", ctypes.c_int),
-        ("small_count", ctypes.c_int),
-        ("inversion", ctypes.c_double),
-        ("near_mode", ctypes.c_double),
-        ("smallest", ctypes.c_double),
-        ("level_count", ctypes.c_void_p),
-        ("failed", ctypes.c_void_p),
-    )
+    sweep: float
+    observation: float  # log-likelihood and label probabilities
+    occupied: int  # classes in the end
 
-
-def describe_sweep(problem: Problem, order: Order, addresses: dict[str, int]) -> Sweep:
-    """Put sizes, limits and addresses together: of levels, counts, classes, weights and so on."""
-    return Sweep(
-        n_combinations=problem.counts.size,
-        n_variables=problem.levels.shape[1],
-        n_classes=order.classes.size,
-        n_heavy=order.probabilities.shape[1],
-        tail_weight=order.tail_weight,
-        slice=SLICE,
-        small_count=SMALL,
-        inversion=INVERSION,
-        near_mode=NEAR,
-        smallest=SMALLEST,
-        **addresses,
-    )
-
-
-class GpuClasses:
-    """A problem's combinations on the GPU, and the drawing of their classes."""
-
-    def __init__(self, problem: Problem) -> None:
-        import cupy
-
-        self._cupy, self._problem = cupy, problem
-        options = ("--std=c++17", "--fmad=false")  # rounded as on the processor
-        module = cupy.RawModule(code=SOURCE.read_text(encoding="utf-8"), options=options)
-        self._draw_slices = module.get_function("draw_slices")
-        self._levels, self._counts = cupy.asarray(problem.levels), cupy.asarray(problem.counts)
-
-    def draw(
-        self,
-        generator: np.random.Generator,
-        log_weights: NDArray[np.float64],
-        probabilities: NDArray[np.float64],
-        class_size: NDArray[np.int64],
-        level_count: NDArray[np.int64],
-    ) -> bool:
-        """Draw the classes of all records, as `class_counts.draw_classes` does."""
-        cupy, problem = self._cupy, self._problem
-        slices = n_slices(problem.counts.size)
-        order = order_by_weight(log_weights, probabilities, problem.counts.sum())
-        raw: Any = generator.bit_generator.random_raw(3 * slices)
-        there = {
-            "levels": self._levels,
-            "counts": self._counts,
-            "classes": cupy.asarray(order.classes),
-            "weights": cupy.asarray(order.weights),
-            "heavy": cupy.asarray(order.probabilities),
-            "ceiling": cupy.asarray(order.ceiling),
-            "probabilities": cupy.asarray(np.ascontiguousarray(probabilities)),
-            "level_count": cupy.zeros(level_count.shape, dtype=cupy.int64),
-            "failed": cupy.zeros(1, dtype=cupy.int32),
-        }
-        addresses = {name: array.data.ptr for name, array in there.items()}
-        sweep = describe_sweep(problem, order, addresses)
-        described = cupy.asarray(np.frombuffer(bytes(sweep), dtype=np.uint8))
-        memory = 8 * (order.classes.size + order.probabilities.shape[1])  # bytes shared by a warp
-        words = cupy.asarray(raw)  # (slice * word,)
-        self._draw_slices((slices,), (WARP,), (words, described), shared_mem=memory)
-        level_count[:] = there["level_count"].get()
-        first, last = problem.level_start[:2]
-        class_size[:] = level_count[first:last].sum(axis=0)
-        return bool(there["failed"].get()[0])
+    @property
+    def kept_draw(self) -> float:
+        """Sweeps between kept draws, and what is kept."""
+        return THIN * self.sweep + self.observation
 
 
 def invented(n_combinations: int, seed: int = 1) -> Problem:
@@ -150,21 +58,35 @@ def invented(n_combinations: int, seed: int = 1) -> Problem:
     )
 
 
-def timed(problem: Problem, n_classes: int, on_gpu: GpuClasses | None) -> tuple[float, int]:
-    """Median seconds of a sweep, and how many classes are occupied in the end."""
+def some_cells(problem: Problem) -> LabelCells:
+    """Choose cells of the label table evenly: patterns that there are, and labels."""
+    rows = np.linspace(0, problem.counts.size - 1, CELLS).astype(np.int64)
+    labels = problem.level_start[-2] + np.arange(SIZES[-1])  # (label,)
+    cells = np.stack([np.arange(CELLS), np.arange(CELLS) % SIZES[-1]], axis=1)
+    return LabelCells(
+        kept_levels=problem.levels[rows, :-1].astype(np.int64),
+        label_levels=labels[:, None],
+        cells=cells,
+        never=np.zeros(0, dtype=np.int64),
+        patterns=cells[:, 0],
+        labels=cells[:, 1],
+        complete=False,
+    )
+
+
+def timed(problem: Problem, n_classes: int, on_gpu: GpuClasses | None) -> Seconds:
+    """Time sweeps and an observation, after a first sweep that is not counted."""
+    prior = DPMPM().concentration_prior
+    chain = BlockedChain(problem, some_cells(problem), prior, n_classes, 2, on_gpu)
     generator = np.random.default_rng(2)
-    state = blocked.init(generator, problem, n_classes, n_classes)
-    seconds = []
-    with ThreadPoolExecutor(1) as pool:
-        for _ in range(SWEEPS + 1):
-            begin = time.perf_counter()
-            if on_gpu is None:
-                state = blocked.step(generator, problem, state, (0.25, 0.25), pool, 2)
-            else:
-                on_gpu.draw(generator, *state[2:4], *state[:2])
-                state = blocked._after_classes(generator, problem, state, 0.25, 0.25)
-            seconds.append(time.perf_counter() - begin)
-    return float(np.median(seconds[1:])), int((state.class_size > 0).sum())
+    state = chain.advance(generator, chain.start(generator, 3), 1)
+    begin = time.perf_counter()
+    state = chain.advance(generator, state, SWEEPS)
+    swept = time.perf_counter()
+    chain.observe(generator, state)
+    observed = time.perf_counter()
+    occupied = int(np.count_nonzero(state.class_size))
+    return Seconds((swept - begin) / SWEEPS, observed - swept, occupied)
 
 
 def main() -> None:
@@ -176,15 +98,18 @@ def main() -> None:
     problem = invented(int(asked.combinations))
     try:
         on_gpu = GpuClasses(problem)
-    except Exception as problem_there:  # noqa: BLE001  (no CuPy, no driver, no GPU)
-        print(f"no CUDA GPU with CuPy here ({type(problem_there).__name__}): nothing is measured")
+    except SettingError as refused:
+        print(f"nothing is measured: {refused}")
         return
-    here, occupied = timed(problem, asked.classes, None)
-    there, occupied_there = timed(problem, asked.classes, on_gpu)
-    print(f"{problem.counts.size:,} combinations, {asked.classes} classes, whole sweeps:")
-    print(f"  two threads of the processor {here:8.3f} s  ({occupied} occupied)")
-    print(f"  GPU                          {there:8.3f} s  ({occupied_there} occupied)")
-    print(f"  ratio                        {here / there:8.1f}")
+    timed(invented(1000), asked.classes, None)  # compiled before anything is timed
+    here, there = timed(problem, asked.classes, None), timed(problem, asked.classes, on_gpu)
+    print(f"{problem.counts.size:,} combinations, {asked.classes} classes; seconds:")
+    print(f"{'':24}{'sweep':>12}{'kept draw':>12}{'occupied':>10}")
+    for name, seconds in (("two threads", here), ("GPU", there)):
+        line = f"{seconds.sweep:12.4f}{seconds.kept_draw:12.3f}{seconds.occupied:10}"
+        print(f"{name:24}{line}")
+    ratios = here.sweep / there.sweep, here.kept_draw / there.kept_draw
+    print(f"{'ratio':24}{ratios[0]:12.0f}{ratios[1]:12.0f}")
 
 
 if __name__ == "__main__":

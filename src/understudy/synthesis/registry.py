@@ -187,6 +187,9 @@ MODELS = {
                 "what a record's class is drawn from",
             ),
             **RISK_WEIGHTING,
+            "device": Setting(
+                Literal["cpu", "gpu"], 'where classes are drawn; "gpu" for millions of combinations'
+            ),
         },
         colours=("#b04a00", "#f2a25c"),
         seconds=lambda data: 1e-7 * data.n_records,

@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.class_counts import draw_classes
+from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
 from understudy.synthesis.dpmpm.level_prior_strengths import draw_strengths
 from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
 from understudy.synthesis.dpmpm.structural_zeros import add_impossible
@@ -357,16 +358,19 @@ def step(
     concentration_prior: tuple[float, float],
     pool: Executor | None = None,
     threads: int = 1,
+    on_gpu: GpuClasses | None = None,
 ) -> State:
     """One sweep: classes, strengths, order of classes, sticks, level probabilities, concentration.
 
     The state's arrays are written over. `pool` has threads beside the calling one, for the classes
-    of very many combinations; what is drawn does not depend on them.
+    of very many combinations; what is drawn does not depend on them. `on_gpu` draws them on a GPU.
     """
     # 1. classes of all records
     drawn = (state.log_weights, state.probabilities, state.class_size, state.level_count)
     if problem.weights.size:
         failed = draw_weighted_classes(generator, problem, *drawn)
+    elif on_gpu is not None:
+        failed = on_gpu.draw(generator, *drawn)
     else:
         failed = draw_classes(generator, problem, *drawn, pool, threads)
     if problem.impossible.size:  # and of those that impossible combinations would have had

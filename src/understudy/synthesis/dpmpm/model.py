@@ -26,6 +26,7 @@ from understudy.synthesis.dpmpm.costs import (
     sweep_seconds,
 )
 from understudy.synthesis.dpmpm.fit import DPMPMFit
+from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
 from understudy.synthesis.dpmpm.level_prior_strengths import LIMIT
 from understudy.synthesis.dpmpm.problem import (
@@ -81,6 +82,9 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         up to some thousand records, then the blocked one, with more classes the more records.
     class_draw : {"kept", "full", "prior"}
         Where a record's class comes from when its label is drawn; see `labels`.
+    device : {"cpu", "gpu"}
+        Where the blocked sampler draws classes. A CUDA GPU (extra ``understudy[gpu]``) pays from
+        some hundred thousand distinct combinations on. It draws the same, but for rounding.
     risk_weighting : float
         How strongly a record's risk in a first fit lowers the weight of its likelihood; see
         `risk_weights`. 0: no weights, and no first fit.
@@ -111,12 +115,14 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     class_draw: ClassDraw = "kept"
     risk_weighting: float = 0.0
     risk: Literal["own_record", "surprise"] = "own_record"
+    device: Literal["cpu", "gpu"] = "cpu"
 
     def __post_init__(self) -> None:
         """Check all settings."""
         check_whole("n_classes", self.n_classes, 1)
         check_one_of("sampler", self.sampler, ("auto", "collapsed", "blocked"))
         check_one_of("class_draw", self.class_draw, CLASS_DRAWS)
+        check_one_of("device", self.device, ("cpu", "gpu"))
         prior = check_shape_and_rate(
             "concentration_prior", self.concentration_prior, "(0.25, 0.25)"
         )
@@ -130,11 +136,15 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         object.__setattr__(self, "risk_weighting", float(self.risk_weighting))
         if self.risk_weighting:
             self._check_class_draw()
+        if self.device == "gpu":
+            self._check_device(bool(self.risk_weighting))
 
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
         self._check_data(data)
         if options.weights is not None:
             self._check_class_draw()
+        if self.device == "gpu":
+            self._check_device(options.weights is not None)
         problem = make_problem(data, self.level_prior, self.strength_prior, options.weights)
         cells = label_cells(data, problem, options.most_cells)
         threads = max(1, (options.threads or processors()) // options.chains)
@@ -147,7 +157,8 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         if self.sampler != "auto":
             return self
         n_classes = max(self.n_classes, enough_classes(data.n_records))
-        if data.impossible or blocked_pays(data.counts, _count_levels(data), n_classes):
+        on_gpu = self.device == "gpu"
+        if on_gpu or data.impossible or blocked_pays(data.counts, _count_levels(data), n_classes):
             return replace(self, sampler="blocked", n_classes=n_classes)
         return replace(self, sampler="collapsed")
 
@@ -164,7 +175,8 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         shared = (problem, cells, self.concentration_prior)
         if self.sampler == "collapsed":
             return CollapsedChain(*shared, sampled=sampled)
-        return BlockedChain(*shared, self.n_classes, threads, sampled=sampled)
+        on_gpu = GpuClasses(problem) if self.device == "gpu" else None
+        return BlockedChain(*shared, self.n_classes, threads, on_gpu, sampled=sampled)
 
     def _bytes(self, problem: Problem) -> int:
         """Bytes of one kept draw of weights and level probabilities, about."""
@@ -175,6 +187,8 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         settings = super()._identity()
         if not self._grows():
             del settings["strength_prior"]  # nothing is sampled from it
+        if self.device == "cpu":
+            del settings["device"]
         return settings
 
     def _grows(self) -> bool:
@@ -193,6 +207,15 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
                 came='"full", which lets every record\'s own label take part in its row at full '
                 "weight, after the fit",
                 do="leave the weights out, or draw classes given the kept variables",
+            )
+
+    def _check_device(self, weighted: bool) -> None:
+        """Refuse what a GPU does not draw."""
+        if self.sampler == "collapsed" or weighted:
+            raise SettingError(
+                expected='the blocked sampler without weights for device="gpu"',
+                came="weights" if weighted else "the collapsed one",
+                do='use device="cpu"',
             )
 
     def _check_data(self, data: Microdata) -> None:

@@ -17,6 +17,7 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm.class_counts import n_slices
+from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
 from understudy.synthesis.dpmpm.parameters import (
     Parameters,
     draw_parameters,
@@ -105,7 +106,7 @@ class _Chain:
             self.cells.kept_levels, self.cells.label_levels, self.cells.cells, *parameters
         )
         table[self.cells.never] = 0.0
-        likelihood = log_likelihood(self.problem.levels, self.problem.counts, *parameters)
+        likelihood = self._log_likelihood(parameters)
         if self.problem.impossible.size:
             table /= self._possible_in_pattern(parameters)[self.cells.cells[:, 0]]
             share = impossible_share(
@@ -121,6 +122,9 @@ class _Chain:
         for name, strength in zip(self.sampled, state.strengths, strict=True):
             scalars[strength_name(name)] = float(strength)
         return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
+
+    def _log_likelihood(self, parameters: Parameters) -> float:
+        return float(log_likelihood(self.problem.levels, self.problem.counts, *parameters))
 
     def _possible_in_pattern(self, parameters: Parameters) -> NDArray[np.float32]:
         """Probability that the label is possible, given the pattern: float32 (used pattern,)."""
@@ -199,6 +203,7 @@ class BlockedChain(_Chain):
 
     n_classes: int = 40
     threads: int = 1  # that work on the same sweep; what is drawn does not depend on it
+    on_gpu: GpuClasses | None = None
     state_type = blocked.State
 
     def describe(self) -> dict[str, Any]:
@@ -222,11 +227,17 @@ class BlockedChain(_Chain):
         self, generator: np.random.Generator, state: blocked.State, n_sweeps: int
     ) -> blocked.State:
         """Make sweeps, with further threads where there are enough combinations for them."""
-        threads = min(self.threads, n_slices(self.problem.counts.size))
+        threads = min(self.threads, n_slices(self.problem.counts.size)) if not self.on_gpu else 1
         with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
             for sweep in range(n_sweeps):
                 state = blocked.step(
-                    generator, self.problem, state, self.concentration_prior, pool, threads
+                    generator,
+                    self.problem,
+                    state,
+                    self.concentration_prior,
+                    pool,
+                    threads,
+                    self.on_gpu,
                 )
                 if state.failed:
                     self._refuse(sweep + 1)
@@ -242,3 +253,8 @@ class BlockedChain(_Chain):
             weights / weights.sum(), np.ascontiguousarray(state.probabilities.T)
         )
         return self._observed(parameters, state)
+
+    def _log_likelihood(self, parameters: Parameters) -> float:
+        if self.on_gpu is not None:
+            return self.on_gpu.log_likelihood(*parameters)
+        return super()._log_likelihood(parameters)

@@ -1,7 +1,7 @@
-"""The benchmark's kernel for GPUs draws the classes that the processor draws.
+"""Classes drawn on a GPU: the draws of the processor, with its random numbers.
 
-Its source is C++ with one lane where there is no CUDA, so its arithmetic is compared everywhere
-that has a C++ compiler.
+The kernel's source is C++ with one lane where there is no CUDA, so its arithmetic is compared
+everywhere that has a C++ compiler; and on a GPU where there is one.
 """
 
 from __future__ import annotations
@@ -11,24 +11,36 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.gpu_sweep import SOURCE, describe_sweep
 from numpy.typing import NDArray
 
+import understudy as us
+from understudy.errors import SettingError
 from understudy.synthesis.dpmpm.class_counts import (
     SLICE,
     draw_classes,
     n_slices,
     order_by_weight,
 )
+from understudy.synthesis.dpmpm.gpu_classes import SOURCE, GpuClasses, check_gpu, describe_sweep
+from understudy.synthesis.dpmpm.parameters import log_likelihood
 from understudy.synthesis.dpmpm.problem import NO_HOLE, Problem
 
 Draw = Callable[
     [Problem, np.random.Generator, NDArray[np.float64], NDArray[np.float64]],
     tuple[NDArray[np.int64], bool],
 ]
+
+
+def _gpu_is_here() -> bool:
+    try:
+        check_gpu()
+    except SettingError:
+        return False
+    return True
 
 
 def problem_of(sizes: list[int], counts: NDArray[np.int64], seed: int) -> Problem:
@@ -121,9 +133,11 @@ def drawn_in_cpp(tmp_path_factory: pytest.TempPathFactory) -> Draw:
             "failed": failed,
         }
         addresses = {name: array.ctypes.data for name, array in here.items()}
-        sweep = describe_sweep(problem, order, addresses)
+        n_classes, n_heavy = log_weights.size, order.probabilities.shape[1]
+        addresses |= {"n_classes": n_classes, "n_heavy": n_heavy}
+        sweep = describe_sweep(problem, addresses, order.tail_weight)
         words = np.asarray(generator.bit_generator.random_raw(3 * slices))
-        memory = np.empty(2 * log_weights.size)
+        memory = np.empty(n_classes + n_heavy)
         kernel(
             ctypes.c_void_p(words.ctypes.data),
             ctypes.byref(sweep),
@@ -162,3 +176,57 @@ def test_kernel_says_when_all_weights_vanish(drawn_in_cpp: Draw) -> None:
 
 def test_cases_cover_several_slices() -> None:
     assert max(case[1].counts.size for case in cases()) > SLICE
+
+
+def test_a_machine_without_a_gpu_is_told_what_to_do() -> None:
+    if _gpu_is_here():
+        pytest.skip("there is a GPU here")
+    with pytest.raises(SettingError, match='use device="cpu"'):
+        us.DPMPM(device="gpu", sampler="blocked").fit(us.load_ce_like(), draws=4, warmup=0, seed=1)
+
+
+@pytest.mark.parametrize("settings", [{"sampler": "collapsed"}, {"risk_weighting": 0.5}])
+def test_what_a_gpu_does_not_draw_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match="blocked sampler without weights"):
+        us.DPMPM(device="gpu", **settings)
+
+
+def test_weights_of_ones_own_are_refused_on_a_gpu() -> None:
+    data = us.load_ce_like()
+    weights = np.full(data.n_combinations, 0.5)
+    with pytest.raises(SettingError, match="without weights"):
+        us.DPMPM(device="gpu").fit(data, draws=4, warmup=0, seed=1, weights=weights)
+
+
+@pytest.mark.skipif(not _gpu_is_here(), reason="no CUDA GPU with CuPy here")
+def test_a_whole_fit_on_a_gpu_keeps_the_same_draws() -> None:
+    data = us.load_ce_like()
+    lengths = {"chains": 2, "warmup": 20, "draws": 8, "thin": 3, "seed": 1}
+    fits = [
+        us.DPMPM(sampler="blocked", device=device).fit(data, **lengths)  # type: ignore[arg-type]
+        for device in ("cpu", "gpu")
+    ]
+    for name in ("concentration", "occupied_classes"):
+        here, there = (np.asarray(fit.draws["posterior"][name]) for fit in fits)
+        np.testing.assert_allclose(there, here, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("problem", "n_classes", "spread"), CASES)
+def test_a_gpu_draws_what_the_compiled_code_draws(
+    problem: Problem, n_classes: int, spread: float
+) -> None:
+    if not _gpu_is_here():
+        pytest.skip("no CUDA GPU with CuPy here")
+    on_gpu = GpuClasses(problem)
+    for seed in range(5):
+        log_weights, probabilities = parameters_of(problem, n_classes, spread, seed)
+        arguments = log_weights, probabilities
+        expected, _ = drawn_by_processor(problem, np.random.default_rng(seed), *arguments)
+        class_size = np.empty(n_classes, dtype=np.int64)
+        drawn = np.empty_like(expected)
+        assert not on_gpu.draw(np.random.default_rng(seed), *arguments, class_size, drawn)
+        np.testing.assert_array_equal(drawn, expected)
+        weights = np.exp(log_weights)
+        by_class = np.ascontiguousarray(probabilities.T)
+        likelihood = log_likelihood(problem.levels, problem.counts, weights, by_class)
+        assert on_gpu.log_likelihood(weights, by_class) == pytest.approx(likelihood, rel=1e-12)

@@ -1,4 +1,4 @@
-// Classes of all records, as dpmpm/class_counts.py draws them, on a GPU: a warp draws a slice.
+// Classes of all records, as class_counts.py draws them, on a GPU: a warp draws a slice.
 //
 // The same slices, the same random numbers, the same sums in the same order: what a slice draws is
 // what the compiled code draws, but for the last digit of logarithms and exponentials. The lanes of a
