@@ -18,6 +18,7 @@ FIT = "tests/synthesis/test_fit.py"
 IMPOSSIBLE = "tests/statistics/test_structural_zeros.py"
 IMPOSSIBLE_FIT = "tests/synthesis/test_structural_zeros.py"
 HOLES = "tests/statistics/test_holes.py"
+HOLES_AND_RULES = "tests/statistics/test_holes_and_rules.py"
 MISSING = "tests/synthesis/test_missing.py"
 DEFAULT_RUN = "tests/synthesis/test_default_run.py"
 
@@ -505,8 +506,8 @@ MUTANTS = [
     Mutant(
         "impossible: boxes that overlap are counted twice",
         "microdata/structural_zeros.py",
-        "pieces = [left for piece in pieces for left in _without(piece, other, parts)]",
-        "pieces = [left for piece in pieces for left in [piece]]",
+        "            pieces = [left for piece in pieces for left in _without(piece, other, parts)]",
+        "            pieces = [left for piece in pieces for left in [piece]]",
         IMPOSSIBLE,
         "disjoint",
     ),
@@ -520,8 +521,8 @@ MUTANTS = [
     ),
     Mutant(
         "impossible: labels are drawn as if all were possible",
-        DPMPM + "labels.py",
-        " * ~impossible_labels(data)[patterns]",
+        DPMPM + "possible_labels.py",
+        "        table *= ~self.impossible[patterns]\n",
         "",
         IMPOSSIBLE_FIT,
         "no_synthetic_record",
@@ -529,7 +530,7 @@ MUTANTS = [
     Mutant(
         "impossible: kept label probabilities do not sum to one",
         DPMPM + "sampler.py",
-        "            table /= self._possible_in_pattern(parameters)[self.cells.cells[:, 0]]\n",
+        "            shares /= self._possible_in_pattern(parameters)[cells.cells[:, 0]]\n",
         "",
         IMPOSSIBLE_FIT,
         "kept_probabilities",
@@ -537,9 +538,65 @@ MUTANTS = [
     Mutant(
         "imputation: a missing value from any class",
         DPMPM + "imputation.py",
-        'class_probabilities(data, parameters, "full")',
-        'class_probabilities(data, parameters, "prior")',
+        'class_probabilities(data, parameters, "full", possible)',
+        'class_probabilities(data, parameters, "prior", possible)',
         MISSING,
         "filled_given_what",
+    ),
+    Mutant(
+        "holes and rules: classes as if a hole could be anything",
+        DPMPM + "blocked.py",
+        "    elif problem.kinds.size:\n",
+        "    elif problem.kinds.size > 10**9:\n",
+        HOLES_AND_RULES,
+        "filled_counts",
+    ),
+    Mutant(
+        "holes and rules: what a hole was drawn as is not counted",
+        DPMPM + "structural_zeros.py",
+        "    _add_inside(generator, drawn, completions, level_start, probabilities, level_count)\n",
+        "",
+        HOLES_AND_RULES,
+        "counts_of_a_sweep",
+    ),
+    Mutant(
+        "holes and rules: boxes of a kind alike",
+        DPMPM + "structural_zeros.py",
+        "_normalized(shares[own].T)",
+        "_normalized(np.ones_like(shares[own].T))",
+        HOLES_AND_RULES,
+        "counts_of_a_sweep",
+    ),
+    Mutant(
+        "holes and rules: values that break a rule stay in the box",
+        "microdata/structural_zeros.py",
+        "        pieces = [left for piece in pieces for left in _without(piece, box, parts)]",
+        "        pieces = [left for piece in pieces for left in [piece]]",
+        HOLES_AND_RULES,
+        "possible_one_once",
+    ),
+    Mutant(
+        "holes and rules: a label's share without the values of holes",
+        DPMPM + "possible_labels.py",
+        "(given[rows] * share) @ labels[:, columns]",
+        "given[rows] @ labels[:, columns]",
+        HOLES_AND_RULES,
+        "label_probabilities",
+    ),
+    Mutant(
+        "holes and rules: a whole record's class forgets what is possible",
+        DPMPM + "labels.py",
+        'if class_draw == "full" and data.impossible and data.with_holes:',
+        "if False:",
+        HOLES_AND_RULES,
+        "likelihood_and_classes",
+    ),
+    Mutant(
+        "holes and rules: a hole is filled as if alone",
+        DPMPM + "imputation.py",
+        "np.cumsum(tables[classes[missing]] * within, axis=1)",
+        "np.cumsum(tables[classes[missing]], axis=1)",
+        HOLES_AND_RULES,
+        "filled_with_what",
     ),
 ]

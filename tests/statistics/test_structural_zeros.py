@@ -130,25 +130,35 @@ def test_one_class_has_the_exact_truncated_posterior() -> None:
         assert kstest(ranked, "uniform").pvalue > FALSE_ALARM
 
 
-def exact_with_impossible(most: int) -> dict[Hashable, float]:
-    """Posterior of level counts of two classes, records of the one impossible cell included."""
+def exact_with_impossible(fillings: list[naive.Rows], most: int) -> dict[Hashable, float]:
+    """Posterior of level counts of two classes, records of the one impossible cell included.
+
+    `fillings` are the rows, in all ways that their holes may be filled.
+    """
     exact: dict[Hashable, float] = {}
-    n = len(ROWS)
-    for classes in naive.assignments(ROWS, 2):
-        for first, second in itertools.product(range(most), repeat=2):
-            whole = [
-                [*rows, *[(1, 0)] * added]
-                for rows, added in zip(classes, (first, second), strict=True)
-            ]
-            added = first + second
-            weight = log(comb(n + added - 1, added)) + log(comb(added, first))
-            weight += naive.log_truncated_weight(tuple(map(len, whole)), *PRIOR)
-            for rows in whole:
-                weight += log_marginal(rows)
-            key = tiny.counts_key_of(naive.key_of(whole), PRIORS)
-            exact[key] = exact.get(key, 0.0) + np.exp(weight)
+    n = len(fillings[0])
+    for rows_of_all in fillings:
+        for classes in naive.assignments(rows_of_all, 2):
+            add_exact(exact, classes, n, most)
     total = sum(exact.values())
     return {key: weight / total for key, weight in exact.items()}
+
+
+def add_exact(
+    exact: dict[Hashable, float], classes: list[list[tuple[int, ...]]], n: int, most: int
+) -> None:
+    """Add the weights of two classes of `n` records with up to `most` impossible ones each."""
+    for first, second in itertools.product(range(most), repeat=2):
+        whole = [
+            [*rows, *[(1, 0)] * added] for rows, added in zip(classes, (first, second), strict=True)
+        ]
+        added = first + second
+        weight = log(comb(n + added - 1, added)) + log(comb(added, first))
+        weight += naive.log_truncated_weight(tuple(map(len, whole)), *PRIOR)
+        for rows in whole:
+            weight += log_marginal(rows)
+        key = tiny.counts_key_of(naive.key_of(whole), PRIORS)
+        exact[key] = exact.get(key, 0.0) + np.exp(weight)
 
 
 def log_marginal(rows: naive.Rows) -> float:
@@ -168,7 +178,7 @@ def test_sampler_has_the_exact_posterior_of_augmented_counts() -> None:
 
     What was left out is added to the rare keys, which are pooled; false-alarm rate 1e-4.
     """
-    exact = exact_with_impossible(23)
+    exact = exact_with_impossible([ROWS], 23)
     problem = problem_of(ROWS)
     generator = stream(73, "augmented")
     state = blocked.init(generator, problem, 2, 1)

@@ -14,7 +14,7 @@ from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 from tests.synthesis.test_fit import bytes_of
 
 import understudy as us
-from understudy.errors import DataWarning, MissingValuesError, SettingError, UnderstudyWarning
+from understudy.errors import DataWarning, LevelError, SettingError, UnderstudyWarning
 from understudy.microdata.structural_zeros import breaks_rules, impossible_labels
 from understudy.synthesis.dpmpm.problem import make_problem
 
@@ -127,11 +127,55 @@ def test_own_record_effect_of_the_truncated_model(fit: Any, truncated: us.Microd
     assert np.isfinite([attack.effect for attack in effect.attacks]).all()
 
 
-@covers(130)
-def test_rules_about_a_variable_with_holes_are_refused() -> None:
+@pytest.mark.parametrize("class_draw", ["kept", "full"])
+def test_holes_in_a_rule_are_filled_and_put_back(class_draw: Any) -> None:
     data = read("model", holes=True)
-    with pytest.raises(MissingValuesError, match='"age", with missing values to be modelled'):
-        us.DPMPM().fit(data)
+    assert make_problem(data).kinds.size
+    settings = us.DPMPM(n_classes=8, class_draw=class_draw)
+    fit = quiet_fit(settings, data, seed=1, warmup=20, draws=12)
+    assert fit.settings.sampler == "blocked"
+    table = np.asarray(fit.draws["posterior"]["label_probability"])  # (chain, draw, pattern, label)
+    assert np.allclose(table.sum(axis=3), 1.0, atol=1e-5)
+    if class_draw == "kept":
+        assert np.allclose(next(fit.predictive_tables()), table[0, 0], atol=1e-6)
+    assert quiet_sets(fit, 1, seed=2)[0]["age"].equals(data.frame()["age"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        imputed = fit.synthesize_imputed(imputations=3, sets=2, seed=1)
+        effect = us.own_record_effect(data, fit, sets=2, seed=1)
+    assert np.isfinite([attack.effect for attack in effect.attacks]).all()
+    for drawn in imputed:
+        text = drawn.cast(pl.String)
+        assert text["age"].null_count() == 0
+        assert not any(
+            text.filter(
+                pl.all_horizontal(pl.col(name).is_in(levels) for name, levels in rule.items())
+            ).height
+            for rule in RULES
+        )
+
+
+@covers(130)
+def test_records_that_can_only_be_filled_with_what_is_impossible_are_refused() -> None:
+    frame = pl.DataFrame({"age": ["a", "b", None, None], "county": ["x", "y", "x", "y"]})
+    rules = [{"age": ["a"], "county": ["y"]}]
+
+    def refused() -> us.Microdata:
+        possible = frame.filter(~(frame["age"] == "b").fill_null(value=False))
+        book = {"impossible": rules}
+        return us.read_microdata(possible, synthesize="county", missing="model", codebook=book)
+
+    with pytest.raises(LevelError, match="1 record with missing values of which every filling"):
+        refused()
+    rules[0]["age"] = ["(missing)"]
+    with pytest.raises(SettingError, match="1 that the data and the codebook do not have"):
+        refused()
+
+
+@covers(129)
+def test_a_gpu_is_refused_for_holes_in_rules() -> None:
+    with pytest.raises(SettingError, match='use device="cpu"'):
+        us.DPMPM(device="gpu").fit(read("model", holes=True))
 
 
 @covers(129)

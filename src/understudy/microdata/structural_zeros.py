@@ -2,6 +2,9 @@
 
 Rules of the codebook are boxes: sets of levels of some variables. They are cut into disjoint boxes,
 so that volumes add up: a level is impossible beside others when boxes fill all that could follow.
+
+A missing value that is modelled, a hole, is no level of a rule. A record with holes is possible
+when some values of them are: `possible_completions` gives them as disjoint boxes too.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +23,15 @@ from understudy.microdata.table import Microdata
 from understudy.summaries import counted
 
 __all__ = [
+    "Completions",
     "breaks_rules",
     "check_impossible",
     "disjoint_boxes",
+    "fitting",
+    "hole_codes",
     "impossible_labels",
+    "outside_boxes",
+    "possible_completions",
     "possible_levels",
     "rule_boxes",
 ]
@@ -30,6 +39,14 @@ __all__ = [
 MOST_BOXES = 2_000
 
 Box = NDArray[np.bool_]  # (level,) levels of all variables that are inside
+
+
+class Completions(NamedTuple):
+    """What the holes of rows may be. Rows of kind 0 may have any values in their holes."""
+
+    kinds: NDArray[np.int64]  # (row,)
+    kind_of_box: NDArray[np.int64]  # (box,)
+    boxes: NDArray[np.bool_]  # (box, level) disjoint; all levels of what a box does not restrict
 
 
 def breaks_rules(
@@ -127,10 +144,114 @@ def rule_boxes(
     """Turn the codebook's rules into disjoint boxes of the named variables: bool (box, level).
 
     `level_start` holds the number of each variable's first level. A box has all levels of a
-    variable that it does not restrict.
+    variable that it does not restrict, and no hole of one that it does.
     """
-    boxes = [_box(data, rule, names, level_start) for rule in data.impossible]
-    return disjoint_boxes([box for box in boxes if box is not None], level_start)
+    present, start = _present(data, names, level_start)
+    boxes = [_box(data, rule, names, start) for rule in data.impossible]
+    disjoint = disjoint_boxes([box for box in boxes if box is not None], start)
+    return _with_holes(disjoint, present, level_start)
+
+
+def _present(
+    data: Microdata, names: Sequence[str], level_start: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Tell which levels are no holes, bool (level,), and number them: int64 (variable + 1,)."""
+    present = np.ones(level_start[-1], dtype=bool)  # (level,)
+    for variable, hole in enumerate(hole_codes(data, names)):
+        if hole >= 0:
+            present[level_start[variable] + hole] = False
+    sizes = [int(present[low:high].sum()) for low, high in itertools.pairwise(level_start)]
+    return present, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _with_holes(
+    boxes: NDArray[np.bool_], present: NDArray[np.bool_], level_start: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Give boxes of present levels those of holes too: inside where nothing is restricted."""
+    whole = np.ones((boxes.shape[0], present.size), dtype=bool)  # (box, level)
+    whole[:, present] = boxes
+    for first, last in itertools.pairwise(level_start):
+        if not present[last - 1]:
+            whole[:, last - 1] = whole[:, first : last - 1].all(axis=1)
+    return whole
+
+
+def hole_codes(data: Microdata, names: Sequence[str]) -> NDArray[np.int64]:
+    """Give the code of each variable's hole, -1 for none: int64 (variable,)."""
+    variables = [data.variable(name) for name in names]
+    return np.array([own.n_levels - 1 if own.has_holes else -1 for own in variables], np.int64)
+
+
+def fitting(
+    boxes: NDArray[np.bool_],
+    level_start: NDArray[np.int64],
+    codes: NDArray[np.int32],
+    holes: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Tell which boxes a row could be in, whatever its holes are: bool (row, box).
+
+    `codes` int32 (row, variable) are those of the first variables, `holes` int64 (variable,).
+    """
+    fits = np.ones((codes.shape[0], boxes.shape[0]), dtype=bool)  # (row, box)
+    for variable, column in enumerate(codes.T):
+        inside = boxes[:, level_start[variable] + column].T  # (row, box)
+        fits &= inside | (column == holes[variable])[:, None]
+    return fits
+
+
+def outside_boxes(
+    data: Microdata,
+    names: Sequence[str],
+    boxes: NDArray[np.bool_],
+    free: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Cut boxes out of all values of the free variables: disjoint boxes bool (box, level).
+
+    `boxes` bool (box, level) are disjoint, `free` bool (variable,). All levels of the other
+    variables are inside.
+    """
+    level_start = np.cumsum([0, *(data.variable(name).n_levels for name in names)])
+    present, start = _present(data, names, level_start)
+    parts = [slice(*start[number : number + 2]) for number in np.flatnonzero(free)]
+    pieces = [np.ones(int(start[-1]), dtype=bool)]
+    for box in boxes[:, present]:
+        pieces = [left for piece in pieces for left in _without(piece, box, parts)]
+        _check_number(len(pieces))
+    whole = np.array(pieces, dtype=bool).reshape(len(pieces), int(start[-1]))
+    return _with_holes(whole, present, level_start)
+
+
+def possible_completions(
+    data: Microdata, names: Sequence[str], codes: NDArray[np.int32]
+) -> Completions:
+    """Give the values of holes with which a row breaks no rule, as disjoint boxes.
+
+    Parameters
+    ----------
+    data : Microdata
+        Its rules and levels.
+    names : sequence of str
+        Variables.
+    codes : int32 (row, variable)
+        Their levels; rows without holes are of kind 0.
+    """
+    level_start = np.cumsum([0, *(data.variable(name).n_levels for name in names)])
+    boxes = rule_boxes(data, names, level_start)
+    holes = hole_codes(data, names)  # (variable,)
+    missing = codes == holes  # (row, variable)
+    rows = np.flatnonzero(missing.any(axis=1))
+    fits = fitting(boxes, level_start, codes[rows], holes)  # (row with a hole, box)
+    rows, fits = rows[fits.any(axis=1)], fits[fits.any(axis=1)]
+    told = np.hstack([fits, missing[rows]])  # (row, box or variable)
+    distinct, of_row = np.unique(told, axis=0, return_inverse=True)
+    kinds = np.zeros(codes.shape[0], dtype=np.int64)  # (row,)
+    kinds[rows] = of_row.ravel() + 1
+    per_kind = [np.ones((1, int(level_start[-1])), dtype=bool)]
+    for kind in distinct:
+        there, free = kind[: boxes.shape[0]], kind[boxes.shape[0] :]
+        per_kind.append(outside_boxes(data, names, boxes[there], free))
+    sizes = [of_kind.shape[0] for of_kind in per_kind]
+    return Completions(kinds, np.repeat(np.arange(len(sizes)), sizes), np.vstack(per_kind))
 
 
 def _box(
@@ -142,7 +263,9 @@ def _box(
     """Make the box of a rule; None where a variable outside of the model never fits the rule."""
     inside = np.ones(level_start[-1], dtype=bool)  # (level,)
     for name, levels in rule.items():
-        present = np.isin(data.variable(name).levels, levels)  # (level of the variable,)
+        own = data.variable(name)
+        known = own.present_levels if own.has_holes else own.levels
+        present = np.isin(known, levels)  # (level of the variable,)
         if name in names:
             variable = names.index(name)
             inside[level_start[variable] : level_start[variable + 1]] = present
@@ -160,13 +283,17 @@ def disjoint_boxes(boxes: Sequence[Box], level_start: NDArray[np.int64]) -> NDAr
         for other in disjoint:
             pieces = [left for piece in pieces for left in _without(piece, other, parts)]
         disjoint += pieces
-        if len(disjoint) > MOST_BOXES:
-            raise SettingError(
-                expected=f"rules that are at most {MOST_BOXES:,} boxes that do not overlap",
-                came="rules that overlap in too many ways",
-                do="write fewer rules with more levels each, or rules that do not overlap",
-            )
+        _check_number(len(disjoint))
     return np.array(disjoint, dtype=bool).reshape(len(disjoint), int(level_start[-1]))
+
+
+def _check_number(n_boxes: int) -> None:
+    if n_boxes > MOST_BOXES:
+        raise SettingError(
+            expected=f"rules that are at most {MOST_BOXES:,} boxes that do not overlap",
+            came="rules that overlap in too many ways",
+            do="write fewer rules with more levels each, or rules that do not overlap",
+        )
 
 
 def _without(box: Box, other: Box, parts: Sequence[slice]) -> list[Box]:
@@ -206,6 +333,23 @@ def check_impossible(data: Microdata) -> None:
             f"{', '.join(map(str, numbers[:12]))} of the codebook",
             do="correct the records, or the rule",
         )
+    _check_holes(data)
+
+
+def _check_holes(data: Microdata) -> None:
+    """Refuse a record whose missing values could only be impossible."""
+    if not data.with_holes:
+        return
+    kinds, kind_of_box, _ = possible_completions(data, data.names, data.combinations)
+    hit = ~np.isin(kinds, kind_of_box)  # (combination,)
+    if hit.any():
+        raise LevelError(
+            expected="records whose missing values can be filled without breaking a rule of the "
+            "codebook",
+            came=f"{counted(int(data.counts[hit].sum()), 'record')} with missing values of which "
+            "every filling is impossible",
+            do="correct the records, or the rules",
+        )
 
 
 def _check_rules(data: Microdata) -> None:
@@ -217,7 +361,9 @@ def _check_rules(data: Microdata) -> None:
                     came=f"rule number {number} about {quoted(name)}",
                     do="keep that column, or remove the rule",
                 )
-            unknown = sum(level not in data.variable(name).levels for level in levels)
+            own = data.variable(name)
+            known = own.present_levels if own.has_holes else own.levels
+            unknown = sum(level not in known for level in levels)
             if unknown:
                 raise SettingError(
                     expected=f"levels of {quoted(name)} in rule number {number}",

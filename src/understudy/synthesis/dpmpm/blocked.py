@@ -48,7 +48,7 @@ from understudy.synthesis.dpmpm.class_counts import draw_classes
 from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
 from understudy.synthesis.dpmpm.level_prior_strengths import draw_strengths
 from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
-from understudy.synthesis.dpmpm.structural_zeros import add_impossible
+from understudy.synthesis.dpmpm.structural_zeros import add_completions, add_impossible
 from understudy.synthesis.dpmpm.weighted_classes import draw_weighted_classes
 
 __all__ = [
@@ -351,6 +351,42 @@ def _after_classes(generator, problem, state, shape, rate):  # type: ignore[no-u
     )
 
 
+def draw_completed_classes(
+    generator: np.random.Generator,
+    problem: Problem,
+    log_weights: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+    class_size: NDArray[np.int64],
+    level_count: NDArray[np.int64],
+    pool: Executor | None = None,
+    threads: int = 1,
+) -> bool:
+    """Draw classes, and the values of holes that rules restrict; arguments of `draw_classes`."""
+    levels, with_kinds = problem.with_kinds(probabilities)
+    counted = np.zeros(with_kinds.shape, dtype=np.int64)  # (level or kind, class)
+    failed = draw_classes(
+        generator,
+        problem._replace(levels=levels),
+        log_weights,
+        with_kinds,
+        class_size,
+        counted,
+        pool,
+        threads,
+    )
+    level_count[:] = counted[: problem.prior.size]
+    add_completions(
+        generator,
+        counted[problem.prior.size :],
+        problem.completions,
+        problem.kind_of_box,
+        problem.level_start,
+        probabilities,
+        level_count,
+    )
+    return failed
+
+
 def step(
     generator: np.random.Generator,
     problem: Problem,
@@ -369,6 +405,8 @@ def step(
     drawn = (state.log_weights, state.probabilities, state.class_size, state.level_count)
     if problem.weights.size:
         failed = draw_weighted_classes(generator, problem, *drawn)
+    elif problem.kinds.size:
+        failed = draw_completed_classes(generator, problem, *drawn, pool, threads)
     elif on_gpu is not None:
         failed = on_gpu.draw(generator, *drawn)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ from understudy.synthesis.dpmpm.labels import (
     weighted_label_likelihood,
 )
 from understudy.synthesis.dpmpm.parameters import Parameters
+from understudy.synthesis.dpmpm.possible_labels import PossibleLabels
 from understudy.synthesis.dpmpm.problem import (
     Problem,
     make_problem,
@@ -60,7 +62,14 @@ class DPMPMFit(SampledFit):
         return self.settings.sampler
 
     def _tabulated(self, snapshot: Arrays) -> LabelTable:
-        return label_table(self.data, _parameters(snapshot), self.settings.class_draw)
+        settings = self.settings
+        return label_table(
+            self.data, _parameters(snapshot), settings.class_draw, self._possible_labels
+        )
+
+    @cached_property
+    def _possible_labels(self) -> PossibleLabels:
+        return PossibleLabels(self.data)
 
     @property
     def draws_predictive(self) -> bool:
@@ -68,7 +77,8 @@ class DPMPMFit(SampledFit):
         return self.settings.class_draw == "kept"
 
     def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
-        return by_pattern(self.data, label_table(self.data, _parameters(snapshot), "kept"))
+        parameters, possible = _parameters(snapshot), self._possible_labels
+        return by_pattern(self.data, label_table(self.data, parameters, "kept", possible))
 
     def _left_out_weights(self, snapshot: Arrays) -> NDArray[np.float64]:
         if self.weights is not None:
@@ -78,7 +88,13 @@ class DPMPMFit(SampledFit):
         return table
 
     def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
-        return draw_labels(generator, self.data, _parameters(snapshot), self.settings.class_draw)
+        return draw_labels(
+            generator,
+            self.data,
+            _parameters(snapshot),
+            self.settings.class_draw,
+            self._possible_labels,
+        )
 
     @only_our_errors
     def synthesize_imputed(
@@ -114,7 +130,7 @@ class DPMPMFit(SampledFit):
         for number, (chain, index) in enumerate(positions):
             generator = stream(known, "impute", number)
             parameters = self._parameters(chain, index)
-            whole = completed(generator, data, parameters)
+            whole = completed(generator, data, parameters, self._possible_labels)
             drawn = further_draws(generator, *self._state(whole, chain, index), parameters)
             for position, given in zip(
                 range(number * sets, (number + 1) * sets), drawn, strict=False

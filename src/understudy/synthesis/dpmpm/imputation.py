@@ -20,38 +20,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.microdata.coding import regroup
+from understudy.microdata.structural_zeros import hole_codes
 from understudy.microdata.table import Microdata
 from understudy.synthesis.dpmpm import blocked
 from understudy.synthesis.dpmpm.labels import class_probabilities
 from understudy.synthesis.dpmpm.parameters import Parameters
-from understudy.synthesis.dpmpm.problem import Problem, make_problem, model_variables
+from understudy.synthesis.dpmpm.possible_labels import PossibleLabels
+from understudy.synthesis.dpmpm.problem import Problem
+from understudy.synthesis.dpmpm.structural_zeros import box_probabilities
 
 __all__ = ["completed", "further_draws"]
 
 SWEEPS = 50  # from one draw for the same completed data to the next
 
 
-def completed(generator: np.random.Generator, data: Microdata, parameters: Parameters) -> Microdata:
-    """Fill the holes of all records: a class given what was observed, then a level from it."""
-    given, _ = class_probabilities(data, parameters, "full")  # (combination, class)
+def completed(
+    generator: np.random.Generator,
+    data: Microdata,
+    parameters: Parameters,
+    possible: PossibleLabels | None = None,
+) -> Microdata:
+    """Fill the holes of all records: a class given what was observed, then a level from it.
+
+    Levels that rules restrict are drawn together, given that the record is possible.
+    """
+    possible = possible or PossibleLabels(data)
+    given, _ = class_probabilities(data, parameters, "full", possible)  # (combination, class)
     cumulative = np.cumsum(given, axis=1)
     codes = data.combinations[data.of_record]  # (record, variable)
-    holes = [own.n_levels - 1 if own.has_holes else -1 for own in data.variables]  # (variable,)
-    holed = np.flatnonzero((codes == holes).any(axis=1))  # (record with a hole,)
+    holed = np.flatnonzero((codes == hole_codes(data, data.names)).any(axis=1))  # (record,)
     of_holed = cumulative[data.of_record[holed]]  # (record with a hole, class)
-    uniform = generator.random((holed.size, 1)) * of_holed[:, -1:]
     classes = np.zeros(data.n_records, dtype=np.int64)  # (record,) drawn for those with a hole
-    classes[holed] = (of_holed[:, :-1] <= uniform).sum(axis=1)
-    starts = make_problem(data).level_start
-    filled = [name for name in data.with_holes if name in model_variables(data)]
+    classes[holed] = _drawn(generator, of_holed)
+    inside = _inside(generator, data, parameters, possible, holed, classes)  # of each one's box
+    filled = [name for name in data.with_holes if name in possible.names]
     for name in filled:
         column, n_levels = data.names.index(name), len(data.variable(name).present_levels)
-        first = starts[model_variables(data).index(name)]
-        tables = np.cumsum(parameters.probabilities[:, first : first + n_levels], axis=1)
+        first = possible.level_start[possible.names.index(name)]
+        here = slice(first, first + n_levels)
         missing = np.flatnonzero(codes[:, column] == n_levels)  # (record with a hole here,)
-        own = tables[classes[missing]]  # (record with a hole here, level)
-        uniform = generator.random((missing.size, 1)) * own[:, -1:]
-        codes[missing, column] = (own[:, :-1] <= uniform).sum(axis=1)
+        tables = parameters.probabilities[:, here]  # (class, level)
+        if inside is None:
+            own = np.cumsum(tables, axis=1)[classes[missing]]  # (record with a hole here, level)
+        else:
+            within = inside[np.searchsorted(holed, missing)][:, here]
+            own = np.cumsum(tables[classes[missing]] * within, axis=1)
+        codes[missing, column] = _drawn(generator, own)
     variables = tuple(
         replace(variable, levels=variable.present_levels) if variable.name in filled else variable
         for variable in data.variables
@@ -63,6 +77,39 @@ def completed(generator: np.random.Generator, data: Microdata, parameters: Param
     return replace(
         data, variables=variables, combinations=combinations, counts=counts, of_record=of_record
     )
+
+
+def _drawn(generator: np.random.Generator, cumulative: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Draw one column of every row, whose sums need not be one: int64 (row,)."""
+    uniform = generator.random((cumulative.shape[0], 1)) * cumulative[:, -1:]
+    return np.asarray((cumulative[:, :-1] <= uniform).sum(axis=1))
+
+
+def _inside(
+    generator: np.random.Generator,
+    data: Microdata,
+    parameters: Parameters,
+    possible: PossibleLabels,
+    holed: NDArray[np.int64],
+    classes: NDArray[np.int64],
+) -> NDArray[np.bool_] | None:
+    """Draw the box that each record's holes are in, given its class: bool (record, level).
+
+    None where no rule restricts a hole. `holed` are records with a hole, `classes` (record,).
+    """
+    if not data.impossible:
+        return None
+    kinds, kind_of_box, boxes = possible.completions
+    if not kinds.any():
+        return None
+    shares = box_probabilities(boxes, possible.level_start, parameters.probabilities.T)
+    of_record = kinds[data.of_record[holed]]  # (record with a hole,)
+    box = np.zeros(holed.size, dtype=np.int64)  # (record with a hole,)
+    for kind in np.unique(of_record):
+        own, records = np.flatnonzero(kind_of_box == kind), np.flatnonzero(of_record == kind)
+        cumulative = np.cumsum(shares[own].T, axis=1)[classes[holed[records]]]  # (record, box)
+        box[records] = own[_drawn(generator, cumulative)]
+    return np.asarray(boxes[box])
 
 
 def further_draws(

@@ -14,7 +14,7 @@ A record's synthetic label comes from a class, and the class is drawn in one of 
 One class per record, then every synthesized variable from its own level probabilities. A record
 with a hole has its class drawn given the other variables, and every record gets a label, no hole.
 Where the codebook calls labels of a pattern impossible, class and label are drawn together given
-that the label is possible.
+that the label is possible (`possible_labels`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from understudy.microdata.label_table import (
     split_labels,
     true_labels,
 )
-from understudy.microdata.structural_zeros import impossible_labels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.dpmpm.parameters import Parameters
+from understudy.synthesis.dpmpm.possible_labels import PossibleLabels
 from understudy.synthesis.dpmpm.problem import model_variables
 
 __all__ = [
@@ -56,6 +56,7 @@ def draw_labels(
     data: Microdata,
     parameters: Parameters,
     class_draw: ClassDraw,
+    possible: PossibleLabels | None = None,
 ) -> NDArray[np.int32]:
     """Draw a synthetic label for every record.
 
@@ -69,6 +70,8 @@ def draw_labels(
         One draw from the posterior.
     class_draw : {"kept", "full", "prior"}
         What a record's class is drawn from.
+    possible : PossibleLabels, optional
+        What the rules of these data leave, where it is known already.
 
     Returns
     -------
@@ -76,7 +79,8 @@ def draw_labels(
         Codes of levels, in the order of the data's records.
     """
     if data.impossible:
-        return split_labels(data, label_table(data, parameters, class_draw).draw(generator, data))
+        table = label_table(data, parameters, class_draw, possible)
+        return split_labels(data, table.draw(generator, data))
     given, row_of_combination = class_probabilities(data, parameters, class_draw)
     starts = _level_starts(data)
     first = len(data.predictors)
@@ -99,7 +103,12 @@ def draw_labels(
     )
 
 
-def label_table(data: Microdata, parameters: Parameters, class_draw: ClassDraw) -> LabelTable:
+def label_table(
+    data: Microdata,
+    parameters: Parameters,
+    class_draw: ClassDraw,
+    possible: PossibleLabels | None = None,
+) -> LabelTable:
     """Tabulate what `draw_labels` draws from: probabilities of combined labels.
 
     Returns
@@ -108,16 +117,28 @@ def label_table(data: Microdata, parameters: Parameters, class_draw: ClassDraw) 
         With a row per pattern (``kept``), per combination (``full``), or one (``prior``; a row
         per pattern where labels may be impossible).
     """
-    given, row_of_combination = class_probabilities(data, parameters, class_draw)
+    possible = possible or PossibleLabels(data)
+    given, row_of_combination = class_probabilities(data, parameters, class_draw, possible)
     codes = split_labels(data, np.arange(data.n_labels))  # (label, synthesized variable)
     starts = _level_starts(data)[len(data.predictors) :]
     of_class = np.ones((parameters.weights.size, codes.shape[0]))  # (class, label)
     for variable in range(codes.shape[1]):
         of_class *= parameters.probabilities[:, starts[variable] + codes[:, variable]]
     of_class[:, hole_labels(data)] = 0.0
+    table = given @ of_class  # (row, label)
     if not data.impossible:
-        return LabelTable(given @ of_class, row_of_combination)
-    return _possible(data, LabelTable(given @ of_class, row_of_combination))
+        return LabelTable(table, row_of_combination)
+    patterns = data.patterns.of_combination  # (combination,)
+    if table.shape[0] <= len(data.patterns):  # rows depend on kept variables only
+        first = np.unique(patterns, return_index=True)[1]  # (pattern,) a combination of each
+        rows, row_of_combination = row_of_combination[first], patterns
+        patterns = patterns[first]
+    else:
+        rows = row_of_combination = np.arange(data.n_combinations, dtype=np.int32)
+    restricted = possible.restricted(
+        table[rows], patterns, given[rows], of_class, parameters.probabilities
+    )
+    return LabelTable(restricted, row_of_combination)
 
 
 def weighted_label_likelihood(
@@ -156,19 +177,6 @@ def weighted_label_likelihood(
     return table
 
 
-def _possible(data: Microdata, table: LabelTable) -> LabelTable:
-    """Condition the rows of a table on labels that are possible in the record's pattern."""
-    patterns = data.patterns.of_combination  # (combination,)
-    if table.probabilities.shape[0] <= len(data.patterns):  # rows depend on kept variables only
-        first = np.unique(patterns, return_index=True)[1]  # (pattern,) a combination of each
-        rows, row_of_combination = table.row_of_combination[first], patterns
-        patterns = patterns[first]
-    else:
-        rows = row_of_combination = np.arange(data.n_combinations, dtype=np.int32)
-    possible = table.probabilities[rows] * ~impossible_labels(data)[patterns]  # (row, label)
-    return LabelTable(possible / possible.sum(axis=1, keepdims=True), row_of_combination)
-
-
 def _level_starts(data: Microdata) -> NDArray[np.int64]:
     """Number of the first level of each of the model's variables, and behind the last."""
     sizes = [data.variable(name).n_levels for name in model_variables(data)]
@@ -176,7 +184,10 @@ def _level_starts(data: Microdata) -> NDArray[np.int64]:
 
 
 def class_probabilities(
-    data: Microdata, parameters: Parameters, class_draw: ClassDraw
+    data: Microdata,
+    parameters: Parameters,
+    class_draw: ClassDraw,
+    possible: PossibleLabels | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Probabilities of the classes (row, class), and each combination's row."""
     starts = _level_starts(data)
@@ -190,7 +201,13 @@ def class_probabilities(
         codes = data.combinations[:, columns]
         rows = np.arange(data.n_combinations, dtype=np.int32)
     levels = codes + starts[: codes.shape[1]]  # (row, variable)
-    return _given(levels, parameters.weights, parameters.probabilities), rows
+    probabilities = parameters.probabilities  # (class, level)
+    if class_draw == "full" and data.impossible and data.with_holes:
+        possible = possible or PossibleLabels(data)
+        kinds = possible.completions.kinds[:, None] + starts[-1]  # (row, 1), behind the levels
+        levels = np.hstack([levels, kinds])
+        probabilities = np.hstack([probabilities, possible.of_kinds(probabilities).T])
+    return _given(levels, parameters.weights, probabilities), rows
 
 
 def _cumulative(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

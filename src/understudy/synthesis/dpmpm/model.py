@@ -175,6 +175,12 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         shared = (problem, cells, self.concentration_prior)
         if self.sampler == "collapsed":
             return CollapsedChain(*shared, sampled=sampled)
+        if self.device == "gpu" and problem.kinds.size:
+            raise SettingError(
+                expected='rules for impossible combinations about whole variables for device="gpu"',
+                came="rules about variables with missing values that are modelled",
+                do='use device="cpu"',
+            )
         on_gpu = GpuClasses(problem) if self.device == "gpu" else None
         return BlockedChain(*shared, self.n_classes, threads, on_gpu, sampled=sampled)
 

@@ -7,7 +7,8 @@ of such numbers. Kept variables with a single level tell nothing and are left ou
 A missing value that is to be modelled is a hole: the last level of its variable, with prior count
 0. Given the class, variables are independent, so summing over all values of a hole leaves out its
 factor and nothing else: everywhere a hole has probability 1, and is not counted among the records
-that tell of its variable. Distinct combinations with holes stay distinct combinations.
+that tell of its variable. Distinct combinations with holes stay distinct combinations. Where rules
+restrict what a hole may be, see `structural_zeros`.
 
 A weighted problem has a number from 0 to 1 for every combination: the power to which a record's
 likelihood in its class is taken. Then counts of levels are sums of these weights, and numbers of
@@ -24,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import SettingError, quoted, quoted_list
+from understudy.microdata.structural_zeros import possible_completions, rule_boxes
 from understudy.microdata.table import Microdata
 from understudy.microdata.variable import Variable
-from understudy.synthesis.dpmpm.structural_zeros import impossible_boxes
+from understudy.synthesis.dpmpm.structural_zeros import kind_probabilities
 
 __all__ = [
     "NO_HOLE",
@@ -48,6 +50,8 @@ START_STRENGTH = 0.2  # of sampled strengths; from 1 chains need thousands of sw
 NO_HOLE = -1
 NO_BOXES = np.empty((0, 0), dtype=np.bool_)  # (box, level)
 NONE_SAMPLED = np.empty(0, dtype=np.int64)  # (sampled variable,)
+NO_KINDS = np.empty((0, 0), dtype=np.int32)  # (combination, 1 + variable)
+NO_KIND_OF_BOX = np.empty(0, dtype=np.int64)  # (box,)
 UNWEIGHTED = np.empty(0, dtype=np.int64)  # (no combination,) whole numbers: counts stay such
 
 
@@ -67,11 +71,27 @@ class Problem(NamedTuple):
     strength_prior: tuple[float, float] = (0.0, 1.5)  # mean and deviation of their logarithms
     impossible: NDArray[np.bool_] = NO_BOXES  # (box, level) disjoint boxes that no record is in
     weights: NDArray[Any] = UNWEIGHTED  # (combination,) float64 powers of likelihoods, or none
+    kinds: NDArray[np.int32] = (
+        NO_KINDS  # (combination, 1 + variable) kind behind all levels; levels
+    )
+    completions: NDArray[np.bool_] = NO_BOXES  # (box, level) what holes may be, where rules say it
+    kind_of_box: NDArray[np.int64] = NO_KIND_OF_BOX  # (box,) the kind of record whose holes
 
     @property
     def n_records(self) -> int:
         """Number of records."""
         return int(self.counts.sum())
+
+    def with_kinds(
+        self, probabilities: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Give levels and probabilities (level, class) with the kind of a record as a variable."""
+        if not self.kinds.size:
+            return self.levels, probabilities
+        kinds = kind_probabilities(
+            self.completions, self.kind_of_box, self.level_start, probabilities
+        )
+        return self.kinds, np.vstack([probabilities, kinds])
 
     def level_counts(self, members: NDArray[np.integer[Any]], first: int = 0) -> NDArray[Any]:
         """Count (level, class) members (combination from the first on, class), or sum weights."""
@@ -149,7 +169,7 @@ def make_problem(
         )
         for variable in variables
     ]
-    return Problem(
+    problem = Problem(
         levels=np.ascontiguousarray(levels[order], dtype=np.int32),
         counts=data.counts[order].astype(np.int64),
         level_start=level_start,
@@ -160,8 +180,26 @@ def make_problem(
         ).astype(np.int64),
         sampled=np.array([names.index(name) for name in sampled], dtype=np.int64),
         strength_prior=strength_prior,
-        impossible=impossible_boxes(data, names, level_start) if data.impossible else NO_BOXES,
+        impossible=rule_boxes(data, names, level_start) if data.impossible else NO_BOXES,
         weights=UNWEIGHTED if weights is None else weights[order],
+    )
+    return _with_completions(problem, data, names, data.combinations[order][:, columns])
+
+
+def _with_completions(
+    problem: Problem, data: Microdata, names: Sequence[str], codes: NDArray[np.int32]
+) -> Problem:
+    """Add what rules say of holes; `codes` are (combination, variable) in the problem's order."""
+    if not data.impossible or not data.with_holes:
+        return problem
+    kinds, kind_of_box, boxes = possible_completions(data, names, codes)
+    if not kinds.any():
+        return problem
+    numbers = kinds[:, None] + problem.prior.size  # (combination, 1), behind the levels
+    return problem._replace(
+        kinds=np.ascontiguousarray(np.hstack([numbers, problem.levels]), dtype=np.int32),
+        completions=boxes,
+        kind_of_box=kind_of_box,
     )
 
 

@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 
 from understudy.errors import SamplerError
 from understudy.microdata.label_table import hole_labels, split_labels
-from understudy.microdata.structural_zeros import impossible_labels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm.class_counts import n_slices
 from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
+from understudy.synthesis.dpmpm.labels import label_table
 from understudy.synthesis.dpmpm.parameters import (
     Parameters,
     draw_parameters,
     label_probabilities,
     log_likelihood,
 )
+from understudy.synthesis.dpmpm.possible_labels import PossibleLabels
 from understudy.synthesis.dpmpm.problem import (
     START_STRENGTH,
     Problem,
@@ -56,22 +57,26 @@ class LabelCells(KeptCells):
         Rows of `kept_levels` and of `label_levels`.
     never : int64 (cell that is never drawn,)
         Cells whose label has a hole, or is impossible in the pattern.
+    possible : PossibleLabels or None
+        Where whether a label is possible depends on missing values of the pattern.
     """
 
     kept_levels: NDArray[np.int64]
     label_levels: NDArray[np.int64]
     cells: NDArray[np.int64]
     never: NDArray[np.int64]
+    possible: PossibleLabels | None = None
 
 
 def label_cells(data: Microdata, problem: Problem, most_cells: int) -> LabelCells:
     """Keep all cells (pattern, label), or `most_cells` evenly spread ones if there are more."""
     kept = choose_cells(data, most_cells)
     distinct, label_row = np.unique(kept.labels, return_inverse=True)
+    possible = PossibleLabels(data)
     used, pattern_row = np.unique(kept.patterns, return_inverse=True)
     never = np.isin(kept.labels, hole_labels(data))  # (cell,)
     if data.impossible:
-        never |= impossible_labels(data)[kept.patterns, kept.labels]
+        never |= possible.impossible[kept.patterns, kept.labels]
     n_kept = len(data.predictors)
     columns = np.array([data.kept.index(name) for name in data.predictors], dtype=np.int64)
     return LabelCells(
@@ -82,6 +87,7 @@ def label_cells(data: Microdata, problem: Problem, most_cells: int) -> LabelCell
         patterns=kept.patterns,
         labels=kept.labels,
         complete=kept.complete,
+        possible=possible if possible.holes_matter else None,
     )
 
 
@@ -108,7 +114,7 @@ class _Chain:
         table[self.cells.never] = 0.0
         likelihood = self._log_likelihood(parameters)
         if self.problem.impossible.size:
-            table /= self._possible_in_pattern(parameters)[self.cells.cells[:, 0]]
+            table = self._possible(parameters, table)
             share = impossible_share(
                 self.problem.impossible, self.problem.level_start, weights, probabilities.T
             )
@@ -124,7 +130,24 @@ class _Chain:
         return Observation(scalars, table, {"weights": weights, "probabilities": probabilities})
 
     def _log_likelihood(self, parameters: Parameters) -> float:
-        return float(log_likelihood(self.problem.levels, self.problem.counts, *parameters))
+        weights, probabilities = parameters
+        levels, whole = self.problem.with_kinds(probabilities.T)  # (level or kind, class)
+        of_class = np.ascontiguousarray(whole.T)  # (class, level or kind)
+        return float(log_likelihood(levels, self.problem.counts, weights, of_class))
+
+    def _possible(self, parameters: Parameters, table: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Condition kept label probabilities on what is possible: float32 (cell,)."""
+        cells = self.cells
+        if cells.possible is None:
+            shares: NDArray[np.float32] = table
+            shares /= self._possible_in_pattern(parameters)[cells.cells[:, 0]]
+            return shares
+        data = cells.possible.data
+        tabulated = label_table(data, parameters, "kept", cells.possible)
+        by_pattern = np.empty(len(data.patterns), dtype=np.int64)  # (pattern,) rows
+        by_pattern[data.patterns.of_combination] = tabulated.row_of_combination
+        rows = by_pattern[cells.patterns]  # (cell,)
+        return tabulated.probabilities[rows, cells.labels].astype(np.float32)
 
     def _possible_in_pattern(self, parameters: Parameters) -> NDArray[np.float32]:
         """Probability that the label is possible, given the pattern: float32 (used pattern,)."""

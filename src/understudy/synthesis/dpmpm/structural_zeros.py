@@ -14,6 +14,11 @@ Rules of the codebook are boxes: sets of levels of some variables. They are cut 
 first. The records of a box in a class are then multinomial, and so are the levels of the variables
 that the box restricts; the others are not needed and are left out, as holes are.
 
+A record with a hole in a rule's variable has, in a class, the probability of what was observed
+times that of the values which make it possible: these are boxes too, and few kinds of records share
+them. So a record's kind is one more variable, whose level probabilities are those shares. With the
+classes, the boxes and the levels inside them are drawn, and counted as if they had been observed.
+
 References
 ----------
 Manrique-Vallier, D. and Reiter, J. P. (2014), "Bayesian estimation of discrete multivariate latent
@@ -29,47 +34,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import MissingValuesError, SamplerError, quoted_list
-from understudy.microdata.structural_zeros import rule_boxes
-from understudy.microdata.table import Microdata
+from understudy.errors import SamplerError
 
 __all__ = [
+    "add_completions",
     "add_impossible",
     "box_probabilities",
-    "impossible_boxes",
     "impossible_share",
+    "kind_probabilities",
 ]
 
 MOST_RECORDS = 1e12  # that may be drawn in impossible boxes
-
-
-def impossible_boxes(
-    data: Microdata, names: Sequence[str], level_start: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Turn the codebook's rules into disjoint boxes.
-
-    Parameters
-    ----------
-    data : Microdata
-        Its rules and levels.
-    names : sequence of str
-        Variables of the model.
-    level_start : int64 (variable + 1,)
-        Number of each variable's first level.
-
-    Returns
-    -------
-    bool (box, level)
-        Which levels are inside; all levels of a variable that a box does not restrict.
-    """
-    holed = sorted({name for rule in data.impossible for name in rule} & set(data.with_holes))
-    if holed:
-        raise MissingValuesError(
-            expected="rules for impossible combinations about variables without holes",
-            came=f"rules about {quoted_list(holed)}, with missing values to be modelled",
-            do='read the data with missing="level" or "drop", or leave these rules out',
-        )
-    return rule_boxes(data, names, level_start)
 
 
 def box_probabilities(
@@ -100,6 +75,75 @@ def impossible_share(
 ) -> float:
     """Probability of all boxes together: weights (class,), probabilities (level, class)."""
     return float((box_probabilities(boxes, level_start, probabilities) @ weights).sum())
+
+
+def kind_probabilities(
+    completions: NDArray[np.bool_],
+    kind_of_box: NDArray[np.int64],
+    level_start: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Probability that the holes of a kind of records are possible: (kind, class)."""
+    shares = box_probabilities(completions, level_start, probabilities)  # (box, class)
+    kinds = np.zeros((int(kind_of_box.max()) + 1, shares.shape[1]))  # (kind, class)
+    np.add.at(kinds, kind_of_box, shares)
+    return kinds
+
+
+def add_completions(
+    generator: np.random.Generator,
+    of_kind: NDArray[np.int64],
+    completions: NDArray[np.bool_],
+    kind_of_box: NDArray[np.int64],
+    level_start: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    level_count: NDArray[np.int64],
+) -> None:
+    """Draw what holes are where rules restrict them, and add it to the counts.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        The chain's.
+    of_kind : int64 (kind, class)
+        Records.
+    completions, kind_of_box : bool (box, level), int64 (box,)
+        Disjoint boxes of what the holes may be.
+    level_start, probabilities : int64 (variable + 1,), float64 (level, class)
+        Level probabilities.
+    level_count : int64 (level, class)
+        Added to. Of variables that a box does not restrict, no level is counted.
+    """
+    shares = box_probabilities(completions, level_start, probabilities)  # (box, class)
+    drawn = of_kind[kind_of_box]  # (box, class)
+    for kind in np.flatnonzero(of_kind.any(axis=1)):
+        own = np.flatnonzero(kind_of_box == kind)  # (box of the kind,)
+        if own.size > 1:
+            drawn[own] = generator.multinomial(of_kind[kind], _normalized(shares[own].T)).T
+    _add_inside(generator, drawn, completions, level_start, probabilities, level_count)
+
+
+def _normalized(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make rows (class, box or level) sum to one, unless all of it is zero."""
+    whole = chances.sum(axis=1, keepdims=True)
+    return np.asarray(chances / np.where(whole > 0.0, whole, 1.0))
+
+
+def _add_inside(
+    generator: np.random.Generator,
+    drawn: NDArray[np.int64],
+    boxes: NDArray[np.bool_],
+    level_start: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    level_count: NDArray[np.int64],
+) -> None:
+    """Draw the levels of records in boxes, (box, class), where the boxes restrict them."""
+    for box in np.flatnonzero(drawn.any(axis=1)):
+        for first, last in itertools.pairwise(level_start):
+            inside = first + np.flatnonzero(boxes[box, first:last])  # (level inside,)
+            if inside.size < last - first:
+                chances = _normalized(probabilities[inside].T)  # (class, level inside)
+                level_count[inside] += generator.multinomial(drawn[box], chances).T
 
 
 def add_impossible(
@@ -141,11 +185,4 @@ def add_impossible(
         return
     drawn = generator.multinomial(n_impossible, mass.ravel() / total).reshape(mass.shape)
     class_size += drawn.sum(axis=0)
-    for box in np.flatnonzero(drawn.any(axis=1)):
-        for first, last in itertools.pairwise(level_start):
-            inside = first + np.flatnonzero(boxes[box, first:last])  # (level inside,)
-            if inside.size < last - first:
-                chances = probabilities[inside].T  # (class, level inside)
-                whole = chances.sum(axis=1, keepdims=True)
-                chances = chances / np.where(whole > 0.0, whole, 1.0)
-                level_count[inside] += generator.multinomial(drawn[box], chances).T
+    _add_inside(generator, drawn, boxes, level_start, probabilities, level_count)
