@@ -124,7 +124,7 @@ def test_markdown_of_every_block() -> None:
     assert text == (
         "# <b>\n\na & <i>\n\n- <li>\n- second\n\n```\nx <- 1 & 2\n```\n\n"
         "**<c>**\n\n| <h> | n |\n| --- | ---: |\n| a\\|b | 1 |\n| **<group>** |  |\n"
-        "| c\\* | 2 |\n\n![<f>](folder/name.svg)\n\n*<f>*\n"
+        "| c\\* | 2 |\n\n![name](folder/name.svg)\n\n*<f>*\n"
     )
     with pytest.raises(TypeError, match="Picture"):
         markdown_page([Picture(b"", "", "")], "folder")

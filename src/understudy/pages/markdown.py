@@ -27,7 +27,8 @@ def _markdown(block: Block, folder: str) -> str:
         case Table():
             written = _table(block)
         case Figure(_, caption, name):
-            written = f"![{caption}]({folder}/{name}.svg)\n\n*{caption}*"
+            about = name.replace("-", " ")  # the caption, which everybody reads, describes it
+            written = f"![{about}]({folder}/{name}.svg)\n\n*{caption}*"
         case _:
             raise TypeError(f"a {type(block).__name__} has no form in Markdown")
     return written

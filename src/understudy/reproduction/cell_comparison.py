@@ -22,13 +22,15 @@ from understudy.reproduction.configurations import CONFIGURATIONS, Configuration
 from understudy.reproduction.published import PUBLISHED, Published
 
 __all__ = [
-    "BESIDE",
+    "OUTSIDE",
     "Comparison",
     "Range",
     "beside_printed",
+    "between",
     "compare_all",
     "coverage",
     "fitted_configurations",
+    "judged",
     "mean_of",
     "range_of",
     "title_of",
@@ -36,7 +38,7 @@ __all__ = [
 
 Range = tuple[float, float]
 LAST_DIGIT = 0.005  # half of the last digit that is shown
-BESIDE = ("ours", "over populations", "printed inside")
+OUTSIDE = "†"  # the printed cell lies outside the range
 
 
 @dataclass(frozen=True)
@@ -172,8 +174,8 @@ def _compare(
     )
 
 
-def beside_printed(values: Sequence[float | None], printed: float) -> tuple[str, ...]:
-    """Write our values beside one that is derived from printed cells: see `BESIDE`.
+def beside_printed(values: Sequence[float | None], printed: float) -> str:
+    """Write our value and range for a cell that is derived from printed ones, and judge it.
 
     Parameters
     ----------
@@ -183,15 +185,24 @@ def beside_printed(values: Sequence[float | None], printed: float) -> tuple[str,
         The value from the printed cells.
     """
     ends = range_of(values[1:])
-    return (
-        "undefined" if values[0] is None else f"{values[0]:.2f}",
-        "" if ends is None else f"{ends[0]:.2f} – {ends[1]:.2f}",
-        ""
-        if ends is None
-        else "yes"
-        if ends[0] - LAST_DIGIT <= printed <= ends[1] + LAST_DIGIT
-        else "no",
-    )
+    ours = "undefined" if values[0] is None else f"{values[0]:.2f}"
+    if ends is None:
+        return ours
+    outside = OUTSIDE if judged(values, printed) is False else ""
+    return f"{ours} ({between(*(f'{end:.2f}' for end in ends))}){outside}"
+
+
+def judged(values: Sequence[float | None], printed: float) -> bool | None:
+    """Tell whether a value from printed cells lies in our range; None where there is none."""
+    ends = range_of(values[1:])
+    if ends is None:
+        return None
+    return ends[0] - LAST_DIGIT <= printed <= ends[1] + LAST_DIGIT
+
+
+def between(low: str, high: str) -> str:
+    """Write a range."""
+    return f"{low} to {high}" if "-" in low + high else f"{low}–{high}"
 
 
 def title_of(configuration: str) -> str:

@@ -56,7 +56,7 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
     return [
         Paragraph(
             f"""
-            NOT ALL CHAINS HAVE CONVERGED. {named} {closer} The end of the page lists every fit, and
+            NOT ALL CHAINS HAVE CONVERGED. {named} {closer} The end of the page has the fits, and
             what is measured on the sets of each chain where chains are apart.
             """
         )
@@ -93,16 +93,12 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
         Paragraph(
             f"""
             Do chains that are apart also give different results? Sets come from all chains in turn.
-            If all chains represented the same file, the means of their sets would differ by chance
-            alone. An analysis of variance, which takes the sets of a chain as independent, gives
-            the probability of differences at least as large as those observed; without any
-            difference it is below {RARE} once in twenty times. Each sampler and variant is compared
-            with its usual class draw. Allowing for the number of comparisons, a difference is shown
-            for: {"; ".join(differ) or "none of these measures"}. With few sets per chain, means up
-            to about two standard deviations of a set apart can go unnoticed, so the table lists the
-            largest gaps too: in the measure's own units, in standard deviations of a set, and
-            beside the standard deviation over populations, which says how much a gap can matter for
-            the comparison with the paper.
+            An analysis of variance, which takes the sets of a chain as independent, gives the
+            probability of differences between chains at least as large as those observed. Each
+            sampler and variant has its usual class draw. Allowing for the number of comparisons, a
+            difference is shown for: {"; ".join(differ) or "none of these measures"}. With few sets
+            per chain, means up to about two standard deviations of a set apart can go unnoticed, so
+            the table has the largest gaps too, beside the standard deviation over populations.
             """
         ),
         Table(

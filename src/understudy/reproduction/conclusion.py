@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
+from understudy.reproduction.attribute_positions import position_inside
 from understudy.reproduction.cell_comparison import fitted_configurations
 from understudy.reproduction.chains_apart import APART, is_apart
 from understudy.reproduction.configurations import AREAL, CONFIGURATIONS, Configuration
-from understudy.reproduction.positions_table import position_inside
 from understudy.reproduction.published import IN_SHORT, printed_cell
 from understudy.reproduction.regression_intervals import (
     QUANTITIES,
@@ -26,11 +26,6 @@ from understudy.reproduction.regression_intervals import (
 __all__ = ["conclusion_blocks", "in_short"]
 
 RISKS = ("expected_match_risk gender", "expected_match_risk gender, age", "attribute_matches")
-WHOSE = {
-    "kept": "class draw kept (understudy's default)",
-    "full": "class draw full (as the software that the paper names)",
-    "prior": "class draw prior (as the paper's text says)",
-}
 SIGNS = ("same", "opposite", "open")
 
 
@@ -49,27 +44,27 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
         Paragraph(
             """
             The paper concludes that the DPMPM keeps more utility and carries more risk. Below, the
-            DP-areal (text) minus the DPMPM, both with rows aligned, population by population, so
-            that differences between populations cancel. A sign that is the same in all
-            populations is a result about data like these; it need not hold for others. More
-            overlap and more significance kept are better; larger deviations are worse.
+            DP-areal (text) minus the DPMPM, both with rows aligned, population by population. A
+            sign that is the same in all populations is a result about data like these; it need not
+            hold for others. More overlap and more significance kept are better; larger deviations
+            are worse.
             """
         ),
         Table(
             "DP-areal minus DPMPM (collapsed sampler, class draw kept)",
             (
-                "measure", "paper", "bundled", "all populations", "DP-areal higher in",
-                f"of those with an R-hat up to {APART}",
+                "measure", "paper", "bundled", "all populations",
+                f"higher, where R-hat is up to {APART}",
             ),
             _rows(results, others[0], gaps[others[0].key], printed, measures),
         ),
         Paragraph(
             """
             A synthetic label comes from a class, and the class of a record is drawn given its kept
-            variables ("kept"), given the whole record with its true label ("full"), or from the
-            weights of the classes alone ("prior"). The more a draw conditions on, the more labels
-            stay the same. The paper's text describes "prior", and the software that it names uses
-            "full", so the comparison is made with each.
+            variables ("kept", understudy's default), given the whole record with its true label
+            ("full", as in the software that the paper names), or from the weights of the classes
+            alone ("prior", as in the paper's text). The more a draw conditions on, the more labels
+            stay the same.
             """
         ),
         Table(
@@ -83,11 +78,6 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
                 )
                 for index, words in enumerate(measures)
             ],
-        ),
-        *(
-            Paragraph(_in_words(WHOSE[each.class_draw or ""], signs[each.key]))
-            for each in others
-            if each.fit == others[0].fit
         ),
         Paragraph(_whatever(list(signs.values()), measures)),
     ]  # fmt: skip
@@ -108,7 +98,7 @@ def in_short(results: dict[str, Any]) -> list[Block]:
         ends = sorted({min(higher), max(higher)})
         return " to ".join(map(str, ends))
 
-    fitting = [each.class_draw for each in others if position_inside(results, each.key) == "yes"]
+    fitting = [each.class_draw for each in others if position_inside(results, each.key)]
     return [
         Paragraph(
             f"""
@@ -147,7 +137,6 @@ def _rows(
             f"{printed[index]:+.2f}",
             f"{gap[index, 0]:+.2f}",
             f"{gap[index].min():+.2f} to {gap[index].max():+.2f}",
-            _higher(gap[index]),
             _higher(gap[index][met]),
         )
         for index, words in enumerate(measures)
@@ -199,15 +188,6 @@ def _against(
         sign = "same" if (along > 0).all() else "opposite" if (along < 0).all() else "open"
         sorted_by_sign[sign].append(words)
     return sorted_by_sign
-
-
-def _in_words(whose: str, signs: dict[str, list[str]]) -> str:
-    same, opposite, unsettled = ("; ".join(signs[sign]) or "nothing" for sign in SIGNS)
-    return f"""
-        With {whose}: the sign that the paper prints, in every population, for: {same}. The opposite
-        sign, in every population, for: {opposite}. The populations disagree, so nothing follows,
-        on: {unsettled}.
-        """
 
 
 def _whatever(signs: list[dict[str, list[str]]], measures: tuple[str, ...]) -> str:

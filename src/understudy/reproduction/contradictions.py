@@ -10,20 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
-from understudy.reproduction.cell_comparison import Comparison, mean_of, title_of
-from understudy.reproduction.configurations import AREAL, CONFIGURATIONS
-from understudy.reproduction.positions_table import position_inside
+from understudy.reproduction.attribute_positions import position_inside
+from understudy.reproduction.cell_comparison import Comparison, mean_of
+from understudy.reproduction.configurations import AREAL
 from understudy.reproduction.published import printed_cell
 
 __all__ = ["contradiction_blocks"]
 
 GENDER, GENDER_AGE = "expected_match_risk gender", "expected_match_risk gender, age"
 INTRUDERS = {"gender": "gender", "gender, age": "gender and age"}
-PAIRED = {
-    GENDER: "match risk, gender",
-    GENDER_AGE: "match risk, gender and age",
-    "attribute_matches": "attribute matches",
-}
 
 
 def contradiction_blocks(results: dict[str, Any], comparisons: list[Comparison]) -> list[Block]:
@@ -76,12 +71,10 @@ def _minimum(bundled: dict[str, Any]) -> list[Block]:
             First, the paper's text gives the Min baseline of identification as 0, without a unique
             match. If every label is redrawn uniformly over G labels, the expected match risks of
             the n records of a known cell add up to 1 - (1 - 1/G)^n, which is close to 1 for cells
-            of some hundred records. So the baseline is slightly less than the number of known
-            cells. Which pattern belongs to which gender and age is not printed; our order of the
-            patterns is an assumption. Whatever the order, the sum over cells is at least that of
-            one cell with all 6,208 records, which is 1.00: it is not 0. The closed form and a
-            simulation agree. Our results agree that no match is unique where gender is known, but
-            not where age is known too.
+            of some hundred records: the baseline is slightly less than the number of known cells.
+            Whichever pattern has which gender and age, the sum over cells is at least that of one
+            cell with all 6,208 records, which is 1.00. Our results agree that no match is unique
+            where gender is known, but not where age is known too.
             """
         ),
         Table(
@@ -93,19 +86,6 @@ def _minimum(bundled: dict[str, Any]) -> list[Block]:
 
 
 def _alignment(bundled: dict[str, Any]) -> list[Block]:
-    rows = []
-    for fit in bundled["fits"].values():
-        for key, sets in fit["configurations"].items():
-            rows += [
-                (
-                    title_of(key),
-                    words,
-                    printed_cell(measure, CONFIGURATIONS[key].column),
-                    f"{mean_of(sets['values'][measure]):.2f}",
-                    f"{mean_of(sets['shuffled'][measure]):.2f}",
-                )
-                for measure, words in PAIRED.items()
-            ]
     return [
         Paragraph(
             f"""
@@ -113,10 +93,9 @@ def _alignment(bundled: dict[str, Any]) -> list[Block]:
             {printed_cell(GENDER, "DP-areal")} with gender known, and as
             {printed_cell(GENDER_AGE, "DP-areal")} with gender and age known: it falls as the
             intruder's knowledge grows, which the paper remarks on. In files whose row i stands in
-            for record i it cannot. A record is among the candidates if its synthetic label is the
-            true one, whatever else is known, and further knowledge can only take other candidates
-            away: no record's risk falls. That holds for any data and any synthesizer, set by set,
-            and so for means over sets.
+            for record i it cannot, for any data and any synthesizer: a record is among the
+            candidates if its synthetic label is the true one, whatever else is known, and further
+            knowledge can only take other candidates away.
             """
         ),
         Paragraph(
@@ -128,12 +107,6 @@ def _alignment(bundled: dict[str, Any]) -> list[Block]:
             """
         ),
         *_pairing(bundled),
-        Table(
-            "Rows aligned, and whole rows shuffled, on the bundled population",
-            ("computed as", "measure", "paper", "aligned", "shuffled"),
-            rows,
-            text_columns=(0, 1),
-        ),
     ]
 
 
@@ -142,7 +115,7 @@ def _explained(results: dict[str, Any], comparisons: list[Comparison]) -> list[B
     if AREAL not in results["populations"][0]["fits"]:
         return []
     judged = [position_inside(results, key) for key in (AREAL, f"{AREAL} shuffled")]
-    aligned, shuffled = ("outside" if each == "no" else "inside" for each in judged)
+    aligned, shuffled = ("outside" if each is False else "inside" for each in judged)
     position = f"""
         The printed position of the DP-areal's attribute matches between Min and Max lies {aligned}
         the range of aligned rows and {shuffled} that of shuffled ones.
@@ -162,7 +135,7 @@ def _explained(results: dict[str, Any], comparisons: list[Comparison]) -> list[B
             row-aligned files. That rows were not aligned in that computation is a hypothesis; it is
             not proven, and other causes are possible. In its favour, both values are near 1 and
             fall with knowledge, as with shuffled rows. It need not explain everything.
-            {position if all(judged) else ""}
+            {"" if None in judged else position}
             {tables_differ if outside else ""}
             """
         )

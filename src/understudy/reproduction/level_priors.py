@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
-from understudy.reproduction.cell_comparison import Comparison
+from understudy.reproduction.cell_comparison import OUTSIDE, Comparison
 from understudy.reproduction.configurations import CONFIGURATIONS, LEVEL_PRIORS
 from understudy.reproduction.published import TABLES
 
 __all__ = ["level_prior_blocks"]
 
-SHOWN = ("utility", "identification", "attribute", "classes")
+REPEATED = "attribute_percent"  # the numbers of records again
 
 
 def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison]) -> list[Block]:
@@ -30,10 +30,10 @@ def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison
     cells = [
         cell
         for cell in dict.fromkeys(each.cell for each in comparisons)
-        if cell.table in SHOWN and all((cell, key) in compared for key in priors)
+        if cell.measure != REPEATED and all((cell, key) in compared for key in priors)
     ]
     rows: list[tuple[str, ...]] = []
-    for table in SHOWN:
+    for table in TABLES:
         rows.append((TABLES[table],))
         rows += [
             (cell.row, cell.printed, *(_written(compared[cell, key], fits) for key in priors))
@@ -43,10 +43,10 @@ def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison
     return [
         Heading("Which prior of the county's probabilities is compatible with which cells"),
         Paragraph(
-            """
+            f"""
             The paper gives every county in every class a prior of one invented record, which is
-            133 in all. Ours, on the bundled population, with class draw kept: the value, and
-            whether the printed cell lies in the range over populations, where there are several.
+            133 in all. Ours, on the bundled population, with class draw kept; {OUTSIDE}: the
+            printed cell lies outside the range over populations.
             """
         ),
         Table(
@@ -54,7 +54,6 @@ def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison
             ("", "printed", *(f"prior {words}" for words in priors.values())),
             rows,
         ),
-        Paragraph(_in_words(priors, [compared[cell, key] for cell in cells for key in priors])),
     ]
 
 
@@ -65,22 +64,4 @@ def _written(comparison: Comparison, fits: dict[str, Any]) -> str:
     if comparison.value is None:
         return "undefined"
     digits = 4 if "match_rate" in comparison.cell.measure else 2
-    inside = {True: ", inside", False: ", outside", None: ""}[comparison.inside]
-    return f"{comparison.value:.{digits}f}{inside}"
-
-
-def _in_words(priors: dict[str, str], comparisons: Sequence[Comparison]) -> str:
-    """Count the cells that each prior is compatible with, kind by kind."""
-    sentences = []
-    for key, words in priors.items():
-        counted = []
-        for table in SHOWN:
-            judged = [
-                each.inside
-                for each in comparisons
-                if (each.configuration, each.cell.table) == (key, table) and each.inside is not None
-            ]
-            if judged:
-                counted.append(f"{sum(judged)} of {len(judged)} ({TABLES[table].lower()})")
-        sentences.append(f"Prior {words}: {', '.join(counted) or 'no cell can be judged'}.")
-    return "Printed cells inside the range over populations. " + " ".join(sentences)
+    return f"{comparison.value:.{digits}f}{OUTSIDE if comparison.inside is False else ''}"

@@ -14,6 +14,10 @@ __all__ = ["paper_figures"]
 
 TOGETHER = 4  # panels to a figure, as in the paper
 WAYS = ("one", "two", "three")
+PANELS = (
+    ": shares in the original (grey, falling) and in all synthetic sets, on a square-root scale. "
+    "The paper draws densities over the counties' numbers, of one set."
+)
 
 
 def paper_figures(findings: Findings) -> list[Figure]:
@@ -28,8 +32,7 @@ def paper_figures(findings: Findings) -> list[Figure]:
         *(
             Figure(
                 signed_svg(findings, styles, order, f"signed-{order}"),
-                f"Signed deviations of {WAYS[order - 1]}-way table counts over all sets: the "
-                "narrower around zero, the better.",
+                f"Signed deviations of {WAYS[order - 1]}-way table counts over all sets.",
                 f"signed-{order}",
             )
             for order in findings.synthesizers[0].utility.tables.orders
@@ -70,9 +73,8 @@ def _baselines(findings: Findings, styles: list[SeriesStyle]) -> list[Figure]:
             f"match-risk-{index}",
         )
         caption = (
-            f"Expected match risk with {known} known: repeats of the baselines Min and Max, and "
-            "the smallest, mean and largest value over each synthesizer's sets. "
-            + _nearest(high, findings, risks)
+            f"Expected match risk with {known} known: repeats of Min and Max; smallest, mean and "
+            f"largest value over each synthesizer's sets. {_nearest(high, findings, risks)}"
         )
         if svg is not None:
             figures.append(Figure(svg, caption, f"match-risk-{index + 1}"))
@@ -121,9 +123,8 @@ def _panels(findings: Findings, styles: list[SeriesStyle]) -> list[Figure]:
     return [
         Figure(
             panel_grid_svg(panels[first : first + TOGETHER]),
-            f"Counties in patterns {first + 1} to {min(first + TOGETHER, len(panels))}: shares in "
-            "the original (grey, falling) and in all synthetic sets, on a square-root scale. The "
-            "paper draws densities over the counties' numbers, of one set.",
+            f"Counties in patterns {first + 1} to {min(first + TOGETHER, len(panels))}"
+            + ("." if first else PANELS),
             f"patterns-{first + 1:02d}",
         )
         for first in range(0, len(panels), TOGETHER)

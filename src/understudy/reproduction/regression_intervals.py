@@ -14,10 +14,10 @@ import numpy as np
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
 from understudy.reproduction.bundled_findings import SHOWN
 from understudy.reproduction.cell_comparison import (
-    BESIDE,
     Range,
     beside_printed,
     fitted_configurations,
+    judged,
 )
 from understudy.reproduction.configurations import CONFIGURATIONS, Configuration
 from understudy.reproduction.published import COUNTIES, INTERVALS
@@ -52,35 +52,32 @@ def interval_blocks(results: dict[str, Any]) -> list[Block]:
         *_ours(results),
         Paragraph(
             """
-            The counties of invented data have no counterpart among the paper's, and an
-            interval depends on the reference county, which is not printed. What can be compared is
-            how intervals from synthetic sets relate to those from the original: their overlap
-            (below zero where they are apart), their width, and whether a coefficient keeps its
-            significance: above zero, below zero, or neither. Ours are for the five largest counties
-            after the largest, which is the reference. In print, the intervals of the DP-areal are
+            The counties of invented data have no counterpart among the paper's, and an interval
+            depends on the reference county, which is not printed (ours is the largest county). So
+            intervals are compared by how those from synthetic sets relate to those from the
+            original: by overlap (below zero where they are apart), width, and whether a coefficient
+            stays above zero, below zero, or neither. In print, the intervals of the DP-areal are
             the wider ones; the paper's text says the DPMPM's are.
             """
         ),
-        Table(
-            "Five intervals each: synthetic against original",
-            ("computed as", *BESIDE),
-            _rows(results),
-        ),
+        Table("Five intervals each: synthetic against original", ("", *QUANTITIES), _rows(results)),
     ]
 
 
 def _rows(results: dict[str, Any]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    for index, quantity in enumerate(QUANTITIES):
-        for column in ("DPMPM", "DP-areal"):
-            fitted = fitted_configurations(results, column)
-            if not fitted:
-                continue
-            paper = printed_comparison(column)[index]
-            rows.append((f"{quantity}: {column}, from the printed intervals {paper:.2f}",))
-            for each in fitted:
-                values = [ours[index] for ours in our_comparisons(results, each)]
-                rows.append((each.title, *beside_printed(values, paper)))
+    for column in ("DPMPM", "DP-areal"):
+        fitted = fitted_configurations(results, column)
+        paper = printed_comparison(column)
+        if fitted:
+            rows.append((f"{column}, from the printed intervals", *(f"{one:.2f}" for one in paper)))
+        for each in fitted:
+            ours = our_comparisons(results, each)
+            cells = (
+                beside_printed([population[index] for population in ours], printed)
+                for index, printed in enumerate(paper)
+            )
+            rows.append((each.title, *cells))
     return rows
 
 
@@ -108,12 +105,12 @@ def intervals_inside(results: dict[str, Any], configuration: str) -> str:
     if own is None:  # shuffled rows are not regressed
         return ""
     ours = our_comparisons(results, own)
-    words = [
-        beside_printed([population[index] for population in ours], printed)[-1]
+    verdicts = [
+        judged([population[index] for population in ours], printed)
         for index, printed in enumerate(printed_comparison(own.column))
     ]
-    judged = [word for word in words if word]
-    return f"{judged.count('yes')} of {len(judged)}" if judged else ""
+    defined = [verdict for verdict in verdicts if verdict is not None]
+    return f"{sum(defined)} of {len(defined)}" if defined else ""
 
 
 def _pair(row: dict[str, Any]) -> tuple[Range, Range]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
-from understudy.microdata.bundled.make_ce_like import AGES, GENDERS, INCOMES, PATTERN_SIZES
 from understudy.pages.blocks import Block, Heading, Paragraph, Table
 from understudy.reproduction.configurations import CONFIGURATIONS, LEVEL_PRIORS
 from understudy.reproduction.published import SETTINGS
@@ -24,8 +22,8 @@ def settings_blocks(results: dict[str, Any]) -> list[Block]:
         Heading("Settings"),
         Paragraph(
             """
-            Priors, truncation and numbers of sets are the paper's. The samplers are our own: they
-            draw from the same posteriors, and the page on each model says how that was tested.
+            The samplers are our own: they draw from the same posteriors, and the page on each model
+            says how that was tested.
             """
         ),
         Table(
@@ -36,20 +34,11 @@ def settings_blocks(results: dict[str, Any]) -> list[Block]:
         ),
         Paragraph(
             """
-            The numbers of records in the 40 patterns are those of the supplement's table, in every
+            The numbers of records in the 40 patterns are those of the supplement, in every
             population here. The supplement numbers the patterns; which of them has which gender,
-            income and age is our assumption.
+            income and age is our assumption: in its order, age varies fastest, then income, then
+            gender.
             """
-        ),
-        Table(
-            "Records in the patterns, numbered along the lines as in the supplement",
-            ("gender, income", *(f"age {age}" for age in AGES)),
-            tuple(
-                (f"{gender}, {income}", *map(str, sizes))
-                for (gender, income), sizes in zip(
-                    product(GENDERS, INCOMES), PATTERN_SIZES.reshape(-1, len(AGES)), strict=True
-                )
-            ),
         ),
     ]
 

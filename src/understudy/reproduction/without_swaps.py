@@ -83,11 +83,10 @@ def without_swaps_blocks(results: dict[str, Any]) -> list[Block]:
         Paragraph(
             f"""
             Both samplers here let classes swap or come and go, and on the bundled population they
-            find the same few classes from every start. A blocked sampler without such moves does
-            not: a large class at the end of the sticks keeps all classes before it occupied. Below,
-            some chains from each start on that population, of the paper's length ({KEPT:,} sweeps
-            after {WARMUP:,}), in which no classes swap. That the printed interval comes from such
-            chains is a hypothesis. Synthetic data hardly depend on classes of a few records.
+            find the same few classes from every start. Without such moves a large class at the end
+            of the sticks keeps all classes before it occupied: below, chains of the paper's length
+            ({KEPT:,} sweeps after {WARMUP:,}). That the printed interval comes from such chains is
+            a hypothesis. Synthetic data hardly depend on classes of a few records.
             """
         ),
         Table(

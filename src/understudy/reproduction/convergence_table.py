@@ -1,0 +1,102 @@
+"""Whether the chains behind the page have converged: those that have not one by one, first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from understudy.pages.blocks import Block, Heading, Paragraph, Table
+from understudy.reproduction.chains_apart import apart_blocks
+from understudy.reproduction.configurations import AREAL, FITS, FULL
+
+__all__ = ["convergence_blocks"]
+
+
+def convergence_blocks(results: dict[str, Any]) -> list[Block]:
+    """Set the fits that have not converged, the others in one line a sampler, and what it means."""
+    found: dict[str, list[tuple[int, dict[str, Any]]]] = {}  # (population, fit) by key
+    for number, population in enumerate(results["populations"]):
+        for key, fit in population["fits"].items():
+            found.setdefault(key, []).append((number, fit))
+    missed = [
+        _row(key, [(number, fit)])
+        for key, fits in found.items()
+        for number, fit in fits
+        if fit["labels"]["failed"]
+    ]
+    met = {
+        key: [(number, fit) for number, fit in fits if not fit["labels"]["failed"]]
+        for key, fits in found.items()
+    }
+    rows: list[Sequence[str]] = []
+    if missed:
+        rows += [("Some label probability has not converged",), *missed]
+    rows += [("Every label probability has converged",)]
+    rows += [_row(key, fits) for key, fits in met.items() if fits]
+    return [
+        Heading("Have the chains converged?"),
+        Paragraph(
+            """
+            The targets are an R-hat below 1.01 and effective sample sizes of at least 400. Sets of
+            the DP-areal, and of the DPMPM with class draw kept, are drawn from the label
+            probabilities, so every one of them is judged. The rest are the numbers of occupied
+            classes or clusters, the concentration, the precision of log rates and the
+            log-likelihood, which mix more slowly: where it has not converged, do not rely on the
+            last digit of class counts. Where a label probability has an R-hat above 1.01, the same
+            holds for all values of that fit; above 1.05, rely on them only as far as the comparison
+            by chain below allows. Population 0 is the bundled one.
+            """
+        ),
+        Table(
+            "Every fit behind this page",
+            (
+                "fit", "populations", "sweeps a chain", "label probabilities that failed",
+                "their worst R-hat", "least ESS", "fits whose rest failed", "its worst R-hat",
+                "least ESS",
+            ),
+            rows,
+            text_columns=(0, 1),
+        ),
+        *_how_long(results),
+        *apart_blocks(results),
+    ]  # fmt: skip
+
+
+def _row(key: str, fits: Sequence[tuple[int, dict[str, Any]]]) -> tuple[str, ...]:
+    """Write one line for fits of the same kind."""
+    lengths = [fit["lengths"] for _, fit in fits]
+    sweeps = [each["warmup"] + each["draws"] * each["thin"] for each in lengths]
+    labels, rest = ([fit[part] for _, fit in fits] for part in ("labels", "rest"))
+    failed = sum(part["failed"] for part in labels)
+    return (
+        FITS[key].title,
+        ", ".join(str(number) for number, _ in fits),
+        "–".join(f"{ends:,}" for ends in sorted({min(sweeps), max(sweeps)})),
+        f"{failed:,} of {labels[0]['quantities']:,}" if failed else "none",
+        *_worst(labels),
+        f"{sum(part['failed'] > 0 for part in rest)} of {len(fits)}",
+        *_worst(rest),
+    )
+
+
+def _worst(parts: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    highest = max(part["worst_rhat"] for part in parts)
+    return f"{highest:.4f}", f"{min(part['least_ess'] for part in parts):,.0f}"
+
+
+def _how_long(results: dict[str, Any]) -> list[Block]:
+    if results["scale"] != FULL.name:
+        return []
+    planned = FULL.length(AREAL, population=1)
+    warmup, thin = planned["warmup"], planned["thin"]
+    first, most = (warmup + planned[name] * thin for name in ("draws", "most_draws"))
+    return [
+        Paragraph(
+            f"""
+            On the other populations the chains of the DP-areal are judged after {first:,} sweeps
+            and every {first - warmup:,} further ones, and stop when all label probabilities have
+            converged, or give up after {most:,}. Chains that are checked often pass sooner than in
+            one check at a fixed length, so a worst R-hat just below 1.01 is borderline.
+            """
+        )
+    ]
