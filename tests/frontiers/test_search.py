@@ -96,6 +96,26 @@ def test_a_search_halves_the_gap_that_the_limit_lies_in() -> None:
     assert next_points([curve], alike, 10) == []
 
 
+def test_a_search_goes_on_near_the_limit_before_it_looks_elsewhere() -> None:
+    """A narrow gap with the limit in it comes before a wide one, until its ends are near."""
+    curve = Curve(DialsPlan(model="backoff", between={"scale": (0.01, 100.0)}), {}, 20)
+
+    def along(*ends: tuple[float, float, float]) -> dict[str, FrontierPoint]:
+        return {
+            (name := curve.point(value).name): point(
+                name, position, ratio, curve=curve.name, value=value
+            )
+            for value, position, ratio in ends
+        }
+
+    wide = along((0.01, 0.9, 0.9), (1.0, 0.27, 1.0), (1.5, 0.24, 1.02), (100.0, 0.1, 3.0))
+    first, second = next_points([curve], wide, 10)
+    assert (first.value, second.value) == (1.2, 12.0)
+    near = along((0.01, 0.9, 0.9), (1.0, 0.27, 1.0), (1.15, 0.24, 1.02), (100.0, 0.1, 3.0))
+    first, second = next_points([curve], near, 10)
+    assert (first.value, second.value) == (11.0, 0.1)
+
+
 def test_default_dials() -> None:
     plan = plan_from(PLAN)
     listed = list(grid(plan))

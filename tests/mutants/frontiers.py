@@ -10,6 +10,8 @@ SEARCH = "frontiers/search.py"
 REUSE_DRAWS = "synthesis/reuse_draws.py"
 COARSENING = "microdata/coarsening.py"
 TESTS = "tests/frontiers/test_search.py"
+COARSE_TESTS = "tests/risk/test_coarsened_own_record.py"
+DRAWS = "risk/left_out_draws.py"
 
 MUTANTS = [
     Mutant(
@@ -39,10 +41,10 @@ MUTANTS = [
     Mutant(
         "frontier: the pass limit does not draw the search",
         SEARCH,
-        "CROSSING = 3.0",
-        "CROSSING = 0.3",
+        "crosses and high / low > NEAR",
+        "crosses and high / low < NEAR",
         TESTS,
-        "halves",
+        "halves or near_the_limit",
     ),
     Mutant(
         "frontier: another class draw keeps the diagnostics of the first",
@@ -59,5 +61,69 @@ MUTANTS = [
         "if any(old[index] in forbidden",
         TESTS,
         "merged",
+    ),
+    Mutant(
+        "coarsening: a record is left out by the likelihood of its merged label",
+        DRAWS,
+        "of_record = likelihood[attacked.group, attacked.fitted_label]",
+        "of_record = own",
+        COARSE_TESTS,
+        "likelihood",
+    ),
+    Mutant(
+        "coarsening: groups of a pattern count alike, whatever their sizes",
+        "risk/left_out.py",
+        "weights = self.group_sizes[groups] / size",
+        "weights = np.full(groups.size, 1.0 / groups.size)",
+        COARSE_TESTS,
+        "own_labels",
+    ),
+    Mutant(
+        "coarsening: any row of a pattern is one of the person's own group",
+        DRAWS,
+        "if any_row is not None:",
+        "if any_row is False:",
+        COARSE_TESTS,
+        "enumeration",
+    ),
+    Mutant(
+        "coarsening: without a record the pattern's rows are those of its group",
+        DRAWS,
+        "if keeps_labels or attacked.coarsening is not None:",
+        "if keeps_labels:",
+        COARSE_TESTS,
+        "enumeration",
+    ),
+    Mutant(
+        "coarsening: files are simulated with one group for the whole pattern",
+        DRAWS,
+        "modal_of_draws(generator, attacked.parts(pattern, draws.group))",
+        "modal_of_draws(generator, attacked.parts(pattern, draws.group)[:1])",
+        COARSE_TESTS,
+        "enumeration",
+    ),
+    Mutant(
+        "coarsening: a merged label has the probability of its last level",
+        COARSENING,
+        "np.add.reduceat(table[..., order], starts, axis=-1)",
+        "table[..., order][..., np.append(starts[1:], order.size) - 1]",
+        COARSE_TESTS,
+        "enumeration",
+    ),
+    Mutant(
+        "coarsening: a chosen point is a plan without its larger levels",
+        "frontiers/fit_points.py",
+        'update={"coarsen": self._steps(measured.coarsen)}',
+        'update={"coarsen": self.plan.data.coarsen}',
+        "tests/frontiers/test_frontier.py",
+        "board_picks",
+    ),
+    Mutant(
+        "coarsening: what is drawn stays as fine as the fit",
+        COARSENING,
+        "merged[..., axis] = self.new_codes[name][codes[..., axis]]",
+        "merged[..., axis] = codes[..., axis]",
+        "tests/frontiers/test_coarse_points.py",
+        "merges_the_sets",
     ),
 ]

@@ -139,8 +139,8 @@ MUTANTS = [
     Mutant(
         "sampled people: a refit leaves out nobody of the whole data",
         "risk/sampled_people.py",
-        "whole = leave_out(people.whole, first[people.combinations[missing > 0]])",
-        "whole = people.whole",
+        "whole = leave_out(people.fitted, first[people.combinations[missing > 0]])",
+        "whole = people.fitted",
         "tests/risk/test_sampled_people.py",
     ),
 ]

@@ -40,7 +40,7 @@ class MeasuredPoint(_Finding):
     dials: dict[str, str]  # what distinguishes it from the other points of its model
     settings: dict[str, str]
     m: int
-    fingerprint: str  # of the data that it was fitted to: those of the plan, or coarser ones
+    fingerprint: str  # of the data as its files show them: those of the plan, or coarser ones
     ratio: float | None  # mean over orders
     ratio_error: float | None
     ratios: tuple[OrderRatio, ...]

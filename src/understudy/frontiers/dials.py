@@ -1,8 +1,8 @@
 """From the dials of a plan to points: every one a synthesizer, a number of sets, and data.
 
-Points that differ only in what is done with the posterior draws (class draw, number of sets) have
-the same `fit_key` and share one fit. Points whose records are weighted by risk share the fit that
-the risks come from. Coarser data are other data, and are fitted anew.
+Points that differ only in what is done with the posterior draws (class draw, number of sets, levels
+that are merged in the files) have the same `fit_key` and share one fit. Points whose records are
+weighted by risk share the fit that the risks come from.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Point:
     def fit_key(self) -> str:
         """What decides the chains, as text."""
         settings = {**self.planned.described(), CLASS_DRAW: None}
-        return json.dumps([settings, self.coarsen], sort_keys=True, default=list)
+        return json.dumps(settings, sort_keys=True, default=list)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ from understudy.frontiers.measure_points import (
 )
 from understudy.frontiers.search import dominated, next_points, recommend
 from understudy.interrupts import postponed_interrupts
-from understudy.microdata.coarsening import coarsened
+from understudy.microdata.coarsening import Coarsening, coarsening_of
 from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata
 from understudy.randomness import child_seed
@@ -81,7 +81,7 @@ class FrontierRun:
     tell: Tell | None
     begin: float = field(default_factory=time.monotonic)
     listed: dict[str, Point] = field(default_factory=dict)  # by name, in the order of the search
-    _coarse: dict[str, Microdata] = field(default_factory=dict)
+    _coarse: dict[str, Coarsening | None] = field(default_factory=dict)
 
     @property
     def plan(self) -> StudyPlan:
@@ -146,7 +146,7 @@ class FrontierRun:
 
         fit, seeds = self._fit(point), self._seeds(point.name)
         measured = measure_point(
-            self._data(point), fit, point, self.stages.intruders, seeds, refit, folds
+            fit, self._coarsening(point), point, self.stages.intruders, seeds, refit, folds
         )
         self.folder.save_findings(f"confirmed-{point.name}", self._of(point), measured, Notes())
         self.folder.drop_fit(self._fit_name(point))
@@ -205,9 +205,7 @@ class FrontierRun:
 
     def _plan_of(self, measured: MeasuredPoint) -> str:
         content = dict(measured.plan or {})
-        data = self.plan.data.model_copy(
-            update={"coarsen": {**self.plan.data.coarsen, **measured.coarsen}}
-        )
+        data = self.plan.data.model_copy(update={"coarsen": self._steps(measured.coarsen)})
         synthesizer = MODEL_PLANS[measured.kind].model_validate_json(json.dumps(content))
         plan = self.plan.model_copy(
             update={
@@ -247,11 +245,13 @@ class FrontierRun:
                 self._save(behind)
 
     def _measuring(self, fit: Any, group: Sequence[Point]) -> Callable[[], list[MeasuredPoint]]:
-        data, intruders = self._data(group[0]), self.stages.intruders
+        intruders = self.stages.intruders
 
         def measure() -> list[MeasuredPoint]:
             return [
-                measure_point(data, fit, point, intruders, self._seeds(point.name))
+                measure_point(
+                    fit, self._coarsening(point), point, intruders, self._seeds(point.name)
+                )
                 for point in group
             ]
 
@@ -267,7 +267,7 @@ class FrontierRun:
         if point.class_draw is not None:  # one for all: chains do not depend on it
             model = replace(model, class_draw="kept")
         return model.fit(
-            self._data(point),
+            self._fine,
             seed=self._seed("fit", digest_of(point.fit_key.encode())),
             checkpoint=self.folder.fit_folder(self._fit_name(point)),
             weights=self._weights(point),
@@ -298,15 +298,26 @@ class FrontierRun:
     def _fit_name(self, point: Point) -> str:
         return digest_of(point.fit_key.encode())[:16]
 
-    def _data(self, point: Point) -> Microdata:
-        key = json.dumps(point.coarsen, sort_keys=True)
+    @property
+    def _fine(self) -> Microdata:
+        """What models are fitted to: no level merged."""
+        return self.stages.fit_data.released
+
+    def _steps(self, coarsen: Mapping[str, int]) -> dict[str, int]:
+        """Give the levels that files of a point merge: those of the plan, and its own."""
+        return {**self.plan.data.coarsen, **coarsen}
+
+    def _coarsening(self, point: Point) -> Coarsening | None:
+        steps = self._steps(point.coarsen)
+        key = json.dumps(steps, sort_keys=True)
         if key not in self._coarse:
-            self._coarse[key] = coarsened(self.stages.data, self.stages.book, point.coarsen)
+            self._coarse[key] = coarsening_of(self._fine, self.stages.book, steps)
         return self._coarse[key]
 
     def _of(self, point: Point) -> str:
         """Digest of what a point is made from."""
-        return digest_of(f"{point.fit_key} {point.class_draw} {point.m}".encode())
+        merged = json.dumps(self._steps(point.coarsen), sort_keys=True)
+        return digest_of(f"{point.fit_key} {point.class_draw} {point.m} {merged}".encode())
 
     def _measured(self, name: str) -> MeasuredPoint:
         """Read what was measured about a point, the confirmed numbers where there are some."""

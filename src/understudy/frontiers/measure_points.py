@@ -10,7 +10,9 @@ import numpy as np
 from understudy.findings.frontier_schema import FrontierPoint, MeasuredPoint, OrderRatio
 from understudy.findings.own_record import own_record_findings
 from understudy.frontiers.dials import Point
+from understudy.microdata.coarsening import Coarsening
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.synthesis.coarsened_fit import CoarsenedFit
 from understudy.synthesis.reuse_draws import reuse_draws
 from understudy.utility.tables import table_utility
 from understudy.verdict.risk_reasons import attack_in_words, effect_outcome, judged_attack
@@ -22,8 +24,8 @@ Intruders = Sequence[Sequence[str]]
 
 
 def measure_point(
-    data: Microdata,
     fit: Any,
+    coarsening: Coarsening | None,
     point: Point,
     intruders: Intruders,
     seeds: Mapping[str, int],
@@ -34,10 +36,10 @@ def measure_point(
 
     Parameters
     ----------
-    data : Microdata
-        What was fitted.
     fit : SampledFit
         Of the point, or of one that differs in the class draw.
+    coarsening : Coarsening or None
+        Which levels are merged in its files.
     point : Point
         The point.
     intruders : sequence of sequences of str
@@ -50,11 +52,13 @@ def measure_point(
     """
     if point.class_draw is not None and point.class_draw != fit.settings.class_draw:
         fit = reuse_draws(fit, class_draw=point.class_draw)
-    sets = fit.synthesize(point.m, seed=seeds["sets"])
+    data = fit.data if coarsening is None else coarsening.coarse
+    shown = fit if coarsening is None else CoarsenedFit(fit, coarsening)
+    sets = shown.synthesize(point.m, seed=seeds["sets"])
     ratios, ratio, ratio_error = _ratios(data, sets, seeds["tables"])
     own_record = own_record_findings(
         data,
-        fit,
+        shown,
         intruders,
         sets=point.m,
         refit=refit,
@@ -69,7 +73,7 @@ def measure_point(
         kind=point.kind,
         group="point",
         dials={name: _words(value) for name, value in point.dials.items()},
-        settings=point.planned.in_words(data, int(fit.chain_draws.label_probability.shape[1])),
+        settings=point.planned.in_words(fit.data, int(fit.chain_draws.label_probability.shape[1])),
         m=point.m,
         fingerprint=data.fingerprint(),
         ratio=ratio,

@@ -18,13 +18,15 @@ __all__ = ["dominated", "next_points", "recommend"]
 AT_A_TIME = 2  # points of a search that are chosen together: one is fitted while one is measured
 FINEST = 1.05  # least factor between neighbouring values
 LEAST = 0.02  # least distance on the picture that is worth a point
-CROSSING = 3.0  # how much more a gap counts that the pass limit lies in
+NEAR = 1.2  # factor between neighbouring values that is near enough to the pass limit
 
 
 def next_points(
     listed: Sequence[Curve], measured: Mapping[str, FrontierPoint], most: int
 ) -> list[Point]:
     """Choose the next points: in the middle of the widest gaps between neighbours of a curve.
+
+    Gaps that the pass limit lies in come first, until the values on both sides of it are near.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ def next_points(
     list of Point
         At most `AT_A_TIME`; none where every gap is small.
     """
-    gaps: list[tuple[float, str, Point]] = []
+    gaps: list[tuple[bool, float, str, Point]] = []
     for curve in listed:
         if curve.ends is None:
             continue
@@ -53,14 +55,16 @@ def next_points(
             size = _gap(first, second)
             if low and high and high / low > FINEST and size > LEAST:
                 point = curve.point(middle(low, high))
+                crosses = (first.outcome == "pass") != (second.outcome == "pass")
                 if point.name not in measured:
-                    gaps.append((-size, point.name, point))
-    gaps.sort(key=lambda gap: gap[:2])
-    return [point for _, _, point in gaps[: min(AT_A_TIME, most)]]
+                    first_of_all = crosses and high / low > NEAR
+                    gaps.append((not first_of_all, -size, point.name, point))
+    gaps.sort(key=lambda gap: gap[:3])
+    return [point for *_, point in gaps[: min(AT_A_TIME, most)]]
 
 
 def _gap(first: FrontierPoint, second: FrontierPoint) -> float:
-    """Distance on the picture; more where one point passes and the other does not."""
+    """Distance on the picture."""
     if (
         first.position is None
         or second.position is None
@@ -68,11 +72,9 @@ def _gap(first: FrontierPoint, second: FrontierPoint) -> float:
         or second.measured.ratio is None
     ):
         return 0.0
-    distance = math.hypot(
+    return math.hypot(
         first.position - second.position, first.measured.ratio - second.measured.ratio
     )
-    crosses = (first.outcome == "pass") != (second.outcome == "pass")
-    return distance * (CROSSING if crosses else 1.0)
 
 
 def dominated(points: Iterable[FrontierPoint]) -> set[str]:

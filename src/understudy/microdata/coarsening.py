@@ -1,9 +1,15 @@
-"""Coarser data: levels merged by the steps of a codebook's hierarchy."""
+"""Coarser data: levels merged by the steps of a codebook's hierarchy.
+
+A model is fitted to the levels as they are, and what files show is coarser: labels are drawn for
+the fine data and merged afterwards, kept variables are shown with their larger levels. So one fit
+serves every coarseness, and what is measured are the coarse files against the coarse truth.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +17,105 @@ from numpy.typing import NDArray
 from understudy.errors import SettingError, quoted
 from understudy.microdata.codebook import Codebook
 from understudy.microdata.coding import regroup
+from understudy.microdata.label_table import combined_labels, split_labels
 from understudy.microdata.table import Microdata
 from understudy.microdata.variable import Variable
 
-__all__ = ["coarsened"]
+__all__ = ["Coarsening", "coarsened", "coarsening_of"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Coarsening:
+    """The same records twice: as a model sees them, and as files show them.
+
+    Attributes
+    ----------
+    fine, coarse : Microdata
+        In the same order of records.
+    new_codes : mapping of str to int32 (level,)
+        Of variables whose levels are merged: the code in `coarse` of each level in `fine`.
+    """
+
+    fine: Microdata
+    coarse: Microdata
+    new_codes: Mapping[str, NDArray[np.int32]]
+
+    @cached_property
+    def told_apart(self) -> Microdata:
+        """The coarse data, with a row for every fine combination: equal rows may repeat.
+
+        Records that files show alike may have been drawn from different distributions.
+        """
+        row = np.zeros(self.fine.n_combinations, dtype=np.int64)  # (fine combination,)
+        row[self.fine.of_record] = self.coarse.of_record
+        return replace(
+            self.coarse,
+            combinations=self.coarse.combinations[row],
+            counts=self.fine.counts,
+            of_record=self.fine.of_record,
+        )
+
+    @cached_property
+    def new_label(self) -> NDArray[np.int64]:
+        """The coarse label of every fine one, (fine label,)."""
+        labels = np.arange(self.fine.n_labels)
+        return combined_labels(self.coarse, self.merge_codes(split_labels(self.fine, labels)))
+
+    def merge_codes(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Merge drawn levels, (..., synthesized variable)."""
+        merged = codes.copy()
+        for axis, name in enumerate(self.fine.synthesized):
+            if name in self.new_codes:
+                merged[..., axis] = self.new_codes[name][codes[..., axis]]
+        return merged
+
+    def merge(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up the probabilities of the labels that are merged, (..., label)."""
+        if self.fine.n_labels == self.coarse.n_labels:
+            return table
+        order, starts = self._grouped
+        merged: NDArray[np.float64] = np.add.reduceat(table[..., order], starts, axis=-1)
+        return merged
+
+    @cached_property
+    def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Fine labels by coarse label, and where each coarse label begins; none is empty."""
+        order = np.argsort(self.new_label, kind="stable")
+        starts = np.searchsorted(self.new_label[order], np.arange(self.coarse.n_labels))
+        return order, starts
+
+
+def coarsening_of(data: Microdata, book: Codebook, steps: Mapping[str, int]) -> Coarsening | None:
+    """Merge levels of some variables in what files show; None where nothing is merged.
+
+    Parameters
+    ----------
+    data, book, steps
+        As in `coarsened`.
+    """
+    merged = {
+        name: _merged(data.variable(name), book, step) for name, step in steps.items() if step
+    }
+    if not merged:
+        return None
+    codes = data.combinations.copy()  # (combination, variable)
+    variables = list(data.variables)
+    for name, (variable, new_code) in merged.items():
+        column = data.names.index(name)
+        codes[:, column] = new_code[codes[:, column]]
+        variables[column] = variable
+    sizes = [variable.n_levels for variable in variables]
+    combinations, counts, of_record = regroup(codes, data.counts, data.of_record, sizes)
+    rules = (_rule(rule, data, merged) for rule in data.impossible)
+    coarse = replace(
+        data,
+        variables=tuple(variables),
+        combinations=combinations,
+        counts=counts,
+        of_record=of_record,
+        impossible=tuple(rule for rule in rules if rule),
+    )
+    return Coarsening(data, coarse, {name: new_code for name, (_, new_code) in merged.items()})
 
 
 def coarsened(data: Microdata, book: Codebook, steps: Mapping[str, int]) -> Microdata:
@@ -35,28 +136,8 @@ def coarsened(data: Microdata, book: Codebook, steps: Mapping[str, int]) -> Micr
         The same records with fewer levels. A rule about impossible combinations stays where it
         forbids whole merged levels.
     """
-    merged = {
-        name: _merged(data.variable(name), book, step) for name, step in steps.items() if step
-    }
-    if not merged:
-        return data
-    codes = data.combinations.copy()  # (combination, variable)
-    variables = list(data.variables)
-    for name, (variable, new_code) in merged.items():
-        column = data.names.index(name)
-        codes[:, column] = new_code[codes[:, column]]
-        variables[column] = variable
-    sizes = [variable.n_levels for variable in variables]
-    combinations, counts, of_record = regroup(codes, data.counts, data.of_record, sizes)
-    rules = (_rule(rule, data, merged) for rule in data.impossible)
-    return replace(
-        data,
-        variables=tuple(variables),
-        combinations=combinations,
-        counts=counts,
-        of_record=of_record,
-        impossible=tuple(rule for rule in rules if rule),
-    )
+    coarsening = coarsening_of(data, book, steps)
+    return data if coarsening is None else coarsening.coarse
 
 
 Merged = tuple[Variable, NDArray[np.int32]]  # the coarser variable, and the new code of each level

@@ -13,8 +13,8 @@ The attacks, for a record with label g in a pattern of n rows:
 - *match_all_files*: m files are drawn, and the record's own rows are drawn anew with both
   probabilities of g, by the same random numbers.
 
-Here they are worked out for a *reference*: a table that is known exactly, with the table that it
-would be without the record. `left_out_draws` does it for posterior draws.
+Here is what they have in common; `left_out_reference` works them out for a table that is known
+exactly, `left_out_draws` for posterior draws, and `left_out_matching` those that match.
 """
 
 from __future__ import annotations
@@ -26,38 +26,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.microdata.label_table import LabelTable, true_labels
+from understudy.microdata.coarsening import Coarsening
+from understudy.microdata.label_table import true_labels
 from understudy.microdata.table import Microdata
 from understudy.risk import left_out_kernels as kernels
-from understudy.risk.expected import NODES, REACH
-from understudy.risk.forest import grow_on_shares
-from understudy.risk.half_samples import BLOCKS, block_sums, half_sample_error, half_samples
-from understudy.risk.matching import Targets, find_targets
 
 __all__ = [
     "Attacked",
     "Chances",
     "Key",
-    "MatchLists",
-    "attack_reference",
-    "match_all_files",
-    "match_lists",
     "modal_of_draws",
-    "modal_of_reference",
     "most_probable",
+    "normalized_rows",
     "simulate_pooled",
     "simulate_votes",
 ]
 
 RELEASES = 120  # simulated releases of all files
 ELEMENTS = 4_000_000  # counts of releases that are held at once
-FILES = 400  # simulated files of a reference
 VOTES = 1_000_000  # simulated votes, over all combinations
-WORK = 30_000_000  # steps of the match over all files, for each of its repeats
-REPEATS = (3, 12)  # fewest and most repeats of it
 TIE = 1e-12  # probabilities closer than this, relatively, are the same
 
 Floats = NDArray[np.float64]
+Parts = list[tuple[int, Floats]]  # how many records of a pattern draw from which rows
 
 
 class Key(NamedTuple):
@@ -78,167 +69,88 @@ class Chances(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Attacked:
-    """The data as the attacks see them.
+    """The data as the attacks see them, and what labels are drawn for.
+
+    An intruder sees patterns and labels as files show them. Where levels were merged after the fit,
+    the records of a pattern come from several *groups*, the patterns of the fine data, each of
+    which draws its labels from a distribution of its own. Otherwise groups are the patterns.
 
     Attributes
     ----------
     data : Microdata
-        The confidential records.
+        The confidential records as files show them; with a coarsening, a row for every fine
+        combination (`Coarsening.told_apart`).
     known : sequence of tuple of str
         Knowledge of each intruder who matches.
     n_sets : int
         Files that are released.
+    coarsening : Coarsening, optional
+        The finer data that labels are drawn for.
     """
 
     data: Microdata
     known: Sequence[tuple[str, ...]]
     n_sets: int
+    coarsening: Coarsening | None = None
     pattern: NDArray[np.int64] = field(init=False)  # (combination,)
     label: NDArray[np.int64] = field(init=False)  # (combination,)
     sizes: NDArray[np.int64] = field(init=False)  # (pattern,)
     of_pattern: list[NDArray[np.int64]] = field(init=False)  # combinations of each pattern
+    group: NDArray[np.int64] = field(init=False)  # (combination,)
+    fitted_label: NDArray[np.int64] = field(init=False)  # (combination,), as the model sees it
+    group_sizes: NDArray[np.int64] = field(init=False)  # (group,)
+    groups_of: list[NDArray[np.int64]] = field(init=False)  # groups of each pattern
 
     def __post_init__(self) -> None:
-        """Group the combinations by pattern."""
-        patterns = self.data.patterns
-        pattern = patterns.of_combination.astype(np.int64)
-        order = np.argsort(pattern, kind="stable")
-        starts = np.searchsorted(pattern[order], np.arange(1, len(patterns)))
+        """Group the combinations by pattern, and by what they are drawn for."""
+        patterns, pattern, of_pattern = self.data.patterns, *_members(self.data)
+        fine = self.fitted
+        group = fine.patterns.of_combination.astype(np.int64)
         for name, value in {
             "pattern": pattern,
             "label": true_labels(self.data),
             "sizes": patterns.sizes,
-            "of_pattern": np.split(order, starts),
+            "of_pattern": of_pattern,
+            "group": group,
+            "fitted_label": true_labels(fine),
+            "group_sizes": fine.patterns.sizes,
+            "groups_of": [np.unique(group[members]) for members in of_pattern],
         }.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def fitted(self) -> Microdata:
+        """The data as the model sees them."""
+        return self.data if self.coarsening is None else self.coarsening.fine
+
+    def mean_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Average the rows of each pattern's records over its groups: (..., group, label)."""
+        if self.coarsening is None:
+            return rows
+        means = []
+        for groups, size in zip(self.groups_of, self.sizes, strict=True):
+            weights = self.group_sizes[groups] / size
+            means.append(np.tensordot(weights.astype(rows.dtype), rows[..., groups, :], (0, -2)))
+        return np.stack(means, axis=-2)
+
+    def parts(self, pattern: int, rows: NDArray[Any]) -> Parts:
+        """Give the sizes of a pattern's groups, and their rows, of (..., group, label)."""
+        return [
+            (int(self.group_sizes[group]), rows[..., group, :].astype(np.float64))
+            for group in self.groups_of[pattern].tolist()
+        ]
 
     def effect(self, with_record: Floats, without_record: Floats) -> Any:
         """Sum the difference over records; leading axes stay."""
         return (with_record - without_record) @ self.data.counts
 
 
-def attack_reference(
-    generator: np.random.Generator,
-    attacked: Attacked,
-    own: tuple[LabelTable, LabelTable],
-    of_pattern: tuple[LabelTable, LabelTable],
-) -> dict[Key, Chances]:
-    """Chances of every attack on a table that is known exactly.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For what is simulated.
-    attacked : Attacked
-        Data, knowledge and number of files.
-    own : pair of LabelTable
-        What a record's row is drawn from, with its own record and without.
-    of_pattern : pair of LabelTable
-        What the rows of its pattern are drawn from on average, with and without.
-    """
-    size, label = attacked.data.n_combinations, attacked.label
-    means: dict[Key, Floats] = {}  # (with or without, combination)
-    vote_variance, pooled_variance, modal_effects = 0.0, 0.0, np.zeros(BLOCKS + 1)
-    for pattern, combinations in enumerate(attacked.of_pattern):
-        g, column = label[combinations], np.arange(combinations.size)
-        rows = [table.probabilities[table.row_of_combination[combinations]] for table in own]
-        pattern_rows = [
-            table.probabilities[table.row_of_combination[combinations]] for table in of_pattern
-        ]
-        n = int(attacked.sizes[pattern])
-        modal = modal_of_reference(generator, pattern_rows[0][0], pattern_rows[1], g, n)
-        pooled, of_releases = simulate_pooled(
-            generator, attacked, combinations, pattern_rows[0][:1], pattern_rows[0][:1],
-            pattern_rows[1][None],
-        )  # fmt: skip
-        votes, variance = simulate_votes(generator, attacked, combinations, rows[0], rows[1][None])
-        by_key = {
-            Key("row"): np.stack([table[column, g] for table in rows]),
-            Key("row", True): np.stack([table[column, g] for table in pattern_rows]),
-            Key("modal"): modal[:, 0],
-            Key("pooled_modal"): pooled[:, 0],
-            Key("pooled_limit"): np.stack(
-                [most_probable(table)[column, g] for table in pattern_rows]
-            ),
-            Key("vote"): votes[:, 0],
-        }
-        vote_variance, pooled_variance = vote_variance + variance, pooled_variance + of_releases
-        modal_effects += (modal[0] - modal[1]) @ attacked.data.counts[combinations]
-        for key, both in by_key.items():
-            means.setdefault(key, np.empty((2, size)))[:, combinations] = both
-    error = {
-        "modal": half_sample_error(modal_effects),
-        "vote": vote_variance**0.5,
-        "pooled_modal": pooled_variance**0.5,
-    }
-    chances = {
-        key: Chances(both[0], both[1], error.get(key.attack, 0.0)) for key, both in means.items()
-    }
-    first = np.array([combinations[0] for combinations in attacked.of_pattern])
-    tables = of_pattern[0].probabilities[of_pattern[0].row_of_combination[first]]
-    for known in attacked.known:
-        lists = match_lists(attacked, known)
-        integrals = np.stack(
-            [
-                lists.integrals(attacked, tables),
-                lists.integrals(attacked, tables, means[Key("row", True)][1]),
-            ]
-        )
-        for released in (False, True):
-            chance = means[Key("row", released)] * integrals
-            chances[Key("match_one_file", released, known)] = Chances(chance[0], chance[1], 0.0)
-        chances[Key("match_all_files", False, known)] = match_all_files(
-            generator, attacked, known, own[0], means[Key("row")]
-        )
-    forest = grow_on_shares(generator, attacked.data, tables, attacked.n_sets)
-    less = np.subtract(*means[Key("row", True)])  # without a record only its own pattern is another
-    believed = forest.believe(tables, less, attacked.pattern, label, attacked.data.counts)
-    return chances | {Key("model"): Chances(*believed)}
-
-
-def modal_of_reference(
-    generator: np.random.Generator,
-    row: Floats,
-    without: Floats,
-    label: NDArray[np.int64],
-    n: int,
-) -> Floats:
-    """Chance that the modal guess of one file is right, for the records of one pattern.
-
-    Files are simulated once, from the row with the record; without it they count with weights, the
-    ratio of their probabilities.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For the files.
-    row, without : float64 (label,), (combination, label)
-        What the pattern's labels are drawn from, with the record and without.
-    label : int64 (combination,)
-        True labels.
-    n : int
-        Records of the pattern.
-
-    Returns
-    -------
-    float64 (with or without, subset of files, combination)
-        All files first, then halves of them.
-    """
-    subsets = half_samples()
-    if n == 1:  # without the record anything may be drawn: no ratio
-        both = np.stack([row[label], without[np.arange(label.size), label]])
-        return np.broadcast_to(both[:, None], (2, len(subsets), label.size))
-    files = generator.multinomial(n, _normalized(row), FILES).astype(np.float64)  # (file, label)
-    chance = most_probable(files)[:, label]  # (file, combination)
-    possible = row > 0
-    with np.errstate(divide="ignore"):
-        log_ratio = np.log(without[:, possible] / row[possible])  # (combination, label)
-    log_ratio = np.maximum(log_ratio, -1e6)  # a label that is gone makes a file impossible
-    log_weight = files[:, possible] @ log_ratio.T  # (file, combination)
-    weight = np.exp(log_weight - log_weight.max(axis=0))
-    total = np.maximum(subsets @ block_sums(weight), 1e-300)
-    mean = subsets @ block_sums(chance) / (subsets.sum(axis=1)[:, None] * FILES / BLOCKS)
-    return np.stack([mean, subsets @ block_sums(weight * chance) / total])
+def _members(data: Microdata) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Give the pattern of each combination, and the combinations of each pattern."""
+    pattern = data.patterns.of_combination.astype(np.int64)
+    order = np.argsort(pattern, kind="stable")
+    starts = np.searchsorted(pattern[order], np.arange(1, len(data.patterns)))
+    return pattern, np.split(order, starts)
 
 
 def most_probable(rows: Floats) -> Floats:
@@ -248,12 +160,16 @@ def most_probable(rows: Floats) -> Floats:
     return chance
 
 
-def modal_of_draws(generator: np.random.Generator, rows: Floats, n: int) -> Floats:
-    """Draw n labels from every row and find the most frequent ones; see `most_probable`."""
-    return most_probable(generator.multinomial(n, _normalized(rows)).astype(np.float64))
+def modal_of_draws(generator: np.random.Generator, parts: Parts) -> Floats:
+    """Draw the labels of a pattern from every draw's rows, (draw, label) of each of its parts.
+
+    Gives the chance of each label to be guessed as the most frequent one; see `most_probable`.
+    """
+    counts = sum(generator.multinomial(n, normalized_rows(rows)) for n, rows in parts)
+    return most_probable(np.asarray(counts, dtype=np.float64))
 
 
-def _normalized(rows: Floats) -> Floats:
+def normalized_rows(rows: Floats) -> Floats:
     """Make rows sum to one exactly enough for a multinomial draw."""
     positive: Floats = np.maximum(rows, 0.0)
     positive /= positive.sum(axis=-1, keepdims=True)
@@ -264,7 +180,7 @@ def simulate_pooled(
     generator: np.random.Generator,
     attacked: Attacked,
     combinations: NDArray[np.int64],
-    draws: Floats,
+    draws: Parts,
     mean_rows: Floats,
     without_rows: Floats,
 ) -> tuple[Floats, float]:
@@ -282,8 +198,8 @@ def simulate_pooled(
         Data and number of files.
     combinations : int64 (combination,)
         All combinations of one pattern.
-    draws : float64 (draw, label)
-        What the pattern's rows are drawn from.
+    draws : list of (int, float64 (draw, label))
+        What the pattern's rows are drawn from, and how many.
     mean_rows, without_rows : float64 (subset, label), (subset, combination, label)
         Its mean over (subsets of) draws, and without a record of each combination.
 
@@ -296,11 +212,15 @@ def simulate_pooled(
     """
     label, counts = attacked.label[combinations], attacked.data.counts[combinations]
     n, m = int(attacked.sizes[attacked.pattern[combinations[0]]]), attacked.n_sets
-    chosen = generator.integers(0, len(draws), (RELEASES, m))
-    released = generator.multinomial(n, _normalized(draws)[chosen]).sum(axis=1)  # (release, label)
+    chosen = generator.integers(0, len(draws[0][1]), (RELEASES, m))
+    of_parts = [
+        generator.multinomial(size, normalized_rows(rows)[chosen]).sum(axis=1)
+        for size, rows in draws
+    ]
+    released = np.sum(of_parts, axis=0)  # (release, label)
     possible = mean_rows[0] > 0
     if n == 1:  # without the record other labels may be drawn: no ratio
-        rows = _normalized(without_rows[:, 0])[:, None]
+        rows = normalized_rows(without_rows[:, 0])[:, None]
         alone = most_probable(generator.multinomial(m, rows, (len(rows), RELEASES)).astype(float))
     chances = np.empty((2, len(mean_rows), label.size))
     effects, of_few = np.zeros(RELEASES), np.zeros((2, label.size))
@@ -358,7 +278,7 @@ def simulate_votes(
 
     def votes(rows: Floats, uniform: Floats) -> Floats:
         """Chances that votes are right, (combination, repeat)."""
-        cumulative = np.cumsum(_normalized(rows), axis=1)
+        cumulative = np.cumsum(normalized_rows(rows), axis=1)
         cumulative /= cumulative[:, -1:]
         chance = np.empty(uniform.shape[:2])
         kernels.vote_chances(cumulative, np.arange(label.size), label, uniform, chance)
@@ -372,110 +292,3 @@ def simulate_votes(
         means[1, index] += (of_few - second[:, :few]).mean(axis=1)
     variance = (first - second).var(axis=1, ddof=1) / n_repeats  # (combination,)
     return means, float(counts.astype(np.float64) ** 2 @ variance)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class MatchLists:
-    """Patterns of each known cell, and combinations of each target, as the kernel wants them."""
-
-    targets: Targets
-    order: NDArray[np.int64]  # (combination,), by target
-    arguments: tuple[Any, ...]
-
-    def integrals(self, attacked: Attacked, rows: Floats, left_out: Floats | None = None) -> Floats:
-        """Mean of 1 / (1 + others who draw the label), (combination,)."""
-        start, cells, target_start, points, weights = self.arguments
-        inverse = np.empty(self.order.size)
-        replaced = np.full(self.order.size, -1.0) if left_out is None else left_out[self.order]
-        kernels.match_integrals(
-            rows, attacked.sizes, start, cells, target_start, self.targets.cell,
-            self.targets.label, attacked.pattern[self.order], replaced,
-            points, weights, REACH, inverse,
-        )  # fmt: skip
-        integral = np.empty(self.order.size)
-        integral[self.order] = inverse
-        return integral
-
-
-def match_lists(attacked: Attacked, known: tuple[str, ...]) -> MatchLists:
-    """Group patterns by known cell and combinations by target."""
-    data = attacked.data
-    targets = find_targets(data, known, attacked.label, data.n_labels)
-    target = np.zeros(data.n_combinations, dtype=np.int64)
-    target[data.of_record] = targets.of_record
-    order = np.argsort(target, kind="stable")
-    target_start = np.searchsorted(target[order], np.arange(len(targets) + 1)).astype(np.int64)
-    cell = np.zeros(len(attacked.sizes), dtype=np.int64)  # known cell of each pattern
-    cell[attacked.pattern] = targets.cell[target]
-    by_cell = np.argsort(cell, kind="stable")
-    start = np.searchsorted(cell[by_cell], np.arange(targets.cell_sizes.size + 1)).astype(np.int64)
-    points, weights = np.polynomial.legendre.leggauss(NODES // 2)  # (node,), on [-1, 1]
-    return MatchLists(targets, order, (start, by_cell, target_start, (points + 1) / 2, weights / 2))
-
-
-def match_all_files(
-    generator: np.random.Generator,
-    attacked: Attacked,
-    known: tuple[str, ...],
-    rows: LabelTable,
-    own: Floats,
-) -> Chances:
-    """Match all files: draw them, then draw each record's own rows anew with both probabilities.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For files and rows.
-    attacked : Attacked
-        Data and number of files.
-    known : tuple of str
-        What the intruder knows.
-    rows : LabelTable
-        What files are drawn from.
-    own : float64 (with or without, combination)
-        Probability that a record's row has its own label.
-    """
-    data = attacked.data
-    targets = find_targets(data, known, attacked.label, data.n_labels)
-    repeats = int(np.clip(WORK // (attacked.n_sets * data.n_records), *REPEATS))
-    both = np.zeros((2, data.n_combinations))
-    effects = np.zeros(repeats)  # (repeat,)
-    for repeat in range(repeats):
-        success = _match_files(generator, attacked, targets, rows, own)
-        both += success / repeats
-        effects[repeat] = (success[0] - success[1]) @ data.counts
-    return Chances(both[0], both[1], float(effects.std(ddof=1) / repeats**0.5))
-
-
-def _match_files(
-    generator: np.random.Generator,
-    attacked: Attacked,
-    targets: Targets,
-    rows: LabelTable,
-    own: Floats,
-) -> Floats:
-    """Draw files once and match them; (with or without, combination)."""
-    data, m = attacked.data, attacked.n_sets
-    matched = np.empty((m, data.n_records), dtype=np.int32)  # (file, record)
-    counts = np.empty((m, len(targets)), dtype=np.int64)  # (file, target)
-    for index in range(m):
-        made = rows.draw(generator, data).astype(np.int64)
-        matched[index], counts[index] = targets.match_rows(made)
-    file, row = np.nonzero(matched >= 0)
-    target = matched[file, row].astype(np.int64)
-    order = np.lexsort((file, row, target))
-    start = np.searchsorted(target[order], np.arange(len(targets) + 1)).astype(np.int64)
-    work = float((start[1:] - start[:-1])[targets.of_record].mean()) + m
-    size = int(min(data.n_records, max(1000, WORK / work)))  # records that are attacked
-    records = np.sort(generator.choice(data.n_records, size, replace=False))
-    uniform = generator.random((size, m))
-    both = np.empty((2, data.n_combinations))
-    for index in range(2):
-        hits = uniform < own[index][data.of_record[records], None]
-        success = np.empty(size)  # (attacked record,)
-        kernels.match_all_files(
-            records, targets.of_record, matched, counts, start, row[order], file[order], hits,
-            success,
-        )  # fmt: skip
-        both[index] = np.bincount(data.of_record[records], success, data.n_combinations)
-    return both * (data.n_records / size) / data.counts

@@ -5,7 +5,9 @@ its label, Pareto-smoothed (`pareto_smoothing`). Of each draw s two things are u
 record's own row is drawn from, and what the rows of its pattern are drawn from on average. For a
 model that draws from the kept variables only both are p_s(. | pattern). Where a record's own label
 takes part in the draw (``class_draw="full"``) they differ, and without the record its row is drawn
-from p_s(. | pattern).
+from p_s(. | pattern). Where levels were merged after the fit, a pattern's records come from several
+groups (`Attacked`): each has a row of its own, files are simulated group by group, and the
+likelihood is that of the levels that were fitted.
 
 Monte-Carlo errors come from halves of the draws (`half_samples`); simulations add the variance of
 their repeats.
@@ -29,13 +31,12 @@ from understudy.risk.left_out import (
     Attacked,
     Chances,
     Key,
-    match_all_files,
-    match_lists,
     modal_of_draws,
     most_probable,
     simulate_pooled,
     simulate_votes,
 )
+from understudy.risk.left_out_matching import MatchLists, match_all_files, match_lists
 from understudy.risk.pareto_smoothing import smooth_weights
 
 __all__ = ["Draws", "Refitted", "attack_draws", "k_hats", "read_draws"]
@@ -56,18 +57,21 @@ class Draws:
     ----------
     pattern : float32 (draw, pattern, label)
         What the rows of a pattern are drawn from, on average.
+    group : float32 (draw, group, label)
+        The same of a group; the same array where groups are patterns.
     own : float32 (draw, combination)
         Probability that a record draws its own label.
     own_rows : LabelTable
         What a record's row is drawn from, mean over draws.
-    left_out : float32 (draw, pattern, label)
+    left_out : float32 (draw, group, label)
         What a record's row would be drawn from, had its own label been left out. The same array as
-        `pattern` where no record's own label takes part in the draw.
-    likelihood : float32 (draw, pattern, label)
+        `group` where no record's own label takes part in the draw.
+    likelihood : float32 (draw, combination)
         Contribution of one record to the likelihood, up to a factor.
     """
 
     pattern: NDArray[np.float32]
+    group: NDArray[np.float32]
     own: NDArray[np.float32]
     own_rows: LabelTable
     left_out: NDArray[np.float32]
@@ -79,28 +83,28 @@ class Draws:
 
     def weights(self, attacked: Attacked, pattern: int) -> tuple[Floats, Floats]:
         """Smoothed weights that leave out a record of each combination of a pattern, and k-hats."""
-        labels = attacked.label[attacked.of_pattern[pattern]]
-        likelihood = self.likelihood[:, pattern, labels].astype(np.float64)
+        likelihood = self.likelihood[:, attacked.of_pattern[pattern]].astype(np.float64)
         return smooth_weights(-np.log(np.maximum(likelihood, 1e-300)))
 
 
 def read_draws(fit: Any, attacked: Attacked) -> Draws:
     """Read the draws of a fit; every second one is dropped as often as memory or time ask."""
-    data, n_pairs = attacked.data, len(attacked.sizes) * attacked.data.n_labels
+    data, n_pairs = attacked.data, len(attacked.group_sizes) * attacked.data.n_labels
     steps = data.n_combinations * data.n_labels  # for one draw
     most = max(4 * BLOCKS, min(MEMORY // (12 * n_pairs), STEPS // steps))
     step, kept, rows_sum, number = 1, [], np.zeros(1), 0
     for table, predictive, likelihood in zip(
         fit.label_tables(), fit.predictive_tables(), fit.left_out_weights_tables(), strict=True
     ):
-        by_pattern = _rows_by_pattern(table, attacked)
+        by_group = _rows_by_group(table, attacked)
         rows_sum = rows_sum + table.probabilities
         if number % step == 0:
             own = table.probabilities[table.row_of_combination, attacked.label]
-            if by_pattern is None:
-                parts = [_pattern_means(table, attacked), own, likelihood, predictive]
+            of_record = likelihood[attacked.group, attacked.fitted_label]  # (combination,)
+            if by_group is None:
+                parts = [_group_means(table, attacked), own, of_record, predictive]
             else:
-                parts = [table.probabilities[by_pattern], own, likelihood]
+                parts = [table.probabilities[by_group], own, of_record]
             kept.append([part.astype(np.float32) for part in parts])
             if len(kept) > most:
                 kept, step = kept[::2], 2 * step
@@ -111,24 +115,25 @@ def read_draws(fit: Any, attacked: Attacked) -> Draws:
             came=f"{len(kept)}",
             do="run chains longer, or keep more draws",
         )
-    mean, own, likelihood, *without = (np.stack(column) for column in zip(*kept, strict=True))
+    group, own, likelihood, *without = (np.stack(column) for column in zip(*kept, strict=True))
     own_rows = LabelTable(rows_sum / number, table.row_of_combination)
-    return Draws(mean, own, own_rows, without[0] if without else mean, likelihood)
+    left_out = without[0] if without else group
+    return Draws(attacked.mean_rows(group), group, own, own_rows, left_out, likelihood)
 
 
-def _rows_by_pattern(table: LabelTable, attacked: Attacked) -> NDArray[np.int32] | None:
-    """Give the row of each pattern, or None where records of a pattern draw from several."""
-    first = np.array([combinations[0] for combinations in attacked.of_pattern])
-    by_pattern: NDArray[np.int32] = table.row_of_combination[first]  # (pattern,)
-    return by_pattern if (by_pattern[attacked.pattern] == table.row_of_combination).all() else None
+def _rows_by_group(table: LabelTable, attacked: Attacked) -> NDArray[np.int32] | None:
+    """Give the row of each group, or None where records of a group draw from several."""
+    by_group = np.zeros(len(attacked.group_sizes), dtype=np.int32)  # (group,)
+    by_group[attacked.group] = table.row_of_combination
+    return by_group if (by_group[attacked.group] == table.row_of_combination).all() else None
 
 
-def _pattern_means(table: LabelTable, attacked: Attacked) -> Floats:
-    """Average the rows that the records of each pattern draw from, (pattern, label)."""
-    sums = np.zeros((len(attacked.sizes), table.probabilities.shape[1]))
+def _group_means(table: LabelTable, attacked: Attacked) -> Floats:
+    """Average the rows that the records of each group draw from, (group, label)."""
+    sums = np.zeros((len(attacked.group_sizes), table.probabilities.shape[1]))
     weighted = table.probabilities[table.row_of_combination] * attacked.data.counts[:, None]
-    np.add.at(sums, attacked.pattern, weighted)
-    return sums / attacked.sizes[:, None]
+    np.add.at(sums, attacked.group, weighted)
+    return sums / attacked.group_sizes[:, None]
 
 
 def k_hats(draws: Draws, attacked: Attacked) -> Floats:
@@ -143,6 +148,7 @@ class Refitted(NamedTuple):
     """What a fit without such a record says about a combination."""
 
     row: Floats  # (label,), what its row is drawn from
+    pattern_row: Floats  # (label,), and the rows of its pattern on average
     modal: float  # chance that the modal guess of one file is right
     column: Floats  # (pattern,), probability of its label in every pattern
 
@@ -223,7 +229,8 @@ def _attack_pattern(
     label, n = attacked.label[combinations], int(attacked.sizes[pattern])
     again = {column: refitted[c] for column, c in enumerate(combinations.tolist()) if c in refitted}
     rows = draws.pattern[:, pattern].astype(np.float64)  # (draw, label)
-    left_out = draws.left_out[:, pattern].astype(np.float64)  # (draw, label)
+    group = attacked.group[combinations]
+    left_out = draws.left_out[:, group, label].astype(np.float64)  # (draw, combination)
     own = draws.own[:, combinations].astype(np.float64)  # (draw, combination)
     block_size = block_sums(np.ones((len(draws), 1)))
     n_draws = subsets @ block_size  # (subset, 1)
@@ -236,41 +243,55 @@ def _attack_pattern(
             without[:, column] = value
         return np.stack([subsets @ block_sums(first) / n_draws, without])
 
-    def weighted_rows(tables: Floats) -> Floats:
+    def weighted_rows(tables: Floats, columns: Any = slice(None)) -> Floats:
         """Weighted means of rows, (subset, combination, label)."""
         bounds = np.append(np.arange(BLOCKS) * len(draws) // BLOCKS, len(draws))
         parts = np.stack(
-            [weights[start:end].T @ tables[start:end] for start, end in pairwise(bounds)]
+            [weights[start:end, columns].T @ tables[start:end] for start, end in pairwise(bounds)]
         )  # (block, combination, label)
-        means = np.tensordot(subsets, parts, axes=1)
-        means /= total[..., None]
-        for column, fit in again.items():
-            means[:, column] = fit.row
+        means: Floats = np.tensordot(subsets, parts, axes=1)
+        means /= total[:, columns, None]
         return means
 
-    modal, column = modal_of_draws(generator, rows, n)[:, label], np.arange(label.size)
+    modal = modal_of_draws(generator, attacked.parts(pattern, draws.group))[:, label]
+    column = np.arange(label.size)
     again_row = {column: float(fit.row[label[column]]) for column, fit in again.items()}
+    again_any = {column: float(fit.pattern_row[label[column]]) for column, fit in again.items()}
     again_modal = {column: fit.modal for column, fit in again.items()}
     parts = forest.counts_for(pattern)
     again_model = {column: float(parts[1] @ fit.column[parts[0]]) for column, fit in again.items()}
-    less = (own - left_out[:, label]) / n  # of the pattern's mean, where rows keep their labels
+    less = (own - left_out) / n  # of the pattern's mean, where rows keep their labels
     adjusted = rows[:, label] - less
     model = forest.predict_draws(draws.pattern, pattern, label)
     own_part = float(parts[1][np.searchsorted(parts[0], pattern)])
     own_rows = draws.own_rows.probabilities[draws.own_rows.row_of_combination[combinations]]
-    without_rows = weighted_rows(left_out)
-    of_pattern = without_rows
-    if draws.pattern is not draws.left_out:
-        of_pattern = weighted_rows(rows) - (own_rows - without_rows) / n
+    without_rows = np.empty((len(subsets), label.size, rows.shape[1]))
+    for each in attacked.groups_of[pattern].tolist():
+        columns = np.flatnonzero(group == each)
+        some: Any = slice(None) if columns.size == label.size else columns
+        without_rows[:, some] = weighted_rows(draws.left_out[:, each].astype(np.float64), some)
+    of_pattern = without_rows.copy()
+    keeps_labels = draws.group is not draws.left_out
+    if keeps_labels or attacked.coarsening is not None:
+        of_pattern = weighted_rows(rows)
+    for column_again, fit in again.items():
+        without_rows[:, column_again], of_pattern[:, column_again] = fit.row, fit.pattern_row
+    if keeps_labels:
+        of_pattern -= (own_rows - without_rows) / n
     mean_rows = subsets @ block_sums(rows) / n_draws  # (subset, label)
     limit = most_probable(mean_rows)[:, label], most_probable(of_pattern)[:, column, label]
     votes, of_votes = simulate_votes(generator, attacked, combinations, own_rows, without_rows)
     pooled, of_releases = simulate_pooled(
-        generator, attacked, combinations, rows, mean_rows, of_pattern
+        generator,
+        attacked,
+        combinations,
+        attacked.parts(pattern, draws.group),
+        mean_rows,
+        of_pattern,
     )
     chances = {
-        Key("row"): compared(own, left_out[:, label], again_row),
-        Key("row", True): compared(rows[:, label], adjusted, again_row),
+        Key("row"): compared(own, left_out, again_row),
+        Key("row", True): compared(rows[:, label], adjusted, again_any),
         Key("modal"): compared(modal, modal, again_modal),
         Key("pooled_modal"): pooled,
         Key("pooled_limit"): np.stack(limit),
@@ -293,26 +314,26 @@ def _match_draws(
     A combination that was fitted again takes the probability of its label from there, and the
     other people's rows from all draws alike.
     """
-    lists, own = (
-        match_lists(attacked, known),
-        np.empty((4, some.size, attacked.data.n_combinations)),
-    )
-    pattern, label = attacked.pattern, attacked.label
+    lists, any_row = match_lists(attacked, known), _AnyRow.of(attacked, known)
+    own = np.empty((4, some.size, attacked.data.n_combinations))
+    pattern, group, label = attacked.pattern, attacked.group, attacked.label
     n = attacked.sizes[pattern]
     again = np.array(sorted(refitted), dtype=np.int64)
     again_row = np.array([refitted[c].row[label[c]] for c in again.tolist()])
+    again_any = np.array([refitted[c].pattern_row[label[c]] for c in again.tolist()])
     weights = weights.copy()
     weights[:, again] = 1.0
     for index, draw in enumerate(some):
-        rows = draws.pattern[draw].astype(np.float64)
+        rows = draws.group[draw].astype(np.float64)
         integral = lists.integrals(attacked, rows)
-        without = draws.left_out[draw][pattern, label].astype(np.float64)
+        without = draws.left_out[draw][group, label].astype(np.float64)
         without[again] = again_row
-        mean = rows[pattern, label]
-        adjusted = mean - (draws.own[draw] - without) / n
-        adjusted[again] = again_row
-        chance = (draws.own[draw], without, mean, adjusted)
-        own[:, index] = integral * np.stack(chance)
+        mean = draws.pattern[draw][pattern, label].astype(np.float64) * integral
+        if any_row is not None:
+            mean = any_row.chances(attacked, rows)
+        adjusted = mean - (draws.own[draw] - without) / n * integral
+        adjusted[again] = again_any * integral[again]
+        own[:, index] = draws.own[draw] * integral, without * integral, mean, adjusted
     subsets = half_samples()
     total = np.maximum(subsets @ block_sums(weights), 1e-300)
     n_draws = subsets @ block_sums(np.ones((some.size, 1)))
@@ -325,3 +346,30 @@ def _match_draws(
         key = Key("match_one_file", released, known)
         chances[key] = Chances(with_record[0], without_record[0], error)
     return chances
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _AnyRow:
+    """Matches where a person's row is any row of the pattern, whose groups draw differently."""
+
+    combination: NDArray[np.int64]  # (entry,), a combination and a group of its pattern
+    group: NDArray[np.int64]  # (entry,)
+    lists: MatchLists
+
+    @classmethod
+    def of(cls, attacked: Attacked, known: tuple[str, ...]) -> _AnyRow | None:
+        """List the entries; None where a pattern has one group, and any row is like another."""
+        if attacked.coarsening is None:
+            return None
+        groups = [attacked.groups_of[pattern] for pattern in attacked.pattern.tolist()]
+        combination = np.repeat(np.arange(len(groups)), [each.size for each in groups])
+        group = np.concatenate(groups)
+        return cls(combination, group, match_lists(attacked, known, (combination, group)))
+
+    def chances(self, attacked: Attacked, rows: Floats) -> Floats:
+        """Chance of being found by a random row of the pattern, (combination,)."""
+        label, size = attacked.label[self.combination], attacked.sizes[attacked.pattern]
+        share = attacked.group_sizes[self.group] / size[self.combination]
+        chance = share * rows[self.group, label] * self.lists.integrals(attacked, rows)
+        summed = np.bincount(self.combination, chance, attacked.data.n_combinations)
+        return summed.astype(np.float64)

@@ -66,37 +66,49 @@ def refit_without(
     dict of int to Refitted
         By combination.
     """
-    doubtful = doubtful[attacked.sizes[attacked.pattern[doubtful]] > 1]
+    doubtful = doubtful[attacked.group_sizes[attacked.group[doubtful]] > 1]
     again: dict[int, Refitted] = {}
     first = np.unique(attacked.data.of_record, return_index=True)[1]  # a record of each combination
-    by_pattern = doubtful[np.argsort(attacked.pattern[doubtful], kind="stable")]
+    by_pattern = doubtful[np.argsort(attacked.group[doubtful], kind="stable")]
     for fold in range(min(folds, doubtful.size)):
         left_out = _without_last_of_a_pattern(attacked, by_pattern[fold::folds])
-        data = leave_out(attacked.data, first[left_out])
-        rows = {tuple(codes): row for row, codes in enumerate(data.patterns.codes.tolist())}
-        patterns = attacked.data.patterns.codes.tolist()
-        tables = np.stack(list(refit(data).predictive_tables()))  # (draw, pattern, label)
-        mean = tables.mean(axis=0)[[rows[tuple(codes)] for codes in patterns]]  # (pattern, label)
+        draws = _fitted_again(attacked, leave_out(attacked.fitted, first[left_out]), refit)
+        rows = draws.mean(axis=0)  # (group, label)
+        mean = attacked.mean_rows(rows)  # (pattern, label)
         for combination in left_out.tolist():
-            pattern = int(attacked.pattern[combination])
-            draws = tables[:, rows[tuple(patterns[pattern])]]  # (draw, label)
-            modal = modal_of_draws(generator, draws, int(attacked.sizes[pattern]))
-            label = int(attacked.label[combination])
+            pattern, label = int(attacked.pattern[combination]), int(attacked.label[combination])
+            modal = modal_of_draws(generator, attacked.parts(pattern, draws))
             again[combination] = Refitted(
-                mean[pattern], float(modal[:, label].mean()), mean[:, label]
+                row=rows[attacked.group[combination]],
+                pattern_row=mean[pattern],
+                modal=float(modal[:, label].mean()),
+                column=mean[:, label],
             )
     return again
+
+
+def _fitted_again(
+    attacked: Attacked, data: Microdata, refit: Callable[[Microdata], Any]
+) -> NDArray[np.float64]:
+    """Fit data without some records; p(label | group) of each draw, (draw, group, label)."""
+    tables: Any = refit(data).predictive_tables()
+    if attacked.coarsening is not None:
+        tables = map(attacked.coarsening.merge, tables)
+    rows = {tuple(codes): row for row, codes in enumerate(data.patterns.codes.tolist())}
+    groups = attacked.fitted.patterns.codes.tolist()
+    drawn: NDArray[np.float64] = np.stack(list(tables))[:, [rows[tuple(each)] for each in groups]]
+    return drawn
 
 
 def _without_last_of_a_pattern(
     attacked: Attacked, combinations: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Leave at least one record in every pattern."""
+    """Leave at least one record in every pattern that was fitted."""
     kept = []
-    left = attacked.sizes.copy()
+    left = attacked.group_sizes.copy()
     for combination in combinations.tolist():
-        pattern = attacked.pattern[combination]
-        if left[pattern] > 1:
-            left[pattern] -= 1
+        group = attacked.group[combination]
+        if left[group] > 1:
+            left[group] -= 1
             kept.append(combination)
     return np.array(kept, dtype=np.int64)

@@ -22,7 +22,7 @@ model that learns from all patterns can be right more often without anybody's ow
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 from weakref import WeakKeyDictionary
 
@@ -35,6 +35,7 @@ from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError, quoted_list
+from understudy.microdata.coarsening import Coarsening
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.label_table import empirical_labels, others_labels
 from understudy.microdata.table import Microdata
@@ -44,8 +45,9 @@ from understudy.risk.attack_effects import AttackEffect, attack_effects, limit_e
 from understudy.risk.attacks import ATTACKS
 from understudy.risk.forest import grow_on_shares
 from understudy.risk.identification import pattern_frame
-from understudy.risk.left_out import Attacked, Chances, Key, attack_reference
+from understudy.risk.left_out import Attacked, Chances, Key
 from understudy.risk.left_out_draws import attack_draws, k_hats, read_draws
+from understudy.risk.left_out_reference import attack_reference
 from understudy.risk.left_out_refits import refit_without
 from understudy.risk.left_out_sets import attack_sets, compare_with_control
 from understudy.risk.pareto_smoothing import RELIABLE
@@ -271,9 +273,10 @@ def own_record_effect(
     Parameters
     ----------
     data : Microdata
-        The confidential records.
+        The confidential records, as files show them.
     source : fit, SyntheticSets, or sequence of frames or paths
-        A fit of these data (a model's or a baseline's), or synthetic sets made by any tool.
+        A fit of these data (a model's or a baseline's), or synthetic sets made by any tool. Of a
+        fit whose levels were merged afterwards, the effect is that of the coarse files.
     known : sequence of str, or several such sequences
         Kept variables that an intruder who matches knows besides the true label, or such lists for
         several intruders; all kept variables when left out.
@@ -319,6 +322,8 @@ def own_record_effect(
     root = check_seed(seed)
     knowledge = _knowledge(data, known)
     check_whole("folds", folds, 1)
+    coarsening: Coarsening | None = getattr(source, "coarsening", None)
+    data = data if coarsening is None else coarsening.told_apart
     draws_given = hasattr(source, "left_out_weights_tables")
     unreliable = refitted = 0
     covered = data.n_records
@@ -326,14 +331,17 @@ def own_record_effect(
     if draws_given or hasattr(source, "left_out_table"):
         _check_of_these_data(source, data)
     if draws_given:
-        people = sample_people(stream(root, "own record", "people"), data, knowledge)
+        people = sample_people(stream(root, "own record", "people"), data, knowledge, coarsening)
     if people is not None:
         source, refit = FitOfPeople(source, people), refit and refit_of_people(people, refit)
     in_doubt = None  # (combination,) records whose weights cannot be trusted
     evidence: Evidence
     if draws_given or hasattr(source, "left_out_table"):
         attacked = Attacked(
-            data if people is None else people.data, knowledge, check_whole("sets", sets, 1)
+            data if people is None else people.data,
+            knowledge,
+            check_whole("sets", sets, 1),
+            coarsening if people is None else people.coarsening,
         )
         generator = stream(root, "own record", "fit")
         if draws_given:
@@ -430,6 +438,7 @@ def _scales(seed: int, attacked: Attacked, people: SampledPeople | None) -> _Sca
     depends = (seed, tuple(attacked.known), attacked.n_sets, people is None)
     kept = _EXACT.get(whole)
     if kept is None or kept[0] != depends:
+        attacked = replace(attacked, coarsening=None)  # of the table that files show
         generator = stream(seed, "own record", "totals")
         totals = totals_effects(generator, attacked, people)
         kept = _EXACT[whole] = depends, (_attack_exact_table(seed, attacked, people), totals)

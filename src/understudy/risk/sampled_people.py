@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.microdata.coarsening import Coarsening
 from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.risk.left_out_refits import leave_out
@@ -40,12 +41,16 @@ class SampledPeople:
     ----------
     whole, data : Microdata
         All records, and those of the drawn cells.
-    combinations, patterns : int64 (combination of `data`,), int64 (pattern of `data`,)
-        Which of the whole data's they are.
+    combinations, patterns : int64 (combination of `data`,), int64 (pattern,)
+        Which of the whole data's they are; the patterns are those that were fitted.
     cell : int64 (combination of `data`,)
         The drawn cell of each combination, from 0.
     n_cells : int
         Cells of the whole data.
+    fitted : Microdata
+        All records as the model sees them: `whole`, or finer.
+    coarsening : Coarsening, optional
+        Of the people of the drawn cells, where files show larger levels than were fitted.
     """
 
     whole: Microdata
@@ -54,6 +59,8 @@ class SampledPeople:
     patterns: NDArray[np.int64]
     cell: NDArray[np.int64]
     n_cells: int
+    fitted: Microdata
+    coarsening: Coarsening | None = None
 
     @property
     def scale(self) -> float:
@@ -101,7 +108,10 @@ class SampledPeople:
 
 
 def sample_people(
-    generator: np.random.Generator, data: Microdata, knowledge: Sequence[Sequence[str]]
+    generator: np.random.Generator,
+    data: Microdata,
+    knowledge: Sequence[Sequence[str]],
+    coarsening: Coarsening | None = None,
 ) -> SampledPeople | None:
     """Draw cells whose people stand for all; None where everybody is measured.
 
@@ -113,10 +123,12 @@ def sample_people(
         The confidential records.
     knowledge : sequence of sequences of str
         What each intruder knows.
+    coarsening : Coarsening, optional
+        The finer data that labels are drawn for.
     """
-    size = data.n_labels
+    size, fitted = data.n_labels, data if coarsening is None else coarsening.fine
     share = min(
-        MOST_PAIRS / (len(data.patterns) * size), MOST_STEPS / (data.n_combinations * size), 1.0
+        MOST_PAIRS / (len(fitted.patterns) * size), MOST_STEPS / (data.n_combinations * size), 1.0
     )
     shared = [name for name in data.kept if all(name in known for known in knowledge)]
     cells = data.cells(shared)
@@ -128,13 +140,19 @@ def sample_people(
     number[drawn] = np.arange(wanted)
     cell = number[cells.of_combination]  # (combination,)
     combinations = np.flatnonzero(cell >= 0)
+    people = _only(data, combinations)
+    if coarsening is not None:
+        fine = _only(coarsening.fine, combinations)
+        coarsening = replace(coarsening, fine=fine, coarse=people)
     return SampledPeople(
         whole=data,
-        data=_only(data, combinations),
+        data=people,
         combinations=combinations,
-        patterns=np.unique(data.patterns.of_combination[combinations]).astype(np.int64),
+        patterns=np.unique(fitted.patterns.of_combination[combinations]).astype(np.int64),
         cell=cell[combinations],
         n_cells=len(cells),
+        fitted=fitted,
+        coarsening=coarsening,
     )
 
 
@@ -186,20 +204,19 @@ def refit_of_people(
     Of a combination of which one record is left out, that is the first of the whole data: they are
     alike. No pattern may have lost all its records.
     """
+    measured = people.data if people.coarsening is None else people.coarsening.fine
 
     def refit_without(left: Microdata) -> FitOfPeople:
-        position = {
-            tuple(codes): row for row, codes in enumerate(people.data.combinations.tolist())
-        }
+        position = {tuple(codes): row for row, codes in enumerate(measured.combinations.tolist())}
         rows = np.array([position[tuple(codes)] for codes in left.combinations.tolist()])
-        missing = people.data.counts.copy()  # (combination of the people,)
+        missing = measured.counts.copy()  # (combination of the people,)
         missing[rows] -= left.counts
-        first = np.zeros(people.whole.n_combinations, dtype=np.int64)  # a record of each
-        records = np.arange(people.whole.n_records - 1, -1, -1)
-        first[people.whole.of_record[::-1]] = records
-        whole = leave_out(people.whole, first[people.combinations[missing > 0]])
-        present = people.whole.counts > 0  # (combination,)
-        present[people.combinations[missing == people.data.counts]] = False
+        first = np.zeros(people.fitted.n_combinations, dtype=np.int64)  # a record of each
+        records = np.arange(people.fitted.n_records - 1, -1, -1)
+        first[people.fitted.of_record[::-1]] = records
+        whole = leave_out(people.fitted, first[people.combinations[missing > 0]])
+        present = people.fitted.counts > 0  # (combination,)
+        present[people.combinations[missing == measured.counts]] = False
         combinations = (np.cumsum(present) - 1)[people.combinations[rows]]
         seen = replace(
             people,

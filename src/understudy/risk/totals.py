@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.microdata.label_table import marginal_labels
-from understudy.risk.left_out import Attacked, Key, modal_of_reference, simulate_pooled
+from understudy.risk.left_out import Attacked, Key, simulate_pooled
+from understudy.risk.left_out_reference import modal_of_reference
 from understudy.risk.sampled_people import SampledPeople
 
 __all__ = ["totals_effects"]
@@ -46,7 +47,7 @@ def totals_effects(
         size = int(attacked.sizes[pattern])
         one = modal_of_reference(generator, shares, without, labels, size)[:, 0]
         pooled, _ = simulate_pooled(
-            generator, attacked, combinations, shares[None], shares[None], without[None]
+            generator, attacked, combinations, [(size, shares[None])], shares[None], without[None]
         )
         effects[Key("modal")] += scale * float((one[0] - one[1]) @ counts)
         effects[Key("pooled_modal")] += scale * float((pooled[0, 0] - pooled[1, 0]) @ counts)

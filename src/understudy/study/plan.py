@@ -64,7 +64,8 @@ Repeats = Annotated[
 class DataPlan(Settings):
     """Which data, and how to read them; see `understudy.read_microdata` for each key.
 
-    ``coarsen`` merges levels by steps of the codebook's hierarchies, by variable.
+    ``coarsen`` merges levels by steps of the codebook's hierarchies, by variable: in files, and in
+    what is measured. Models are fitted to the levels as they are.
     """
 
     file: str

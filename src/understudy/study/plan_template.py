@@ -321,7 +321,8 @@ unused_levels = "error"
 # The formats of a SAS file.
 {catalog}
 
-# Levels merged by a step of a variable's hierarchy in the codebook, 0 for none.
+# Levels merged in the files by a step of a variable's hierarchy in the codebook, 0 for none. Models
+# are fitted to the levels as they are.
 # coarsen = {{ {example} = 0 }}
 
 # How the sample was drawn, for standard errors of weighted analyses: strata and primary sampling

@@ -127,7 +127,7 @@ class Study:
         fresh = check_seed(None)
         with StudyFolder(internal, stages.identity, self.plan.seed, fresh) as stages.folder:
             named = self._register_folder(register)
-            stages.folder.use_register(named, stages.data.people_digest())
+            stages.folder.use_register(named, stages.fit_data.people_digest())
             stages.pace = Pace(stages.listed(), stages.guessed_seconds(), progress)
             stages.write_plan()
             stages.describe_data()

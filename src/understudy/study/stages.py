@@ -21,7 +21,7 @@ import polars as pl
 from pydantic import BaseModel
 
 import understudy
-from understudy.errors import Mistakes, UnderstudyError, quoted
+from understudy.errors import Mistakes, SettingError, UnderstudyError, quoted
 from understudy.findings.chains import chain_findings
 from understudy.findings.data import data_findings
 from understudy.findings.frontier_schema import FrontierFindings
@@ -42,7 +42,7 @@ from understudy.findings.schema import (
     UtilityFindings,
 )
 from understudy.findings.utility import Analysis, utility_findings
-from understudy.microdata.coarsening import coarsened
+from understudy.microdata.coarsening import Coarsening, coarsening_of
 from understudy.microdata.codebook import Codebook, codebook_from
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.synthetic_files import read_synthetic
@@ -56,6 +56,7 @@ from understudy.study.planned_fit import PlannedFit
 from understudy.study.progress import Pace, Tell, while_reading
 from understudy.study.stage_warnings import Notes
 from understudy.synthesis.chains import Progress
+from understudy.synthesis.coarsened_fit import CoarsenedFit
 from understudy.synthesis.registry import MODELS
 from understudy.synthesis.run_fit import check_holes
 from understudy.synthesis.set_drawing import SetDrawing
@@ -75,9 +76,16 @@ NOTES = (
 
 def prepare(plan: StudyPlan, home: Path, progress: Tell | None) -> Stages:
     """Read the data and check everything that can be checked before the first computation."""
-    whole, book = _read_data(plan, home, while_reading(progress))
-    data = whole.released
+    whole, coarsening, book = _read_data(plan, home, while_reading(progress))
+    data = (whole if coarsening is None else coarsening.coarse).released
     mistakes = Mistakes()
+    if plan.own_record.informed and coarsening is not None:
+        with mistakes.noted("own_record.informed"):
+            raise SettingError(
+                expected="files of the levels that models are fitted to, for the informed intruder",
+                came="levels that are merged afterwards",
+                do="leave data.coarsen out, or informed",
+            )
     for number, intruder in enumerate(plan.intruders or (), 1):
         for name in intruder.known:
             with mistakes.noted(f"intruders[{number}].known"):
@@ -101,13 +109,13 @@ def prepare(plan: StudyPlan, home: Path, progress: Tell | None) -> Stages:
         intruders = tuple(data.known(intruder.known) for intruder in plan.intruders)
     else:
         intruders = (data.kept,) if data.kept else ()
-    return Stages(plan, data, whole, book, intruders, synthesizers)
+    return Stages(plan, data, whole, coarsening, book, intruders, synthesizers)
 
 
 def _read_data(
     plan: StudyPlan, home: Path, progress: Callable[[int, int], None] | None
-) -> tuple[Microdata, Codebook]:
-    """Read the data of a plan, and the codebook that belongs to them.
+) -> tuple[Microdata, Coarsening | None, Codebook]:
+    """Read the data of a plan, what is merged in them, and the codebook that belongs to them.
 
     The name of the confidential file, which may tell something, is kept out of messages.
     """
@@ -116,7 +124,7 @@ def _read_data(
     try:
         data = read_microdata(**options, progress=progress)
         book = codebook_from(options["codebook"])
-        return coarsened(data, book, plan.data.coarsen), book
+        return data, coarsening_of(data, book, plan.data.coarsen), book
     except UnderstudyError as problem:
         words = [problem.expected, problem.came, problem.do]
         for name in (quoted(source), quoted(Path(source).name)):
@@ -130,7 +138,8 @@ class Stages:
 
     plan: StudyPlan
     data: Microdata  # what files show
-    fit_data: Microdata  # with what models alone use
+    fit_data: Microdata  # with what models alone use, and no level merged
+    coarsening: Coarsening | None
     book: Codebook
     intruders: tuple[tuple[str, ...], ...]
     synthesizers: dict[str, PlannedFit]
@@ -268,9 +277,10 @@ class Stages:
                 )
             self.pace.end(computed=True)
             self.pace.start()
+            merged = fit if self.coarsening is None else CoarsenedFit(fit, self.coarsening)
             with notes.caught():
-                drawing = fit.drawing(self.plan.sets, seed=self._seed("sets", name))
-                own_record = self._own_record(name, fit, drawing)
+                drawing = merged.drawing(self.plan.sets, seed=self._seed("sets", name))
+                own_record = self._own_record(name, merged, drawing)
             chains = chain_findings(fit, drawing, self.intruders)
             self.folder.save_findings(f"{name}-fit", "", chains, notes)
             self.folder.save_findings(f"{name}-own-record", "", own_record, Notes(name))
@@ -289,7 +299,7 @@ class Stages:
             return planned.refit(data, seed)
 
         findings = own_record_findings(
-            self.fit_data,
+            self.fit_data if self.coarsening is None else self.coarsening.coarse,
             fit,
             self.intruders,
             sets=self.plan.sets,
@@ -402,7 +412,7 @@ class Stages:
             name=name,
             title=planned.title,
             kind=planned.kind,
-            settings=planned.in_words(self.data, convergence.draws),
+            settings=planned.in_words(self.fit_data, convergence.draws),
             m=self.plan.sets,
             fully_synthetic=not self.data.kept,
             convergence=convergence,
