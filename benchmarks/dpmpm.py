@@ -98,7 +98,7 @@ def _classes_alone(
     order = class_counts.order_by_weight(state.log_weights, state.probabilities, n_records)
     words: Any = generator.bit_generator.random_raw(3)
     counts = np.empty_like(state.class_size), np.empty_like(state.level_count)
-    class_counts._draw_slices(
+    class_counts.draw_slices(
         words.reshape(1, 3), problem, 0, 1, order, state.probabilities, *counts
     )
 

@@ -19,7 +19,10 @@ from understudy.cli.options import helped_by
 from understudy.cli.run import run as run_command
 from understudy.errors import SamplerError, SettingError, WorkerError
 from understudy.pages import report
-from understudy.synthesis import segments, workers
+from understudy.randomness import stream
+from understudy.synthesis import workers
+from understudy.synthesis.dpmpm.class_counts import SLICE
+from understudy.synthesis.dpmpm.costs import cutting_pays
 
 distributed = pytest.importorskip("distributed", reason='needs "understudy[dask]"')
 pytestmark = [
@@ -80,6 +83,53 @@ def test_the_same_bytes_as_without(model: Any, number: int) -> None:
     assert workers.current_workers() is None
 
 
+@pytest.fixture(scope="module")
+def many() -> us.Microdata:
+    """Invent records with enough combinations for four slices, the last one short."""
+    generator, n = stream(7, "many combinations"), 3 * SLICE + 900
+    rows = np.unique(generator.integers(0, [60, 50, 5], (6 * n, 3)), axis=0)
+    rows = generator.permutation(rows)[:n]
+    frame = pl.DataFrame(
+        {name: rows[:, column].astype(str) for column, name in enumerate(("age", "job", "county"))}
+    )
+    return us.read_microdata(frame, synthesize="county")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_cut_sweep_is_that_of_one_machine(
+    many: us.Microdata, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bit for bit, with level priors given and sampled; chains stay here, so none is sent."""
+    from understudy.synthesis.dpmpm import sampler
+
+    monkeypatch.setattr(sampler, "FIRST_SWEEPS", 3)
+    for prior in (1.0, "sampled"):
+        model = us.DPMPM(sampler="blocked", n_classes=6, level_prior=prior)
+        lengths = {"chains": 2, "warmup": 2, "draws": 4}
+        alone = fitted(many, model, **lengths)
+        with (
+            threads_as_workers(number) as address,
+            us.on_workers(cluster=address, cut_sweeps=True),
+            pytest.MonkeyPatch.context() as patched,
+        ):
+            patched.setattr("understudy.synthesis.segments._segment_elsewhere", None)
+            assert same(fitted(many, model, **lengths), alone)
+
+
+def test_sweeps_are_cut_where_that_is_faster(many: us.Microdata) -> None:
+    ones = np.ones(5_000_000, dtype=np.int64)
+    assert cutting_pays(ones, 600, 400, chains=4, workers=50)
+    assert not cutting_pays(ones, 600, 400, chains=4, workers=4)  # every one has a chain to sweep
+    assert not cutting_pays(ones[:6000], 600, 400, chains=4, workers=50)
+    assert not cutting_pays(ones, 600_000, 400, chains=4, workers=50)  # too much to send
+    model = us.DPMPM(sampler="blocked", n_classes=6, level_prior=1.0)
+    weights = np.full(many.n_combinations, 0.5)  # sums of weights depend on their order
+    lengths: dict[str, Any] = {"chains": 2, "warmup": 1, "draws": 4, "weights": weights}
+    alone = fitted(many, model, **lengths)
+    with threads_as_workers() as address, us.on_workers(cluster=address, cut_sweeps=True):
+        assert same(fitted(many, model, **lengths), alone)
+
+
 def test_a_run_that_was_stopped_goes_on_with_workers(tmp_path: Path) -> None:
     data, model = us.load_ce_like(), us.DPMPM(sampler="blocked", level_prior=1.0)
     alone = fitted(data, model, warmup=60)
@@ -127,7 +177,7 @@ def test_workers_with_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch
         ):
             pass
     with pytest.raises(WorkerError, match="with others the draws would differ"):
-        segments._segment_elsewhere(["third"], (Any, Any, None), 0, None, (0, 0, 0))  # type: ignore[arg-type]
+        workers._checked(["an older one"], os.getpid)
 
 
 def test_workers_without_the_package_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

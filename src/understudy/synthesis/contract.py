@@ -8,15 +8,16 @@ observe it. Chains, checkpoints and diagnostics are written once against the sec
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.synthesis.workers import Workers
 
-__all__ = ["ChainSampler", "DrawnSets", "Fit", "Observation", "Synthesizer"]
+__all__ = ["ChainSampler", "CutSampler", "DrawnSets", "Fit", "Observation", "Synthesizer"]
 
 
 class Synthesizer(Protocol):
@@ -78,6 +79,15 @@ class ChainSampler(Protocol):
 
     def observe(self, generator: np.random.Generator, state: Any) -> Observation:
         """Work out what is kept of a state."""
+        ...
+
+
+@runtime_checkable
+class CutSampler(Protocol):
+    """A sampler whose sweeps can be cut into pieces for several workers."""
+
+    def cut_over(self, workers: Workers, chains: int) -> ChainSampler | None:
+        """Give a sampler that draws the same on workers; None where chains are better spread."""
         ...
 
 

@@ -17,14 +17,9 @@ import numpy as np
 from understudy.errors import SamplerError
 from understudy.randomness import stream
 from understudy.synthesis.checkpoints import Arrays, generator_arrays, generator_from
-from understudy.synthesis.contract import ChainSampler, Observation
+from understudy.synthesis.contract import ChainSampler, CutSampler, Observation
 from understudy.synthesis.diagnostics import ConvergenceTargets
-from understudy.synthesis.workers import (
-    Workers,
-    check_versions,
-    current_workers,
-    deciding_versions,
-)
+from understudy.synthesis.workers import Workers, current_workers
 
 __all__ = ["Chain", "Lengths", "Plan", "Summarize", "computing", "saved_chain", "state_from"]
 
@@ -99,10 +94,7 @@ class _ComputingElsewhere(_Computing):
     def submit(self, chain: Chain, lengths: Lengths) -> Future[Any]:
         """Send a chain's state to a worker."""
         saved = None if chain.state is None else saved_chain(chain)
-        versions = deciding_versions()
-        return self._pool.submit(
-            _segment_elsewhere, versions, self._shared, chain.number, saved, lengths
-        )
+        return self._workers.submit(_segment_elsewhere, self._shared, chain.number, saved, lengths)
 
     def result(self, future: Future[Any], chain: Chain) -> Arrays:
         """Take a segment and the chain's new state, or the reason why there is none."""
@@ -123,24 +115,27 @@ class _ComputingElsewhere(_Computing):
 def computing(
     sampler: ChainSampler, plan: Plan, summarize: Summarize | None
 ) -> Iterator[_Computing]:
-    """Choose workers where there are some, threads otherwise."""
+    """Choose workers where there are some, for chains or for every sweep, threads otherwise."""
     workers = current_workers()
     if workers is not None:
-        yield _ComputingElsewhere(sampler, plan, summarize, workers)
+        cut = sampler.cut_over(workers, plan.chains) if isinstance(sampler, CutSampler) else None
+        if cut is None:
+            yield _ComputingElsewhere(sampler, plan, summarize, workers)
+            return
+        with ThreadPoolExecutor(plan.chains) as pool:  # they mostly wait
+            yield _Computing(cut, plan, summarize, pool)
         return
     with ThreadPoolExecutor(plan.threads) as pool:
         yield _Computing(sampler, plan, summarize, pool)
 
 
 def _segment_elsewhere(
-    versions: list[str],
     shared: tuple[ChainSampler, Plan, Summarize | None],
     number: int,
     saved: Arrays | None,
     lengths: Lengths,
 ) -> tuple[Arrays | None, Arrays | None, int, tuple[str, str, str, int] | None]:
     """Compute a segment on a worker: it, the chain's state, and what went wrong in which sweep."""
-    check_versions(versions)
     sampler, plan, _ = shared
     chain = Chain(number, stream(plan.seed, "fit", "chain", number))
     if saved is not None:

@@ -1,9 +1,10 @@
-"""Chains on other processes and machines, by Dask: which workers may help, and what they get.
+"""Work on other processes and machines, by Dask: which workers may help, and what they get.
 
-Inside ``with on_workers(...)`` the segments of all chains are computed by workers. A segment is a
-function of the chain's saved state, so it comes out the same wherever it is computed, and is
-computed again elsewhere if a worker dies. Everything else stays where the study runs: the data are
-read there, and what is finished is saved there.
+Inside ``with on_workers(...)`` workers compute segments of chains, slices of the blocked sampler's
+sweeps, points of a frontier and fits of a reproduction. Each is a function of what it is given, so
+it comes out the same wherever it is computed, and is computed again elsewhere if a worker dies.
+Everything else stays where the study runs: the data are read there, and what is finished is saved
+there.
 
 Workers hold confidential data in memory. So those that would write memory to their disks are
 refused, and local ones are reached by TLS with keys that exist in memory only. Workers with other
@@ -18,7 +19,7 @@ import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -36,12 +37,13 @@ from understudy.errors import (
 )
 from understudy.spreading import spread_by
 
-__all__ = ["Workers", "check_versions", "current_workers", "deciding_versions", "on_workers"]
+__all__ = ["Workers", "current_workers", "deciding_versions", "helped_by_client", "on_workers"]
 
 MOST_WORKERS = 1024
 CERTIFICATES = ("ca.pem", "cert.pem", "key.pem")
 SECONDS_TO_ANSWER = 30
 TASKS_AHEAD = 2  # for each worker, before the first answer is taken
+ATTEMPTS = 3  # at a task that fails, after the first
 NEVER_TO_DISK = {"target": False, "spill": False, "pause": False}  # shares of workers' memory
 # Sent as text, since a worker without the package could not read a function of ours.
 WHAT_WORKERS_ARE = """[
@@ -75,21 +77,49 @@ class Workers:
         The connection.
     executor : Executor
         Takes functions; what it is given is computed again if a worker dies.
+    cut_sweeps : bool, optional
+        Whether sweeps are cut into slices; None leaves it to their size.
     """
 
     client: Any
     executor: Executor
+    cut_sweeps: bool | None = None
 
     @property
     def number(self) -> int:
-        """Count the workers that are there now."""
-        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+        """Count the threads of the workers that are there now: so many tasks run at a time."""
+        there = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return sum(worker["nthreads"] for worker in there)
 
     def share(self, value: Any) -> Any:
         """Make a value that many tasks take; the scheduler keeps it, so it outlives workers."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # it is large, and sent once
             return self.client.submit(_same, value, pure=False)
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Have a function computed; arguments may be shared values."""
+        return self.executor.submit(_checked, deciding_versions(), work, *arguments)
+
+    def begin(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Have a function computed, whose result other tasks may take without it coming here."""
+        return self.client.submit(
+            _checked, deciding_versions(), work, *arguments, pure=False, retries=ATTEMPTS
+        )
+
+    def as_finished(
+        self, function: Callable[..., Any], tasks: Sequence[Sequence[Any]]
+    ) -> Iterator[tuple[int, Any]]:
+        """Do tasks on workers, and give their numbers and answers as they come."""
+        running = {self.submit(_done, function, *task): at for at, task in enumerate(tasks)}
+        try:
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in sorted(done, key=lambda future: running[future]):
+                    yield running.pop(future), self._answer(future)
+        finally:
+            for future in running:
+                future.cancel()
 
     def result(self, future: Future[Any]) -> Any:
         """Wait for what a worker computes; a scheduler that is gone is an error of its own."""
@@ -110,7 +140,7 @@ class Workers:
             for task in tasks:
                 if len(waiting) >= ahead:
                     yield self._answer(waiting.popleft())
-                waiting.append(self.executor.submit(_done, deciding_versions(), function, task))
+                waiting.append(self.submit(_done, function, task))
             while waiting:
                 yield self._answer(waiting.popleft())
         finally:
@@ -124,29 +154,31 @@ class Workers:
         return answer
 
 
-def _done(
-    versions: list[str], function: Callable[[Any], Any], task: Any
-) -> tuple[Any, UnderstudyError | None]:
+def _done(function: Callable[..., Any], *arguments: Any) -> tuple[Any, UnderstudyError | None]:
     """Do a task on a worker; an error of ours travels as an answer, since it is no fault there."""
-    check_versions(versions)
     try:
-        return function(task), None
+        return function(*arguments), None
     except UnderstudyError as problem:
         return None, problem.with_traceback(None)
 
 
-def check_versions(versions: list[str]) -> None:
-    """Refuse, on a worker, to work for a program with other versions."""
-    if deciding_versions() != versions:
-        raise WorkerError(
-            expected=f"workers with understudy, NumPy, Numba, Python {', '.join(versions)}",
-            came=f"one with {', '.join(deciding_versions())}",
-            do="install the same versions there: with others the draws would differ",
-        )
-
-
 def _same(value: Any) -> Any:
     return value
+
+
+def _checked(versions: list[str], work: Callable[..., Any], *arguments: Any) -> Any:
+    """Compute on a worker, if it has the same versions; it may have joined after we looked."""
+    if deciding_versions() != versions:
+        raise _other_versions(versions, deciding_versions())
+    return work(*arguments)
+
+
+def _other_versions(ours: list[str], theirs: list[str]) -> WorkerError:
+    return WorkerError(
+        expected=f"workers with understudy, NumPy, Numba, Python {', '.join(ours)}",
+        came=f"one with {', '.join(theirs)}",
+        do="install the same versions there: with others the draws would differ",
+    )
 
 
 def _lost(problem: BaseException) -> WorkerError:
@@ -171,8 +203,9 @@ def on_workers(
     *,
     cluster: str | None = None,
     tls: str | os.PathLike[str] | None = None,
+    cut_sweeps: bool | None = None,
 ) -> Iterator[None]:
-    """Compute chains on workers, inside of this block (needs the extra ``understudy[dask]``).
+    """Compute on workers, inside of this block (needs the extra ``understudy[dask]``).
 
     What comes out does not depend on it, byte for byte, whatever the number of workers.
 
@@ -186,6 +219,10 @@ def on_workers(
         that would write confidential data to their disks are refused.
     tls : path, optional
         A folder with ``ca.pem``, ``cert.pem`` and ``key.pem`` for the cluster.
+    cut_sweeps : bool, optional
+        Whether all workers take part in every sweep of the DPMPM's blocked sampler, each with some
+        of the combinations, instead of each sweeping chains of its own. Left out: where it is
+        likely to be faster.
 
     Examples
     --------
@@ -202,14 +239,22 @@ def on_workers(
             client = opened.enter_context(_local(workers))
         else:
             client = opened.enter_context(_connected(cluster, tls))
-        _check_workers(client)
-        helping = Workers(client, client.get_executor(pure=False, retries=3))
-        token = _CURRENT.set(helping)
-        try:
-            with spread_by(helping.in_order):
-                yield
-        finally:
-            _CURRENT.reset(token)
+        opened.enter_context(helped_by_client(client, cut_sweeps))
+        yield
+
+
+@contextmanager
+def helped_by_client(client: Any, cut_sweeps: bool | None = None) -> Iterator[Workers]:
+    """Look at the workers that a client is connected to, and compute on them inside the block."""
+    _check_workers(client)
+    executor = client.get_executor(pure=False, retries=ATTEMPTS)
+    helping = Workers(client, executor, cut_sweeps)
+    token = _CURRENT.set(helping)
+    try:
+        with spread_by(helping.in_order):
+            yield helping
+    finally:
+        _CURRENT.reset(token)
 
 
 def _distributed() -> Any:
@@ -247,6 +292,7 @@ def _local(workers: int | None) -> Iterator[Any]:
             local_directory=folder,
             security=distributed.Security.temporary(),
             silence_logs="CRITICAL",
+            env={"PYTHONWARNINGS": "ignore::UserWarning"},  # ours come back with results
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -301,11 +347,7 @@ def _check_workers(client: Any) -> None:
     ours = deciding_versions()
     for versions, memory in answers.values():
         if versions != ours:
-            raise WorkerError(
-                expected=f"workers with understudy, NumPy, Numba, Python {', '.join(ours)}",
-                came=f"one with {', '.join(versions)}",
-                do="install the same versions there: with others the draws would differ",
-            )
+            raise _other_versions(ours, versions)
         if any(share is not False for share in memory):
             raise WorkerError(
                 expected="workers that write no memory to disk: it holds confidential data",

@@ -38,20 +38,20 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from math import lgamma
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.class_counts import draw_classes
-from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
 from understudy.synthesis.dpmpm.level_prior_strengths import draw_strengths
 from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
 from understudy.synthesis.dpmpm.structural_zeros import add_completions, add_impossible
 from understudy.synthesis.dpmpm.weighted_classes import draw_weighted_classes
 
 __all__ = [
+    "ClassesElsewhere",
     "State",
     "divide",
     "draw_classes",
@@ -69,6 +69,21 @@ __all__ = [
 SMALLEST_CONCENTRATION = 1e-300
 BLOCK = 100_000  # combinations that get their first classes together
 CLASS_MOVES = 1  # classes that are offered another position in a sweep
+
+
+class ClassesElsewhere(Protocol):
+    """Draws the classes of all records, as `draw_classes` does, but not in this process."""
+
+    def draw(
+        self,
+        generator: np.random.Generator,
+        log_weights: NDArray[np.float64],
+        probabilities: NDArray[np.float64],
+        class_size: NDArray[np.int64],
+        level_count: NDArray[np.int64],
+    ) -> bool:
+        """Fill the counts, and tell whether all weights of some combination vanished."""
+        ...
 
 
 class State(NamedTuple):
@@ -394,12 +409,13 @@ def step(
     concentration_prior: tuple[float, float],
     pool: Executor | None = None,
     threads: int = 1,
-    on_gpu: GpuClasses | None = None,
+    elsewhere: ClassesElsewhere | None = None,
 ) -> State:
     """One sweep: classes, strengths, order of classes, sticks, level probabilities, concentration.
 
     The state's arrays are written over. `pool` has threads beside the calling one, for the classes
-    of very many combinations; what is drawn does not depend on them. `on_gpu` draws them on a GPU.
+    of very many combinations; what is drawn does not depend on them. `elsewhere` draws them on a
+    GPU or on workers.
     """
     # 1. classes of all records
     drawn = (state.log_weights, state.probabilities, state.class_size, state.level_count)
@@ -407,8 +423,8 @@ def step(
         failed = draw_weighted_classes(generator, problem, *drawn)
     elif problem.kinds.size:
         failed = draw_completed_classes(generator, problem, *drawn, pool, threads)
-    elif on_gpu is not None:
-        failed = on_gpu.draw(generator, *drawn)
+    elif elsewhere is not None:
+        failed = elsewhere.draw(generator, *drawn)
     else:
         failed = draw_classes(generator, problem, *drawn, pool, threads)
     if problem.impossible.size:  # and of those that impossible combinations would have had

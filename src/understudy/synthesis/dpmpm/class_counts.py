@@ -25,7 +25,7 @@ products without a division or a logarithm.
 
 Combinations are cut into slices, always in the same way, and each slice has random numbers of its
 own: the generator SFC64, its state three words of the chain's stream. So slices may be drawn by
-several threads, and the bytes do not depend on how many.
+several threads or machines, and the bytes do not depend on how many.
 
 Arguments that the kernels share:
 
@@ -53,7 +53,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from math import lgamma
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,10 @@ from numpy.typing import NDArray
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.problem import Problem
 
-__all__ = ["draw_binomial", "draw_classes", "draw_word", "n_slices"]
+__all__ = [
+    "draw_binomial", "draw_classes", "draw_slices", "draw_word", "n_slices", "order_by_weight",
+    "slice_words",
+]  # fmt: skip
 
 SLICE = 4096  # combinations that are always drawn one after another
 SMALL = 16  # from so many records on, binomial draws are cheaper than one draw per record
@@ -84,6 +87,11 @@ class Order(NamedTuple):
 def n_slices(n_combinations: int) -> int:
     """Count the slices that combinations are cut into."""
     return max(1, -(-n_combinations // SLICE))
+
+
+def slice_words(generator: np.random.Generator, slices: int) -> NDArray[np.uint64]:
+    """Draw the words that make the random numbers of every slice its own: (slice, word)."""
+    return np.asarray(generator.bit_generator.random_raw(3 * slices)).reshape(slices, 3)
 
 
 @compiled
@@ -424,7 +432,7 @@ def _draw_slice(words, problem, first, last, order, probabilities, level_count):
 
 
 @compiled
-def _draw_slices(words, problem, first, last, order, probabilities, class_size, level_count):  # type: ignore[no-untyped-def]
+def draw_slices(words, problem, first, last, order, probabilities, class_size, level_count):  # type: ignore[no-untyped-def]
     """Draw the slices from `first` to `last` into counts that are cleared first.
 
     `words` is uint64 (slice, 3), `class_size` int64 (class,).
@@ -465,28 +473,25 @@ def draw_classes(
         Level probabilities.
     class_size, level_count : int64 (class,), int64 (level, class)
         Filled.
-    pool : Executor, optional
-        Threads beside the calling one.
-    threads : int
-        Threads in all.
+    pool, threads : Executor and int, optional
+        Threads beside the calling one, and how many in all.
     """
     slices = n_slices(problem.counts.size)
-    raw: Any = generator.bit_generator.random_raw(3 * slices)
-    words = raw.reshape(slices, 3)  # (slice, word)
+    words = slice_words(generator, slices)  # (slice, word)
     order = order_by_weight(log_weights, probabilities, problem.counts.sum())
     threads = min(threads, slices)
     if pool is None or threads == 1:
         return bool(
-            _draw_slices(words, problem, 0, slices, order, probabilities, class_size, level_count)
+            draw_slices(words, problem, 0, slices, order, probabilities, class_size, level_count)
         )
     cuts = [slices * part // threads for part in range(threads + 1)]
     others = [(np.empty_like(class_size), np.empty_like(level_count)) for _ in range(1, threads)]
     running = [
-        pool.submit(_draw_slices, words, problem, first, last, order, probabilities, *counts)
+        pool.submit(draw_slices, words, problem, first, last, order, probabilities, *counts)
         for first, last, counts in zip(cuts[1:], cuts[2:], others, strict=False)
     ]
     failed = bool(
-        _draw_slices(words, problem, 0, cuts[1], order, probabilities, class_size, level_count)
+        draw_slices(words, problem, 0, cuts[1], order, probabilities, class_size, level_count)
     )
     for future, counts in zip(running, others, strict=True):
         failed |= bool(future.result())

@@ -14,9 +14,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["blocked_pays", "enough_classes", "sweep_seconds"]
+__all__ = ["blocked_pays", "cutting_pays", "enough_classes", "sweep_seconds"]
 
 BLOCKED_SWEEPS = 2.5  # that are worth a collapsed one, by effective draws
+WEIGHING = 2e-9  # seconds of a combination and a class in use, where first levels are shared
+ROUND_SECONDS = 0.03  # of a sweep on workers, beside what is computed and what travels
+SECONDS_PER_BYTE = 4e-8  # of what travels through the scheduler
 
 
 def enough_classes(n_records: int) -> int:
@@ -57,3 +60,20 @@ def blocked_pays(counts: NDArray[np.integer[Any]], n_levels: int, n_classes: int
         sweep_seconds(sampler, counts, n_levels, n_classes) for sampler in ("collapsed", "blocked")
     )
     return collapsed > BLOCKED_SWEEPS * blocked
+
+
+def cutting_pays(
+    counts: NDArray[np.integer[Any]], n_levels: int, n_classes: int, chains: int, workers: int
+) -> bool:
+    """Tell whether workers that share every blocked sweep are faster than workers with chains.
+
+    Level probabilities are drawn here and go through one scheduler, where the chains wait for each
+    other; what is drawn for combinations is shared by all workers. Both give the same draws, so
+    here, unlike for the choice of a sampler, weighing combinations with few records may count.
+    """
+    levels = sweep_seconds("blocked", counts[:0], n_levels, n_classes)
+    combinations = sweep_seconds("blocked", counts, 0, n_classes)
+    combinations += WEIGHING * counts.size * n_classes / 4
+    travel = ROUND_SECONDS + 12 * SECONDS_PER_BYTE * n_levels * n_classes  # there 8, back 4 bytes
+    together = chains * (levels + travel + combinations / max(1, workers))
+    return together < math.ceil(chains / max(1, workers)) * (levels + combinations)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm.class_counts import n_slices
+from understudy.synthesis.dpmpm.costs import cutting_pays
+from understudy.synthesis.dpmpm.cut_sweeps import ClassesOnWorkers
 from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
 from understudy.synthesis.dpmpm.labels import label_table
 from understudy.synthesis.dpmpm.parameters import (
@@ -34,6 +36,7 @@ from understudy.synthesis.dpmpm.problem import (
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
 from understudy.synthesis.dpmpm.structural_zeros import box_probabilities, impossible_share
 from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
+from understudy.synthesis.workers import Workers
 
 __all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
 
@@ -227,6 +230,7 @@ class BlockedChain(_Chain):
     n_classes: int = 40
     threads: int = 1  # that work on the same sweep; what is drawn does not depend on it
     on_gpu: GpuClasses | None = None
+    on_workers: ClassesOnWorkers | None = None  # which change nothing of what is drawn either
     state_type = blocked.State
 
     def describe(self) -> dict[str, Any]:
@@ -235,6 +239,18 @@ class BlockedChain(_Chain):
         return self._described(
             "blocked", n_classes=self.n_classes, class_moves=blocked.CLASS_MOVES, **grown
         )
+
+    def cut_over(self, workers: Workers, chains: int) -> BlockedChain | None:
+        """Give the same sampler with its combinations on workers; None where chains are spread."""
+        counts, wanted = self.problem.counts, workers.cut_sweeps
+        if self.on_gpu is not None or self.problem.weights.size or self.problem.kinds.size:
+            return None
+        if n_slices(counts.size) < 2:
+            return None
+        if wanted is None:
+            sizes = (self.problem.prior.size, self.n_classes)
+            wanted = cutting_pays(counts, *sizes, chains, workers.number)
+        return replace(self, on_workers=ClassesOnWorkers(workers, self.problem)) if wanted else None
 
     def start(self, generator: np.random.Generator, chain: int) -> blocked.State:
         """Start from one class, few or many; where strengths are sampled, take them apart."""
@@ -250,7 +266,8 @@ class BlockedChain(_Chain):
         self, generator: np.random.Generator, state: blocked.State, n_sweeps: int
     ) -> blocked.State:
         """Make sweeps, with further threads where there are enough combinations for them."""
-        threads = min(self.threads, n_slices(self.problem.counts.size)) if not self.on_gpu else 1
+        elsewhere = self.on_gpu or self.on_workers
+        threads = min(self.threads, n_slices(self.problem.counts.size)) if not elsewhere else 1
         with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
             for sweep in range(n_sweeps):
                 state = blocked.step(
@@ -260,7 +277,7 @@ class BlockedChain(_Chain):
                     self.concentration_prior,
                     pool,
                     threads,
-                    self.on_gpu,
+                    elsewhere,
                 )
                 if state.failed:
                     self._refuse(sweep + 1)
