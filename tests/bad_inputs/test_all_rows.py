@@ -1,4 +1,4 @@
-"""Every row of the list of bad inputs has its tests; the documentation names them."""
+"""Every row of the list of bad inputs has its tests, and every test that covers one a row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.bad_inputs.cases import COVERED
 
 TESTS = Path(__file__).parents[1]
-LISTED = re.compile(r"\| (\d+) \| .* \| ([^|]*) \|")
+LISTED = re.compile(r"\| (\d+) \| .+ \| .+ \|")
 
 
 def test_every_row_has_a_test() -> None:
@@ -18,7 +18,6 @@ def test_every_row_has_a_test() -> None:
             name = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
             importlib.import_module(name)
     lines = (TESTS.parent / "docs" / "bad-inputs.md").read_text(encoding="utf-8").splitlines()
-    rows = {int(found[1]): found[2] for line in lines if (found := LISTED.fullmatch(line))}
+    rows = [int(found[1]) for line in lines if (found := LISTED.fullmatch(line))]
+    assert len(rows) == len(set(rows))
     assert set(range(1, 96)) <= set(COVERED) == set(rows)
-    for row, tests in COVERED.items():
-        assert set(re.findall(r"`(\w+)`", rows[row])) == set(tests), row
