@@ -8,6 +8,7 @@ from tests.risk.example_surveys import microdata
 
 import understudy as us
 from understudy.errors import InputError, SettingError
+from understudy.microdata.label_rows import whole_table
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
 from understudy.risk import prediction
@@ -54,7 +55,7 @@ def test_a_forest_learns_from_people_alike_in_some_variables() -> None:
     known = [codes.get(tuple(row)) for row in fresh.patterns.codes.tolist()]
     pattern = fresh.patterns.of_combination[fresh.of_record]
     town = fresh.codes("town")
-    own = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    own = whole_table(counts, data.n_labels)
     scores = np.array(
         [(np.log(max(forest[known[p], t], 1e-3)), np.log(max(own[known[p], t], 1e-3)))
          for p, t in zip(pattern, town, strict=True) if known[p] is not None]
@@ -91,5 +92,5 @@ def test_settings_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingError, match="folds"):
         us.prediction_risk(data, sets, folds=1)
     monkeypatch.setattr(prediction, "LARGEST_TABLE", 3)
-    with pytest.raises(InputError, match="pairs of pattern and label"):
+    with pytest.raises(InputError, match="combined labels"):
         us.prediction_risk(data, sets)

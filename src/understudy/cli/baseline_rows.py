@@ -6,7 +6,13 @@ from collections.abc import Mapping
 
 from understudy.cli.options import Names
 from understudy.errors import quoted_list
-from understudy.microdata.label_table import LARGEST_TABLE, empirical_labels, uniform_labels
+from understudy.microdata.label_rows import perfect_table
+from understudy.microdata.label_table import (
+    LARGEST_TABLE,
+    empirical_labels,
+    hole_labels,
+    uniform_labels,
+)
 from understudy.microdata.plausibility import table_size
 from understudy.microdata.table import Microdata
 from understudy.risk.expected import expected_risk
@@ -29,14 +35,15 @@ def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, fl
     Returns
     -------
     dict of str to (float, float)
-        By measure; empty where nothing is kept or the table of labels would be too large.
+        By measure; empty where nothing is kept, or where the table of labels would be too large,
+        which labels with holes need.
     """
-    if not data.kept or table_size(data) > LARGEST_TABLE:
+    holes = hole_labels(data).size > 0
+    if not data.kept or (holes and table_size(data) > LARGEST_TABLE):
         return {}
     names = data.known(known or data.kept)
-    low, high = (
-        expected_risk(data, labels(data), names) for labels in (uniform_labels, empirical_labels)
-    )
+    perfect = empirical_labels if holes else perfect_table
+    low, high = (expected_risk(data, labels(data), names) for labels in (uniform_labels, perfect))
     return {
         "records whose synthetic label is the true one": (
             low.attribute_matches,

@@ -26,7 +26,6 @@ from understudy.findings.schema import (
     SpreadFindings,
 )
 from understudy.microdata.label_table import LARGEST_TABLE
-from understudy.microdata.plausibility import table_size
 from understudy.microdata.table import Microdata, SyntheticSets
 
 if TYPE_CHECKING:
@@ -142,10 +141,10 @@ def risk_findings(
 
 
 def _prediction(data: Microdata, sets: SyntheticSets) -> PredictionFindings | None:
-    """Train a model on the files; None where a table of its predictions would be too large."""
+    """Train a model on the files; None where there are more labels than it can number."""
     from understudy.risk.prediction import prediction_risk
 
-    if table_size(data) > LARGEST_TABLE:
+    if data.n_labels > LARGEST_TABLE:
         return None
     risk = prediction_risk(data, sets, seed=0)  # decides how rows are resampled for the trees
     return PredictionFindings(

@@ -10,6 +10,7 @@ from typing import Any
 
 from understudy.checks import check_texts, kind_of
 from understudy.errors import InputError
+from understudy.microdata.label_rows import SparseTable
 from understudy.microdata.label_table import LabelTable
 from understudy.microdata.table import Microdata
 
@@ -35,6 +36,8 @@ def check_variables(data: Microdata, names: object) -> list[str]:
 
 def check_table(data: Microdata, table: object) -> None:
     """Refuse a table of label probabilities that does not fit the data."""
+    if isinstance(table, SparseTable):
+        return
     if not isinstance(table, LabelTable):
         raise InputError(
             expected="a LabelTable with probabilities of labels",

@@ -40,8 +40,10 @@ __all__ = [
     "WITHOUT_ROWS",
     "attack_frame",
     "count_labels",
+    "count_pairs",
     "count_sets",
     "modal_chance",
+    "pool_counts",
     "row_chance",
 ]
 
@@ -92,9 +94,13 @@ def count_labels(patterns: Targets, made: NDArray[np.integer[Any]]) -> Counts:
         Distinct pairs of pattern and synthetic label, as keys of `patterns`, and their rows.
     """
     if made.ndim == 2 and made.size > MOST_ROWS:
-        return reduce(_pool, (count_labels(patterns, of_set) for of_set in made))
+        return reduce(pool_counts, (count_labels(patterns, of_set) for of_set in made))
     pairs = (patterns.cell_of_record * patterns.n_labels + made).ravel()
-    n_pairs = patterns.cell_sizes.size * patterns.n_labels
+    return count_pairs(pairs, patterns.cell_sizes.size * patterns.n_labels)
+
+
+def count_pairs(pairs: NDArray[np.int64], n_pairs: int) -> Counts:
+    """Count numbers of pairs, (row,), all below `n_pairs`: those that occur, and how often."""
     if n_pairs > 10 * pairs.size:
         return np.unique(pairs, return_counts=True)
     counts = np.bincount(pairs, minlength=n_pairs)
@@ -105,11 +111,11 @@ def count_labels(patterns: Targets, made: NDArray[np.integer[Any]]) -> Counts:
 def count_sets(labels: Labels, patterns: Targets) -> tuple[list[Counts], Counts]:
     """Count the rows of every set by pattern and label, and of all sets together."""
     each = [count_labels(patterns, labels.of_set(index)) for index in range(len(labels.sets))]
-    return each, reduce(_pool, each)
+    return each, reduce(pool_counts, each)
 
 
-def _pool(first: Counts, second: Counts) -> Counts:
-    """Add the rows of two sets by pattern and label."""
+def pool_counts(first: Counts, second: Counts) -> Counts:
+    """Add the rows of two sets by pair of pattern and label."""
     keys, pair = np.unique(np.concatenate([first[0], second[0]]), return_inverse=True)
     counts = np.bincount(pair, weights=np.concatenate([first[1], second[1]]))
     return keys, counts.astype(np.int64)

@@ -26,10 +26,19 @@ from understudy.display.panels import Panel
 from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.data_arguments import check_data
+from understudy.microdata.label_rows import (
+    LabelRows,
+    SparseTable,
+    dense_rows,
+    others_rows,
+    others_table,
+    perfect_table,
+)
 from understudy.microdata.label_table import (
     LARGEST_TABLE,
     LabelTable,
     empirical_labels,
+    hole_labels,
     marginal_labels,
     others_labels,
     true_labels,
@@ -41,7 +50,7 @@ from understudy.randomness import check_seed, stream
 from understudy.risk import match_kernels as kernels
 from understudy.risk.attacks import count_labels, modal_chance
 from understudy.risk.expected import ExpectedRisk, expected_risk
-from understudy.risk.forest import grow_on_shares
+from understudy.risk.forest import grow_forest
 from understudy.risk.joint import match_jointly
 from understudy.risk.matching import (
     NO_UNIQUE_MATCHES,
@@ -191,8 +200,8 @@ class InherentRisk(Shown):
     minimum, maximum : Baseline
         The baselines Uniform and Perfect.
     baselines : mapping of str to Baseline
-        All four by name. `Others` needs a table with a row per combination and is left out where
-        that would not fit into memory.
+        All four by name. Where holes are modelled, `Others` needs a table with a row per
+        combination, and is left out where that would not fit into memory.
     n_records, n_labels, repeats : int
         Sizes of the data and of the samples.
     n_sets : int or None
@@ -323,7 +332,7 @@ def inherent_risk(
 
     patterns = find_targets(data, data.kept, true_labels(data), size)
 
-    def baseline(name: str, table: LabelTable) -> Baseline:
+    def baseline(name: str, table: LabelTable | SparseTable) -> Baseline:
         def draw(*path: str | int) -> NDArray[np.int64]:
             generator = stream(root, "inherent risk", STREAMS.get(name, name), *path)
             return table.draw(generator, data).astype(np.int64)
@@ -338,10 +347,14 @@ def inherent_risk(
             model=None if sets is None else _believed(root, data, table, name, sets),
         )
 
+    tables: dict[str, LabelTable | SparseTable]
     tables = {"Uniform": uniform_labels(data), "Marginal": marginal_labels(data)}
-    if data.n_combinations * size <= LARGEST_TABLE:
-        tables["Others"] = others_labels(data)
-    tables["Perfect"] = empirical_labels(data)
+    if not _needs_tables(data):
+        tables |= {"Others": others_table(data), "Perfect": perfect_table(data)}
+    else:
+        if data.n_combinations * size <= LARGEST_TABLE:
+            tables["Others"] = others_labels(data)
+        tables["Perfect"] = empirical_labels(data)
     baselines = {name: baseline(name, table) for name, table in tables.items()}
     return InherentRisk(
         known=names,
@@ -367,7 +380,7 @@ def _checked(
         )
     check_whole("repeats", repeats, 1)
     check_whole("sets", 1 if sets is None else sets, 1)
-    if len(data.patterns) * data.n_labels > LARGEST_TABLE:
+    if _needs_tables(data) and len(data.patterns) * data.n_labels > LARGEST_TABLE:
         raise SettingError(
             expected=f"at most {LARGEST_TABLE:,} pairs of pattern and label",
             came=f"{len(data.patterns):,} patterns and {data.n_labels:,} labels",
@@ -424,16 +437,47 @@ def _joint(
     return frame.with_columns(attribute_matches=pl.Series(votes, dtype=pl.Float64))
 
 
-def _believed(seed: int, data: Microdata, table: LabelTable, name: str, n_sets: int) -> float:
+def _needs_tables(data: Microdata) -> bool:
+    """Tell whether rows of labels that occur cannot stand for the baselines' tables."""
+    return data.n_records < 2 or hole_labels(data).size > 0
+
+
+def _believed(
+    seed: int, data: Microdata, table: LabelTable | SparseTable, name: str, n_sets: int
+) -> float:
     """Sum what a model says of true labels that is trained on as many rows as are expected."""
-    pattern, of_row = data.patterns.of_combination, table.row_of_combination
-    starts = np.cumsum(np.bincount(pattern))[:-1]
-    groups = np.split(np.argsort(pattern, kind="stable"), starts)
-    shares = np.stack([data.counts[each] @ table.probabilities[of_row[each]] for each in groups])
-    shares /= data.patterns.sizes[:, None]  # (pattern, label)
+    pattern, true = data.patterns.of_combination, true_labels(data)
+    if isinstance(table, LabelTable) and len(table.probabilities) == 1:  # all trees say the same
+        return float(table.probabilities[0, true] @ data.counts)
+    rows = _pattern_rows(data, table)
+    weights = (data.patterns.sizes * n_sets).astype(np.float64)
     generator = stream(seed, "inherent risk", name, "model")
-    predicted = grow_on_shares(generator, data, shares, n_sets).predict(shares)
-    return float(predicted[pattern, true_labels(data)] @ data.counts)
+    forest = grow_forest(
+        generator, data.patterns.codes, rows, weights, data.patterns.sizes, data.n_labels
+    )
+    return float(forest.predict_pairs(rows, data.n_labels, pattern, true) @ data.counts)
+
+
+def _pattern_rows(data: Microdata, table: LabelTable | SparseTable) -> LabelRows:
+    """Average what the records of each pattern draw from.
+
+    The others of a record, averaged over the records of a pattern, are the whole pattern; a record
+    that is alone has all others.
+    """
+    if isinstance(table, LabelTable):
+        of_pattern, of_row = data.patterns.of_combination, table.row_of_combination
+        starts = np.cumsum(np.bincount(of_pattern))[:-1]
+        groups = np.split(np.argsort(of_pattern, kind="stable"), starts)
+        shares = [data.counts[each] @ table.probabilities[of_row[each]] for each in groups]
+        return dense_rows(np.stack(shares) / data.patterns.sizes[:, None])
+    if (table.rows.own < 0).all():  # Perfect: a row per pattern already
+        return table.rows
+    first = np.unique(data.patterns.of_combination, return_index=True)[1]  # (pattern,)
+    alone = data.patterns.sizes == 1
+    return others_rows(data, first)._replace(
+        own=np.where(alone, true_labels(data)[first], -1),
+        totals=np.where(alone, data.n_records - 1.0, data.patterns.sizes),
+    )
 
 
 def _frame(

@@ -36,6 +36,7 @@ from understudy.display.panels import Panel
 from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.data_arguments import check_data, check_table, check_tables
+from understudy.microdata.label_rows import LabelRows, SparseTable, dense_rows
 from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
@@ -115,14 +116,16 @@ class ExpectedRisk(Shown):
 
 @in_users_kind
 @only_our_errors
-def expected_risk(data: Microdata, table: LabelTable, known: Sequence[str] | str) -> ExpectedRisk:
+def expected_risk(
+    data: Microdata, table: LabelTable | SparseTable, known: Sequence[str] | str
+) -> ExpectedRisk:
     """Compute the expected risk of a draw from a table of label probabilities, exactly.
 
     Parameters
     ----------
     data : Microdata
         The confidential records.
-    table : LabelTable
+    table : LabelTable or SparseTable
         Probabilities of labels, with a row per pattern, per combination, or one row.
     known : sequence of str
         Kept variables that the intruder knows besides the true label.
@@ -147,7 +150,7 @@ def expected_risk(data: Microdata, table: LabelTable, known: Sequence[str] | str
 
 
 def _expected(
-    data: Microdata, table: LabelTable, names: tuple[str, ...], targets: Targets
+    data: Microdata, table: LabelTable | SparseTable, names: tuple[str, ...], targets: Targets
 ) -> ExpectedRisk:
     of_combination = np.zeros(data.n_combinations, dtype=np.int64)  # target of each combination
     of_combination[data.of_record] = targets.of_record
@@ -156,7 +159,7 @@ def _expected(
     aim = _grouped(of_combination, len(targets), table.row_of_combination, data.counts)
     points, weights = np.polynomial.legendre.leggauss(NODES)  # (node,), on [-1, 1]
     risk, matches, variance, true_unique, unique, reachable = kernels.expected_sums(
-        table.probabilities / table.probabilities.sum(axis=1, keepdims=True),
+        *_lookup(table),
         targets.cell, targets.label, *source, *aim,
         (points + 1) / 2, weights / 2, REACH,
     )  # fmt: skip
@@ -171,6 +174,14 @@ def _expected(
         attribute_deviation=max(0.0, float(variance)) ** 0.5,
         random_linkage=float(reachable) / data.n_records,
     )
+
+
+def _lookup(table: LabelTable | SparseTable) -> tuple[NDArray[np.float64], LabelRows]:
+    """Give a table as the kernel takes it: dense, or as rows of what occurs."""
+    if isinstance(table, SparseTable):
+        return np.empty((0, 0)), table.rows
+    whole = table.probabilities / table.probabilities.sum(axis=1, keepdims=True)
+    return whole, dense_rows(np.empty((0, 0)))
 
 
 def _grouped(

@@ -13,13 +13,14 @@ is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.microdata.label_rows import LabelRows, dense_rows
 from understudy.microdata.table import Microdata
+from understudy.risk import forest_kernels as kernels
 
 __all__ = ["LARGE", "Forest", "grow_forest", "grow_on_shares"]
 
@@ -38,26 +39,28 @@ class Forest:
     ----------
     sizes : int64 (pattern,)
         Records.
-    leaves : list of int64 (member,)
-        The patterns of each leaf of all trees.
+    members : int64 (member,)
+        The patterns of each leaf of all trees, leaf by leaf.
+    leaf_starts : int64 (leaf + 1,)
+        Where the members of each leaf begin.
     leaf : int64 (tree, pattern)
         The leaf that a pattern is in; -1 for large patterns, which are predicted by themselves.
     """
 
     sizes: NDArray[np.int64]
-    leaves: list[NDArray[np.int64]]
+    members: NDArray[np.int64]
+    leaf_starts: NDArray[np.int64]
     leaf: NDArray[np.int64]
 
-    @property
-    def small(self) -> NDArray[np.int64]:
-        """Patterns that are predicted by the trees."""
-        return np.flatnonzero(self.leaf[0] >= 0)
+    def members_of(self, leaf: int) -> NDArray[np.int64]:
+        """List the patterns of a leaf."""
+        return self.members[self.leaf_starts[leaf] : self.leaf_starts[leaf + 1]]
 
     def counts_for(self, pattern: int) -> tuple[NDArray[np.int64], Floats]:
         """Give the patterns whose shares make up a pattern's prediction, and their parts of it."""
         if self.leaf[0, pattern] < 0:
             return np.array([pattern]), np.ones(1)
-        members = [self.leaves[leaf] for leaf in self.leaf[:, pattern]]
+        members = [self.members_of(leaf) for leaf in self.leaf[:, pattern].tolist()]
         parts = [self.sizes[each] / self.sizes[each].sum() / len(members) for each in members]
         patterns, position = np.unique(np.concatenate(members), return_inverse=True)
         patterns = patterns.astype(np.int64)
@@ -65,10 +68,26 @@ class Forest:
 
     def predict(self, shares: Floats) -> Floats:
         """Predict from the patterns' own shares, (pattern, column); columns are apart."""
-        predicted = np.array(shares, dtype=np.float64)
-        for pattern in self.small.tolist():
-            patterns, parts = self.counts_for(pattern)
-            predicted[pattern] = parts @ shares[patterns]
+        predicted: Floats = kernels.predict_rows(
+            self.leaf, self.leaf_starts, self.members, self.sizes, shares.astype(np.float64)
+        )
+        return predicted
+
+    def predict_pairs(
+        self,
+        rows: LabelRows,
+        n_labels: int,
+        pattern: NDArray[np.integer],
+        label: NDArray[np.int64],
+    ) -> Floats:
+        """Predict labels of patterns, (pair,), from the patterns' own shares; as `predict` does."""
+        order = np.argsort(pattern, kind="stable")  # (pair,)
+        starts = np.searchsorted(pattern[order], np.arange(self.sizes.size + 1)).astype(np.int64)
+        predicted = np.empty(order.size)
+        predicted[order] = kernels.predict_pairs(
+            self.leaf, self.leaf_starts, self.members, self.sizes, rows, n_labels,
+            starts, label[order],
+        )  # fmt: skip
         return predicted
 
     def believe(
@@ -90,7 +109,8 @@ class Forest:
         pattern, label, counts : int64 (combination,)
             Whose records, and how many.
         """
-        of_leaf = np.array([self.sizes[members].sum() for members in self.leaves] or [1])
+        sums = np.append(0, np.cumsum(self.sizes[self.members]))
+        of_leaf = np.append(sums[self.leaf_starts[1:]] - sums[self.leaf_starts[:-1]], 1)
         parts = np.where(self.leaf < 0, 1.0, self.sizes / of_leaf[self.leaf])  # (tree, pattern)
         effects = (parts[:, pattern] * less) @ counts  # (tree,)
         believed = self.predict(shares)[pattern, label]
@@ -124,10 +144,15 @@ class Forest:
 def grow_forest(
     generator: np.random.Generator,
     codes: NDArray[np.int32],
-    rows: Floats,
+    rows: LabelRows,
+    weights: Floats,
     sizes: NDArray[np.int64],
+    n_labels: int,
 ) -> Forest:
     """Grow trees until every group that has a small pattern is itself small, or a single pattern.
+
+    A node is split by all levels of one variable, the one of a random half of them that lowers the
+    Gini impurity most. Patterns without records go with the largest group.
 
     Parameters
     ----------
@@ -135,20 +160,30 @@ def grow_forest(
         Resamples the rows and chooses variables to split by.
     codes : int32 (pattern, kept variable)
         Kept variables of the patterns.
-    rows : float64 (pattern, label)
-        Rows of all files, or how many are expected.
+    rows : LabelRows
+        Shares of the labels of every pattern.
+    weights : float64 (pattern,)
+        Rows that all files have, or are expected to have.
     sizes : int64 (pattern,)
         Records; a pattern without any is predicted by others.
+    n_labels : int
+        How many labels there are.
     """
     small = sizes < LARGE
     leaf = np.full((TREES, sizes.size), -1, dtype=np.int64)
-    leaves: list[NDArray[np.int64]] = []
+    members, starts, n_leaves = [np.empty(0, dtype=np.int64)], [np.zeros(1, dtype=np.int64)], 0
+    n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
     for tree in range(TREES if small.any() else 0):
-        resampled = generator.poisson(rows).astype(np.float64)
-        for members in _grow(generator, codes, resampled, sizes, np.arange(sizes.size)):
-            leaf[tree, members[small[members]]] = len(leaves)
-            leaves.append(members)
-    return Forest(sizes, leaves, leaf)
+        resampled = kernels.resample(generator, rows, weights)
+        inside, leaf_starts = kernels.grow_tree(
+            generator, codes, n_levels, *resampled, n_labels, sizes, LARGE, SMALLEST_NODE
+        )
+        numbers = np.repeat(np.arange(leaf_starts.size - 1), np.diff(leaf_starts))  # (member,)
+        leaf[tree, inside[small[inside]]] = n_leaves + numbers[small[inside]]
+        starts.append(starts[-1][-1] + leaf_starts[1:])
+        members.append(inside)
+        n_leaves += leaf_starts.size - 1
+    return Forest(sizes, np.concatenate(members), np.concatenate(starts), leaf)
 
 
 def grow_on_shares(
@@ -156,44 +191,5 @@ def grow_on_shares(
 ) -> Forest:
     """Grow a forest on the rows that `n_sets` files are expected to have, from (pattern, label)."""
     sizes = data.patterns.sizes
-    rows = shares.astype(np.float64) * (sizes * n_sets)[:, None]
-    return grow_forest(generator, data.patterns.codes, rows, sizes)
-
-
-def _grow(
-    generator: np.random.Generator,
-    codes: NDArray[np.int32],
-    rows: Floats,
-    sizes: NDArray[np.int64],
-    node: NDArray[np.int64],
-) -> Iterator[NDArray[np.int64]]:
-    """Split some patterns until they are leaves, and give the leaves that have small patterns.
-
-    A node is split by all levels of one variable, the one of a random half of them that lowers the
-    Gini impurity most. Patterns without records go with the largest group.
-    """
-    if (sizes[node] >= LARGE).all():
-        return
-    filled = node[sizes[node] > 0]
-    varies = np.flatnonzero((codes[filled] != codes[filled[0]]).any(axis=0))
-    if varies.size == 0 or sizes[node].sum() < SMALLEST_NODE:
-        yield node
-        return
-    tried = generator.permutation(varies)[: (varies.size + 1) // 2]
-    splits = [_split(codes[filled, variable], rows[filled]) for variable in tried]
-    best = int(np.argmax([purity for purity, _ in splits]))
-    groups = [filled[group] for group in splits[best][1]]
-    largest = int(np.argmax([sizes[group].sum() for group in groups]))
-    groups[largest] = np.concatenate([groups[largest], node[sizes[node] == 0]])
-    for group in groups:
-        yield from _grow(generator, codes, rows, sizes, group)
-
-
-def _split(levels: NDArray[np.int32], rows: Floats) -> tuple[float, list[NDArray[np.intp]]]:
-    """Split by levels: the summed purity, sum of squares over sums, and who is in which group."""
-    groups = [np.flatnonzero(levels == level) for level in np.unique(levels)]
-    purity = 0.0
-    for group in groups:
-        inside = rows[group].sum(axis=0)
-        purity += float((inside**2).sum() / max(inside.sum(), 1.0))
-    return purity, groups
+    rows, weights = dense_rows(shares.astype(np.float64)), (sizes * n_sets).astype(np.float64)
+    return grow_forest(generator, data.patterns.codes, rows, weights, sizes, data.n_labels)

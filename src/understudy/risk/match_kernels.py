@@ -194,8 +194,27 @@ def pairing_sums(matched, sizes):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _chance(probabilities, rows, row, label):  # type: ignore[no-untyped-def]
+    """Look a label up in a row of a table, or where that is empty, of rows as in `LabelRows`."""
+    if probabilities.size > 0:
+        return probabilities[row, label]
+    low, high = rows.starts[rows.source[row]], rows.starts[rows.source[row] + 1]
+    stop = high
+    while low < high:
+        middle = (low + high) >> 1
+        if rows.labels[middle] < label:
+            low = middle + 1
+        else:
+            high = middle
+    if low == stop or rows.labels[low] != label:
+        return 0.0
+    return (rows.counts[low] - (label == rows.own[row])) / rows.totals[row]
+
+
+@compiled
 def expected_sums(  # type: ignore[no-untyped-def]
     probabilities,
+    rows,
     target_cell,
     target_label,
     source_start,
@@ -212,7 +231,8 @@ def expected_sums(  # type: ignore[no-untyped-def]
 
     The rows of the table that the records of a cell draw from are listed, with the numbers of such
     records, from ``source_start[cell]``; those of a target's own records from
-    ``aim_start[target]``. `probabilities` is float (row, label), `target_cell` and `target_label`
+    ``aim_start[target]``. `probabilities` is float (row, label), or empty where the table is given
+    by `rows`, `LabelRows`. `target_cell` and `target_label`
     int64 (target,), all starts, rows and records int64; `points` and `weights` float64 (node,) are
     those of an integral over [0, 1]. Returns expected match risk, matches, their variance, true
     unique matches, unique matches and records with any candidate.
@@ -223,7 +243,8 @@ def expected_sums(  # type: ignore[no-untyped-def]
         cell, label = target_cell[target], target_label[target]
         mean, certain, log_none, odds = 0.0, 0, 0.0, 0.0
         for entry in range(source_start[cell], source_start[cell + 1]):
-            q, records = probabilities[source_row[entry], label], source_records[entry]
+            q = _chance(probabilities, rows, source_row[entry], label)
+            records = source_records[entry]
             mean += records * q
             if q >= 1.0:
                 certain += records
@@ -234,13 +255,15 @@ def expected_sums(  # type: ignore[no-untyped-def]
         length = 1.0 if mean <= reach + 1.0 else reach / (mean - 1.0)
         logs[:] = 0.0
         for entry in range(source_start[cell], source_start[cell + 1]):
-            q, records = probabilities[source_row[entry], label], source_records[entry]
+            q = _chance(probabilities, rows, source_row[entry], label)
+            records = source_records[entry]
             if q > 0.0:
                 for node in range(points.size):
                     logs[node] += records * np.log1p(-q * length * points[node])
         aims = 0
         for entry in range(aim_start[target], aim_start[target + 1]):
-            q, records = probabilities[aim_row[entry], label], aim_records[entry]
+            q = _chance(probabilities, rows, aim_row[entry], label)
+            records = aim_records[entry]
             aims += records
             matches += records * q
             variance += records * q * (1.0 - q)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -34,17 +35,19 @@ from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError
+from understudy.microdata.label_rows import LabelRows, rows_of_pairs, whole_table
 from understudy.microdata.label_table import LARGEST_TABLE, true_labels
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, child_seed, stream
 from understudy.risk.alignment import aligned_sets
-from understudy.risk.forest import LARGE, grow_forest
+from understudy.risk.attacks import count_pairs, pool_counts
+from understudy.risk.forest import LARGE, Forest, grow_forest
 from understudy.risk.left_out_refits import leave_out
 from understudy.risk.matching import labels_of
 from understudy.summaries import number
 
-__all__ = ["PredictionRisk", "pooled_rows", "predict_labels", "prediction_risk"]
+__all__ = ["PredictionRisk", "grow_on_rows", "pooled_rows", "predict_labels", "prediction_risk"]
 
 Floats = NDArray[np.float64]
 
@@ -165,18 +168,18 @@ def prediction_risk(
             expected="threshold from 0 to 1", came="another number", do="give 0.3, say"
         )
     check_whole("folds", folds, 2, data.n_records)
-    if len(data.patterns) * data.n_labels > LARGEST_TABLE:
+    if data.n_labels > LARGEST_TABLE:
         raise InputError(
-            expected=f"at most {LARGEST_TABLE:,} pairs of pattern and label",
-            came=f"{len(data.patterns):,} patterns and {data.n_labels:,} labels",
+            expected=f"at most {LARGEST_TABLE:,} combined labels",
+            came=f"{data.n_labels:,}",
             do="synthesize fewer variables at once, or merge levels",
         )
     root = check_seed(seed)
-    pattern = data.patterns.of_combination[data.of_record]  # (record,)
     true = true_labels(data)[data.of_record]  # (record,)
     rows = pooled_rows(data, data, sets)
     share = np.bincount(true, minlength=data.n_labels)[true] / data.n_records  # (record,)
-    confidence = predict_labels(stream(root, "forest"), data, rows)[pattern, true]
+    forest = grow_on_rows(stream(root, "forest"), data, rows)
+    confidence = _confidence(forest, data, rows)[data.of_record]
     gain = (confidence - share) / np.maximum(1.0 - share, 1e-12)
     without = _without(root, data, sets, refit, folds) if refit is not None else None
     difference = None if without is None else confidence - without
@@ -209,7 +212,6 @@ def _without(
 ) -> Floats:
     """Confidence in each record's label had its fold been left out, (record,)."""
     pattern = data.patterns.of_combination[data.of_record]
-    true = true_labels(data)[data.of_record]
     fold = stream(seed, "folds").permutation(np.arange(data.n_records) % folds)  # (record,)
     confidence = np.empty(data.n_records)
     for index in range(folds):
@@ -218,13 +220,13 @@ def _without(
         made = refit(less).synthesize(len(sets), seed=child_seed(seed, "fold", index))
         sizes = np.bincount(pattern[fold != index], minlength=len(data.patterns))
         rows = pooled_rows(data, less, made)
-        predicted = predict_labels(stream(seed, "forest", index), data, rows, sizes)
-        confidence[left_out] = predicted[pattern[left_out], true[left_out]]
+        forest = grow_on_rows(stream(seed, "forest", index), data, rows, sizes)
+        confidence[left_out] = _confidence(forest, data, rows)[data.of_record[left_out]]
     return confidence
 
 
-def pooled_rows(data: Microdata, source: Microdata, sets: SyntheticSets) -> Floats:
-    """Count the rows of all files by pattern of the data and label, (pattern, label).
+def pooled_rows(data: Microdata, source: Microdata, sets: SyntheticSets) -> LabelRows:
+    """Count the rows of all files by pattern of the data and label.
 
     Parameters
     ----------
@@ -236,20 +238,24 @@ def pooled_rows(data: Microdata, source: Microdata, sets: SyntheticSets) -> Floa
     index = {tuple(row): position for position, row in enumerate(data.patterns.codes.tolist())}
     patterns = np.array([index[tuple(row)] for row in source.patterns.codes.tolist()])
     of_record = patterns[source.patterns.of_combination[source.of_record]]
-    labels, size = labels_of(sets), data.n_labels
-    counts = np.zeros(len(data.patterns) * size)
-    for file in range(len(sets)):
-        counts += np.bincount(of_record * size + labels.of_set(file), minlength=counts.size)
-    return counts.reshape(-1, size)
+    labels, size, n_patterns = labels_of(sets), data.n_labels, len(data.patterns)
+    keys, counts = reduce(
+        pool_counts,
+        (
+            count_pairs(of_record * size + labels.of_set(file), n_patterns * size)
+            for file in range(len(sets))
+        ),
+    )
+    return rows_of_pairs(keys, counts.astype(np.float64), n_patterns, size)
 
 
-def predict_labels(
+def grow_on_rows(
     generator: np.random.Generator,
     data: Microdata,
-    rows: Floats,
+    rows: LabelRows,
     sizes: NDArray[np.int64] | None = None,
-) -> Floats:
-    """Give each pattern's label probabilities as the model learns them, (pattern, label).
+) -> Forest:
+    """Grow her forest.
 
     Parameters
     ----------
@@ -257,11 +263,23 @@ def predict_labels(
         For the forest.
     data : Microdata
         All records.
-    rows : float64 (pattern, label)
-        Rows of all files.
+    rows : LabelRows
+        Rows of all files, by pattern.
     sizes : int64 (pattern,), optional
         Records that the files stand for; those of the data when left out.
     """
     sizes = data.patterns.sizes if sizes is None else sizes
-    shares = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
-    return grow_forest(generator, data.patterns.codes, rows, sizes).predict(shares)
+    once = np.ones(sizes.size)
+    counted = rows._replace(totals=once)
+    return grow_forest(generator, data.patterns.codes, counted, once, sizes, data.n_labels)
+
+
+def _confidence(forest: Forest, data: Microdata, rows: LabelRows) -> Floats:
+    """How sure she is of the label of each combination, (combination,)."""
+    pattern = data.patterns.of_combination
+    return forest.predict_pairs(rows, data.n_labels, pattern, true_labels(data))
+
+
+def predict_labels(generator: np.random.Generator, data: Microdata, rows: LabelRows) -> Floats:
+    """Give each pattern's label probabilities as the model learns them, (pattern, label)."""
+    return grow_on_rows(generator, data, rows).predict(whole_table(rows, data.n_labels))
