@@ -1,6 +1,6 @@
 """A frontier in the making: points fitted, measured and saved, one group after another.
 
-While one point is measured the next is fitted. Every point is saved when it is finished, and which
+While points are measured the next is fitted. Every point is saved when it is finished, and which
 point comes next depends on saved ones alone: a frontier that was killed goes on to the same bytes.
 """
 
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import io
 import json
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from understudy.findings.frontier_schema import (
     FrontierPoint,
     MeasuredPoint,
 )
+from understudy.frontiers.background import Background
 from understudy.frontiers.dials import Point, curves, grid
 from understudy.frontiers.measure_points import (
     graded_point,
@@ -31,8 +32,7 @@ from understudy.frontiers.measure_points import (
     measure_beside,
     measure_point,
 )
-from understudy.frontiers.search import dominated, next_points, recommend
-from understudy.interrupts import postponed_interrupts
+from understudy.frontiers.search import AT_A_TIME, dominated, next_points, recommend
 from understudy.microdata.coarsening import Coarsening, coarsening_of
 from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata
@@ -90,15 +90,24 @@ class FrontierRun:
 
     def measure_landmarks(self) -> None:
         """Measure the four baselines."""
+        with Background(AT_A_TIME) as behind:
+            for baseline in BASELINES:
+                name = type(baseline).__name__
+                stage = f"landmark-{name.lower()}"
+                if not self.folder.finished(stage, str(self.plan.sets)):
+                    self._report(f"measuring the baseline {name}")
+                    behind.start(
+                        partial(self._measure_landmark, baseline, name),
+                        partial(self._save_landmark, stage),
+                    )
+
+    def _measure_landmark(self, baseline: Any, name: str) -> MeasuredPoint:
         data, sets = self.stages.data, self.plan.sets
-        for baseline in BASELINES:
-            name = type(baseline).__name__
-            stage = f"landmark-{name.lower()}"
-            if not self.folder.finished(stage, str(sets)):
-                self._report(f"measuring the baseline {name}")
-                fit, seeds = baseline.fit(data), self._seeds(name)
-                measured = measure_baseline(data, name, fit, sets, self.stages.intruders, seeds)
-                self.folder.save_findings(stage, str(sets), measured, Notes())
+        seeds, intruders = self._seeds(name), self.stages.intruders
+        return measure_baseline(data, name, baseline.fit(data), sets, intruders, seeds)
+
+    def _save_landmark(self, stage: str, measured: MeasuredPoint) -> None:
+        self.folder.save_findings(stage, str(self.plan.sets), measured, Notes())
 
     def measure_beside(self, beside: Mapping[str, Sequence[Any]], control: Any) -> None:
         """Measure files of other tools; those of an earlier call stay."""
@@ -227,22 +236,16 @@ class FrontierRun:
             self.listed[point.name] = point
             if not self.folder.finished(f"point-{point.name}", self._of(point)):
                 groups.setdefault(point.fit_key, []).append(point)
-        behind: Background | None = None
         firsts = {
             first.fit_key for group in groups.values() if (first := group[0].first) is not None
         }
-        try:
+        with Background(AT_A_TIME) as behind:
             for group in sorted(groups.values(), key=lambda group: group[0].first is not None):
                 self._report(f"fitting {group[0].name}")
                 fit = self._fit(group[0])
                 if group[0].fit_key in firsts:
                     self._keep_risks(group[0], fit)
-                if behind is not None:
-                    self._save(behind)
-                behind = Background(group, self._measuring(fit, group))
-        finally:
-            if behind is not None:
-                self._save(behind)
+                behind.start(self._measuring(fit, group), partial(self._save, group))
 
     def _measuring(self, fit: Any, group: Sequence[Point]) -> Callable[[], list[MeasuredPoint]]:
         intruders = self.stages.intruders
@@ -257,10 +260,10 @@ class FrontierRun:
 
         return measure
 
-    def _save(self, behind: Background) -> None:
-        for point, measured in zip(behind.group, behind.result(), strict=True):
+    def _save(self, group: Sequence[Point], every: Sequence[MeasuredPoint]) -> None:
+        for point, measured in zip(group, every, strict=True):
             self.folder.save_findings(f"point-{point.name}", self._of(point), measured, Notes())
-        self.folder.drop_fit(self._fit_name(behind.group[0]))
+        self.folder.drop_fit(self._fit_name(group[0]))
 
     def _fit(self, point: Point) -> Any:
         model = point.planned.model
@@ -361,28 +364,3 @@ class FrontierRun:
         spent = time.monotonic() - self.begin
         left = spent / step * max(0, steps - step) if step else 0.0
         self.tell(StudyProgress(words, step, steps, None, left / max(steps - step, 1), left))
-
-
-class Background:
-    """Points that are measured in a thread while the next are fitted."""
-
-    def __init__(self, group: Sequence[Point], compute: Callable[[], list[MeasuredPoint]]) -> None:
-        self.group = group
-        self._measured: list[MeasuredPoint] = []
-        self._problem: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, args=(compute,))
-        self._thread.start()
-
-    def _work(self, compute: Callable[[], list[MeasuredPoint]]) -> None:
-        try:
-            self._measured = compute()
-        except BaseException as problem:  # noqa: BLE001  (raised where the result is taken)
-            self._problem = problem
-
-    def result(self) -> list[MeasuredPoint]:
-        """Wait for the points."""
-        with postponed_interrupts():
-            self._thread.join()
-        if self._problem is not None:
-            raise self._problem
-        return self._measured

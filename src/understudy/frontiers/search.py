@@ -13,9 +13,9 @@ from itertools import pairwise
 from understudy.findings.frontier_schema import FrontierPoint
 from understudy.frontiers.dials import Curve, Point, middle
 
-__all__ = ["dominated", "next_points", "recommend"]
+__all__ = ["AT_A_TIME", "dominated", "next_points", "recommend"]
 
-AT_A_TIME = 2  # points of a search that are chosen together: one is fitted while one is measured
+AT_A_TIME = 2  # points of a search that are chosen together, and measured side by side
 FINEST = 1.05  # least factor between neighbouring values
 LEAST = 0.02  # least distance on the picture that is worth a point
 NEAR = 1.2  # factor between neighbouring values that is near enough to the pass limit
@@ -64,7 +64,7 @@ def next_points(
 
 
 def _gap(first: FrontierPoint, second: FrontierPoint) -> float:
-    """Distance on the picture."""
+    """Distance on the picture, beyond what the standard errors of both explain."""
     if (
         first.position is None
         or second.position is None
@@ -72,9 +72,9 @@ def _gap(first: FrontierPoint, second: FrontierPoint) -> float:
         or second.measured.ratio is None
     ):
         return 0.0
-    return math.hypot(
-        first.position - second.position, first.measured.ratio - second.measured.ratio
-    )
+    across = abs(first.position - second.position)
+    across -= math.hypot(first.position_error or 0.0, second.position_error or 0.0)
+    return math.hypot(max(across, 0.0), first.measured.ratio - second.measured.ratio)
 
 
 def dominated(points: Iterable[FrontierPoint]) -> set[str]:

@@ -43,7 +43,6 @@ __all__ = [
 ]
 
 RELEASES = 120  # simulated releases of all files
-ELEMENTS = 4_000_000  # counts of releases that are held at once
 VOTES = 1_000_000  # simulated votes, over all combinations
 TIE = 1e-12  # probabilities closer than this, relatively, are the same
 
@@ -229,19 +228,19 @@ def simulate_pooled(
         made = released[: RELEASES if subset == 0 else few].astype(np.float64)
         scaled = made * np.where(possible, row / np.where(possible, mean_rows[0], 1.0), 0.0)
         with_record = most_probable(scaled)[:, label]  # (release, combination)
-        without = np.empty_like(with_record)
+        without = np.empty((len(made), label.size))  # (release, combination)
         if n == 1:
             without[:] = alone[subset, : len(made), label].T
         else:
-            step = max(1, ELEMENTS // made.size)
-            for start in range(0, label.size, step):
-                part = slice(start, start + step)
-                ratio = np.where(possible, without_rows[subset, part], 0.0)
-                ratio = ratio / np.where(possible, mean_rows[0], 1.0)  # (combination, label)
-                guessed = most_probable(made[:, None] * ratio)  # (release, combination, label)
-                without[:, part] = np.take_along_axis(guessed, label[part][None, :, None], axis=2)[
-                    ..., 0
-                ]
+            ratio = np.where(possible, without_rows[subset], 0.0)  # (combination, label)
+            ratio /= np.where(possible, mean_rows[0], 1.0)
+            frequent = np.argsort(-made.sum(axis=0), kind="stable")  # these end a search soonest
+            kernels.modal_chances(
+                np.ascontiguousarray(made[:, frequent]),
+                np.ascontiguousarray(ratio[:, frequent]),
+                np.argsort(frequent)[label],
+                without,
+            )
         both = np.stack([with_record, without])  # (with or without, release, combination)
         if subset == 0:
             chances[:] = both.mean(axis=1)[:, None]

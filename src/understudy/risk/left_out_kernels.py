@@ -1,4 +1,4 @@
-"""Compiled loops of the own-record effect: votes, match integrals, and matches over all files.
+"""Compiled loops of the own-record effect: votes, modal guesses, matches in one file and in all.
 
 One file, because a compiled function's cache does not notice changes in other files. Slow twins
 are in ``tests/naive/risk.py``.
@@ -72,6 +72,39 @@ def vote_chances(cumulative, row, true, uniform, chance):  # type: ignore[no-unt
                 elif votes == for_true:
                     n_tied += 1
             chance[combination, repeat] = 1.0 / n_tied if for_true > 0 else 0.0
+
+
+@compiled
+def modal_chances(made, ratio, label, chance):  # type: ignore[no-untyped-def]
+    """Guess the most frequent label of every release, seen with the weights of each combination.
+
+    Parameters
+    ----------
+    made : float64 (release, label)
+        How often each label was drawn.
+    ratio : float64 (combination, label)
+        What these numbers are multiplied by.
+    label : int64 (combination,)
+        True labels.
+    chance : float64 (release, combination)
+        Filled with the chance that the guess is right, ties broken at random.
+    """
+    for combination in range(label.size):
+        weights, true = ratio[combination], label[combination]
+        for release in range(made.shape[0]):
+            counts = made[release]
+            own, most = counts[true] * weights[true], 0.0
+            for other in range(weights.size):
+                number = counts[other] * weights[other]
+                most = max(most, number)
+                if number * (1.0 - TIE) > own:
+                    break
+            least, n_tied = most * (1.0 - TIE), 0
+            if own >= least:
+                for other in range(weights.size):
+                    if counts[other] * weights[other] >= least:
+                        n_tied += 1
+            chance[release, combination] = 1.0 / n_tied if n_tied > 0 else 0.0
 
 
 @compiled

@@ -21,6 +21,7 @@ model that learns from all patterns can be right more often without anybody's ow
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -62,6 +63,7 @@ from understudy.summaries import counted, number
 
 __all__ = ["AttackEffect", "OwnRecordEffect", "own_record_effect"]
 
+MOST_EXACT = 8  # attacked tables that are kept for each data
 Evidence = Literal["draws", "closed form", "control group", "others"]
 WORDS: dict[Evidence, str] = {
     "draws": "the record left out of the fit's posterior draws by importance weights",
@@ -429,20 +431,23 @@ def _knowledge(data: Microdata, known: Any) -> list[tuple[str, ...]]:
 
 
 _Scales = tuple[dict[Key, Chances], dict[Key, float]]  # of the exact table, of totals alone
-_EXACT: WeakKeyDictionary[Microdata, tuple[tuple[Any, ...], _Scales]] = WeakKeyDictionary()
+_EXACT: WeakKeyDictionary[Microdata, dict[tuple[Any, ...], _Scales]] = WeakKeyDictionary()
+_ATTACKED = threading.Lock()  # the second of two fits that are measured side by side waits
 
 
 def _scales(seed: int, attacked: Attacked, people: SampledPeople | None) -> _Scales:
     """Attack the exact table and the totals alone; kept for the next fit of the same data."""
     whole = attacked.data if people is None else people.whole
     depends = (seed, tuple(attacked.known), attacked.n_sets, people is None)
-    kept = _EXACT.get(whole)
-    if kept is None or kept[0] != depends:
-        attacked = replace(attacked, coarsening=None)  # of the table that files show
-        generator = stream(seed, "own record", "totals")
-        totals = totals_effects(generator, attacked, people)
-        kept = _EXACT[whole] = depends, (_attack_exact_table(seed, attacked, people), totals)
-    return kept[1]
+    with _ATTACKED:
+        kept = _EXACT.setdefault(whole, {})
+        if depends not in kept:
+            while len(kept) >= MOST_EXACT:
+                del kept[next(iter(kept))]
+            plain = replace(attacked, coarsening=None)  # of the table that files show
+            totals = totals_effects(stream(seed, "own record", "totals"), plain, people)
+            kept[depends] = _attack_exact_table(seed, plain, people), totals
+        return kept[depends]
 
 
 def _attack_exact_table(

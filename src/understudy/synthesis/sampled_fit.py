@@ -91,7 +91,7 @@ class SampledFit(Shown, ABC):
 
     def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
         """Give p(label | pattern) of one kept draw: (pattern, label)."""
-        return by_pattern(self.data, self._tabulated(snapshot))
+        return by_pattern(self.data, self._table(snapshot))
 
     def _left_out_weights(self, snapshot: Arrays) -> NDArray[np.float64]:
         """Give what one record with that label contributes to the likelihood: (pattern, label)."""
@@ -312,7 +312,7 @@ class SampledFit(Shown, ABC):
         LabelTable
             With axes (row, label), chain after chain; what a row is depends on the model.
         """
-        yield from map(self._tabulated, self._snapshots())
+        yield from map(self._table, self._snapshots())
 
     def predictive_tables(self) -> Iterator[NDArray[np.float64]]:
         """Give, for every kept snapshot, the label's distribution given the kept variables.
@@ -340,6 +340,17 @@ class SampledFit(Shown, ABC):
             to a factor that is the same in all snapshots. In the order of `label_tables`.
         """
         yield from map(self._left_out_weights, self._snapshots())
+
+    def _table(self, snapshot: Arrays) -> LabelTable:
+        """Tabulate a snapshot; the last table is kept for those who go along beside."""
+        last: tuple[Arrays, LabelTable] | None = self._last_table.get("last")
+        if last is None or last[0] is not snapshot:
+            last = self._last_table["last"] = snapshot, self._tabulated(snapshot)
+        return last[1]
+
+    @cached_property
+    def _last_table(self) -> dict[str, tuple[Arrays, LabelTable]]:
+        return {}
 
     def _snapshots(self) -> Iterator[Arrays]:
         for of_chain in self.chain_draws.snapshots:

@@ -77,6 +77,8 @@ class DPMPMFit(SampledFit):
         return self.settings.class_draw == "kept"
 
     def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
+        if self.draws_predictive:
+            return super()._predictive(snapshot)
         parameters, possible = _parameters(snapshot), self._possible_labels
         return by_pattern(self.data, label_table(self.data, parameters, "kept", possible))
 
