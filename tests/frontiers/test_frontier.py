@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.clusters import quiet, threads_as_workers
 from tests.studies import PLAN, files_of, run_quietly, write_study
 
 import understudy as us
@@ -22,6 +23,7 @@ from understudy.frontiers.measure_points import measure_point
 from understudy.frontiers.run import Frontier
 from understudy.pages.plots.frontier_plot import anchor
 from understudy.study.plan import read_plan
+from understudy.synthesis.workers import Workers
 
 DIALS = (
     PLAN
@@ -329,3 +331,27 @@ def test_the_command(
         main(["frontier", str(plan), "--out", str(tmp_path / "out"), "--choose", "x", "--because",
               "me"])  # fmt: skip
     assert ended.value.code == 2
+
+
+@quiet
+@pytest.mark.parametrize("what", ["plain", "weighted"])
+def test_points_on_workers_have_the_same_bytes(
+    what: str, plan: Path, measured: Frontier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several fits at a time are tasks, also those that weights come from; one spreads chains."""
+    alone = plan.parent / "out"
+    if what == "weighted":
+        plan = write_study(tmp_path / "plan", WEIGHTED)
+        alone = us.frontier(plan, tmp_path / "alone", seed=3).folder.parent
+    tasks: list[Any] = []
+    real = Workers.as_finished
+
+    def listed(self: Workers, function: Any, given: Any) -> Any:
+        tasks.extend(given)
+        return real(self, function, given)
+
+    monkeypatch.setattr(Workers, "as_finished", listed)
+    with threads_as_workers(2) as address, us.on_workers(cluster=address):
+        us.frontier(plan, tmp_path / "helped", seed=3 if what == "weighted" else None)
+    assert len(tasks) == 5  # fits of the declared points; the last point of the search is alone
+    assert files(tmp_path / "helped") == files(alone)

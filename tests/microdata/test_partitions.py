@@ -124,7 +124,7 @@ def test_counting_is_spread_and_merged_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_workers_count_the_same(tmp_path: Path, number: int) -> None:
     pytest.importorskip("distributed", reason='needs "understudy[dask]"')
-    from tests.synthesis.test_workers import threads_as_workers
+    from tests.clusters import threads_as_workers
 
     folder = folder_of(records(), tmp_path / "f", [0, 200, 400, 600, 900])
     options: dict[str, Any] = {"missing": "level", "ignore": "weight"}

@@ -128,6 +128,14 @@ MUTANTS = [
         "cut_sweep",
     ),
     Mutant(
+        "workers: answers are those of other tasks",
+        "synthesis/workers.py",
+        "yield running.pop(future), self._answer(future)",
+        "yield len(tasks) - 1 - running.pop(future), self._answer(future)",
+        "tests/frontiers/test_frontier.py",
+        "on_workers",
+    ),
+    Mutant(
         "workers: those that write memory to disk may help",
         "synthesis/workers.py",
         "if any(share is not False for share in memory):",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
 import pytest
+from tests.clusters import quiet, threads_as_workers
 from tests.studies import plain_page
 
+import understudy as us
 from understudy.cli import main
 from understudy.errors import CheckpointError
 from understudy.pages import report
@@ -17,6 +20,7 @@ from understudy.reproduction import configurations as contenders
 from understudy.reproduction import run as running
 from understudy.reproduction import write as writing
 from understudy.reproduction.configurations import Scale
+from understudy.reproduction.run import INTRUDERS
 from understudy.synthesis.diagnostics import SCHEMA
 
 pytestmark = [
@@ -58,6 +62,24 @@ def test_it_writes_a_page_a_report_and_pages_for_the_documentation(made: Path) -
     for name in drawings:
         svg = (made / "documentation" / "reproduction" / name).read_text(encoding="utf-8")
         assert "var(--" not in svg
+
+
+@pytest.mark.slow
+@quiet
+def test_parts_on_workers_have_the_same_bytes(made: Path, tmp_path: Path) -> None:
+    """Missing parts as tasks; one that was begun here goes on here, with its chains on workers."""
+    said: list[str] = []
+    parts = tmp_path / "parts"
+    shutil.copytree(made / "parts", parts)
+    for path in [*parts.glob("population-01-*"), *parts.glob("*baselines*"), parts / INTRUDERS]:
+        path.unlink(missing_ok=True)
+    (parts / "fit-01-collapsed").mkdir()
+    with threads_as_workers(2) as address, us.on_workers(cluster=address):
+        running.run_all(parts, TINY, 3, lambda words, _: said.append(words))
+    assert said[0] == "3 parts on workers"  # two baselines and a fit
+    assert "population 1 of 1: DPMPM, collapsed sampler" in said
+    for path in sorted((made / "parts").iterdir()):
+        assert (parts / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_chains_go_on_where_that_is_asked_for_and_their_real_length_is_kept(made: Path) -> None:

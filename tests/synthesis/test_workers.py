@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.clusters import QUIET, threads_as_workers
 from tests.studies import files_of, plain_page, run_quietly, write_study
 
 import understudy as us
@@ -25,28 +25,8 @@ from understudy.synthesis.dpmpm.class_counts import SLICE
 from understudy.synthesis.dpmpm.costs import cutting_pays
 
 distributed = pytest.importorskip("distributed", reason='needs "understudy[dask]"')
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::understudy.errors.UnderstudyWarning"),
-    pytest.mark.filterwarnings("ignore:.*:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:.*:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = [pytest.mark.filterwarnings(warning) for warning in QUIET]
 CANARY = "canary county that no disk may see"
-
-
-@contextmanager
-def threads_as_workers(number: int = 1, *, memory: dict[str, Any] | None = None) -> Iterator[str]:
-    """Start a cluster inside of this process, and give its address."""
-    import dask
-
-    shares = {"target": False, "spill": False} | (memory or {})
-    with (
-        dask.config.set({f"distributed.worker.memory.{key}": shares[key] for key in shares}),
-        distributed.LocalCluster(
-            n_workers=number, processes=False, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-    ):
-        yield cluster.scheduler_address
 
 
 def fitted(data: us.Microdata, model: Any, **options: Any) -> Any:
@@ -72,14 +52,16 @@ def same(first: Any, second: Any) -> bool:
         (us.DPMPM(sampler="blocked", level_prior=1.0), 3),
         (us.DPMPM(sampler="collapsed"), 2),
         (us.BackoffTree(), 2),
+        (us.DPAreal(n_clusters=5), 2),
     ],
-    ids=["blocked", "blocked by three", "collapsed", "backoff"],
+    ids=["blocked", "blocked by three", "collapsed", "backoff", "areal"],
 )
 def test_the_same_bytes_as_without(model: Any, number: int) -> None:
     data = us.load_ce_like()
-    alone = fitted(data, model)
+    lengths = {"warmup": 4, "draws": 4} if isinstance(model, us.DPAreal) else {}
+    alone = fitted(data, model, **lengths)
     with threads_as_workers(number) as address, us.on_workers(cluster=address):
-        assert same(fitted(data, model), alone)
+        assert same(fitted(data, model, **lengths), alone)
     assert workers.current_workers() is None
 
 

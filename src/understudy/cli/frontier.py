@@ -65,9 +65,9 @@ def frontier(
     because
         Who picked it, when and why.
     workers
-        Compute chains in so many processes (needs understudy[dask]).
+        Compute in so many processes (needs understudy[dask]).
     cluster
-        Compute chains on a Dask cluster, given the address of its scheduler.
+        Compute on a Dask cluster, given the address of its scheduler.
     tls
         A folder with ca.pem, cert.pem and key.pem for the cluster.
     as_json

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -32,6 +32,7 @@ from understudy.frontiers.measure_points import (
     measure_beside,
     measure_point,
 )
+from understudy.frontiers.point_tasks import FitTask, do_fit_task
 from understudy.frontiers.search import AT_A_TIME, dominated, next_points, recommend
 from understudy.microdata.coarsening import Coarsening, coarsening_of
 from understudy.microdata.synthetic_files import read_synthetic
@@ -48,6 +49,7 @@ from understudy.study.stage_warnings import Notes
 from understudy.study.stages import Stages
 from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
 from understudy.synthesis.risk_weights import record_risks, weights_of
+from understudy.synthesis.workers import Workers, current_workers
 
 __all__ = ["CHOSEN", "PAGE", "FrontierRun", "first_points"]
 
@@ -236,16 +238,41 @@ class FrontierRun:
             self.listed[point.name] = point
             if not self.folder.finished(f"point-{point.name}", self._of(point)):
                 groups.setdefault(point.fit_key, []).append(point)
+        workers = current_workers()
         firsts = {
             first.fit_key for group in groups.values() if (first := group[0].first) is not None
         }
+        if workers is not None and len(groups) >= max(2, workers.number):
+            self._measure_elsewhere(workers, list(groups.values()), firsts)
+            return
         with Background(AT_A_TIME) as behind:
             for group in sorted(groups.values(), key=lambda group: group[0].first is not None):
                 self._report(f"fitting {group[0].name}")
                 fit = self._fit(group[0])
                 if group[0].fit_key in firsts:
-                    self._keep_risks(group[0], fit)
+                    self._keep_risks(group[0], partial(record_risks, fit))
                 behind.start(self._measuring(fit, group), partial(self._save, group))
+
+    def _measure_elsewhere(
+        self, workers: Workers, groups: Sequence[Sequence[Point]], firsts: Container[str]
+    ) -> None:
+        """Fit and measure points on workers, every group as a task; those with weights last."""
+        data = workers.share(self._fine)
+        for weighted in (False, True):
+            asked = [group for group in groups if (group[0].first is not None) is weighted]
+            tasks = [(data, self._fit_task(group, firsts)) for group in asked]
+            self._report(f"fitting {len(tasks)} points on workers")
+            for at, (measured, risks) in workers.as_finished(do_fit_task, tasks):
+                if risks is not None:
+                    self._keep_risks(asked[at][0], partial(dict, risks))
+                self._save(asked[at], measured)
+
+    def _fit_task(self, group: Sequence[Point], firsts: Container[str]) -> FitTask:
+        """Put together what a worker needs beside the data."""
+        model, options = self._fit_arguments(group[0])
+        points = [(each, self._coarsening(each), self._seeds(each.name)) for each in group]
+        risks = group[0].fit_key in firsts
+        return FitTask(model, options, points, self.stages.intruders, risks)
 
     def _measuring(self, fit: Any, group: Sequence[Point]) -> Callable[[], list[MeasuredPoint]]:
         intruders = self.stages.intruders
@@ -266,17 +293,21 @@ class FrontierRun:
         self.folder.drop_fit(self._fit_name(group[0]))
 
     def _fit(self, point: Point) -> Any:
+        model, options = self._fit_arguments(point)
+        checkpoint = self.folder.fit_folder(self._fit_name(point))
+        return model.fit(self._fine, checkpoint=checkpoint, **options)
+
+    def _fit_arguments(self, point: Point) -> tuple[Any, dict[str, Any]]:
+        """Give a point's model, and what its ``fit`` is given beside data and checkpoint."""
         model = point.planned.model
         if point.class_draw is not None:  # one for all: chains do not depend on it
             model = replace(model, class_draw="kept")
-        return model.fit(
-            self._fine,
-            seed=self._seed("fit", digest_of(point.fit_key.encode())),
-            checkpoint=self.folder.fit_folder(self._fit_name(point)),
-            weights=self._weights(point),
-            progress=False,
+        return model, {
+            "seed": self._seed("fit", digest_of(point.fit_key.encode())),
+            "weights": self._weights(point),
+            "progress": False,
             **point.planned.options,
-        )
+        }
 
     def _weights(self, point: Point) -> NDArray[np.float64] | None:
         """Weights of a point's records; the risks are kept, as other dials need the same."""
@@ -285,17 +316,16 @@ class FrontierRun:
             return None
         stage = f"risks-{self._fit_name(first)}"
         if not self.folder.finished(stage):
-            self._keep_risks(first, self._fit(first))
+            self._keep_risks(first, partial(record_risks, self._fit(first)))
             self.folder.drop_fit(self._fit_name(first))
         with np.load(io.BytesIO(self.folder.read(stage, f"stages/{stage}.npz"))) as risks:
             return weights_of(risks[model.risk], model.risk_weighting)
 
-    def _keep_risks(self, first: Point, fit: Any) -> None:
+    def _keep_risks(self, first: Point, risks: Callable[[], Any]) -> None:
         """Keep the risks of all records in a fit without weights."""
         stage, content = f"risks-{self._fit_name(first)}", io.BytesIO()
         if not self.folder.finished(stage):
-            arrays: Any = record_risks(fit)
-            np.savez(content, **arrays)
+            np.savez(content, **risks())
             self.folder.save(stage, [(f"stages/{stage}.npz", content.getvalue())])
 
     def _fit_name(self, point: Point) -> str:

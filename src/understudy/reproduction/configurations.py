@@ -66,8 +66,9 @@ class FitPlan:
         data: Microdata,
         seed: int,
         lengths: dict[str, int],
-        checkpoint: Path,
+        checkpoint: Path | None,
         progress: Callable[[Progress], None] | None,
+        threads: int | None = None,
     ) -> Any:
         """Fit it, or go on with a fit that was stopped."""
         chains = {name: lengths[name] for name in LENGTHS}
@@ -79,6 +80,7 @@ class FitPlan:
             checkpoint=checkpoint,
             progress=progress or False,
             until=until,
+            threads=threads,
             **chains,
         )
 

@@ -1,8 +1,9 @@
 """Computing everything that the comparison needs, population by population, resumable.
 
 Population 0 is the bundled one; the others are drawn by the same program from other seeds. What is
-finished is a JSON file; a fit that was stopped goes on from its checkpoint. Nothing here is
-confidential: all populations are invented.
+finished is a JSON file; a fit that was stopped goes on from its checkpoint. On workers every part
+is a task, and one that was not finished begins anew. Nothing here is confidential: all populations
+are invented.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +44,18 @@ from understudy.reproduction.measures import (
 from understudy.reproduction.without_swaps import classes_without_swaps
 from understudy.storage import new_file
 from understudy.synthesis.chains import Progress
+from understudy.synthesis.workers import current_workers
 
-__all__ = ["Said", "bundled_findings", "population", "run_all"]
+__all__ = ["INTRUDERS", "Said", "bundled_findings", "population", "run_all"]
 
 INTRUDERS = "report-intruders.json"
+BASELINES, WITHOUT_SWAPS = "baselines", "without-swaps"  # parts of a population that are no fits
 
+Measured = tuple[dict[str, Any], dict[str, Any]]  # a part, and what the report shows, by file
 Said = Callable[[str, Progress | None], None]  # what is being done, and how far a fit has come
 
 
+@lru_cache(maxsize=1)
 def population(number: int) -> Microdata:
     """Draw population `number`; 0 is the bundled one."""
     if number == 0:
@@ -82,16 +88,17 @@ def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_run(folder, scale, seed)
+    _on_workers(folder, scale, seed, say)
     populations = []
     for number in range(scale.populations + 1):
-        data = population(number)
-        parts: dict[str, Any] = {"baselines": _baselines(folder, number, data, scale, seed, say)}
-        parts["fits"] = {
-            key: _fitted(folder, number, data, key, scale, seed, say) for key in scale.fits
+        parts = {
+            name: _part(folder, number, name, scale, seed, say) for name in _names(scale, number)
         }
-        if number == 0 and {"blocked", "collapsed"} <= set(scale.fits):
-            parts["without swaps"] = _without_swaps(folder, data, seed, say)
-        populations.append(parts)
+        populations.append({
+            "baselines": parts[BASELINES],
+            "fits": {key: parts[key] for key in scale.fits},
+            **({"without swaps": parts[WITHOUT_SWAPS]} if WITHOUT_SWAPS in parts else {}),
+        })  # fmt: skip
     return {"scale": scale.name, "sets": scale.sets, "seed": seed, "populations": populations}
 
 
@@ -123,71 +130,127 @@ def _same_run(folder: Path, scale: Scale, seed: int) -> None:
         )
 
 
-def _baselines(
-    folder: Path, number: int, data: Microdata, scale: Scale, seed: int, say: Said
-) -> dict[str, Any]:
-    def measure() -> dict[str, Any]:
-        say(f"population {number}: the baselines Min and Max", None)
-        samples, exact = measure_baselines(data, scale.repeats, _seed(seed, number, "levels"))
-        if number == 0:
-            own = _seed(seed, number, "levels for the report")
-            intruders = intruders_findings(data, scale.repeats, scale.sets, own)
-            _write(folder / INTRUDERS, [each.model_dump(mode="json") for each in intruders])
-        return {"samples": samples, "exact": exact}
+def _on_workers(folder: Path, scale: Scale, seed: int, say: Said) -> None:
+    """Compute what is missing on workers, where there are any; few fits spread by chains instead.
 
-    return _part(folder / f"population-{number:02d}-baselines.json", measure)
+    A fit that was begun here goes on here, with its chains on workers.
+    """
+    workers = current_workers()
+    wanted = [
+        (number, name)
+        for number in range(scale.populations + 1)
+        for name in _names(scale, number)
+        if _read(_path(folder, number, name)) is None
+        and not _checkpoint(folder, number, name).exists()
+    ]
+    if workers is None or len(wanted) < workers.number:
+        return
+    say(f"{len(wanted)} parts on workers", None)
+    tasks = [(number, name, scale, seed) for number, name in wanted]
+    for done, (at, part) in enumerate(workers.as_finished(_measured, tasks), 1):
+        _keep(folder, *wanted[at], part)
+        say(f"{len(wanted) - done} parts on workers", None)
 
 
-def _without_swaps(folder: Path, data: Microdata, seed: int, say: Said) -> dict[str, Any]:
-    def measure() -> dict[str, Any]:
-        say("population 0: a sampler without swaps", None)
-        return classes_without_swaps(data, _seed(seed, 0, "without swaps"))
+def _names(scale: Scale, number: int) -> list[str]:
+    """Name the parts of a population, fits by their keys."""
+    compared = number == 0 and {"blocked", "collapsed"} <= set(scale.fits)
+    return [BASELINES, *scale.fits, *([WITHOUT_SWAPS] if compared else [])]
 
-    return _part(folder / "population-00-without-swaps.json", measure)
+
+def _measured(
+    number: int,
+    name: str,
+    scale: Scale,
+    seed: int,
+    checkpoint: Path | None = None,
+    say: Said | None = None,
+) -> Measured:
+    """Measure a part of a population; gives also what the report shows of it, by its file."""
+    data = population(number)
+    told = say or (lambda _words, _progress: None)
+    if name == BASELINES:
+        told(f"population {number}: the baselines Min and Max", None)
+        return _baselines(number, data, scale, seed)
+    if name == WITHOUT_SWAPS:
+        told("population 0: a sampler without swaps", None)
+        return classes_without_swaps(data, _seed(seed, 0, "without swaps")), {}
+    return _fitted(number, data, name, scale, seed, checkpoint, told)
+
+
+def _baselines(number: int, data: Microdata, scale: Scale, seed: int) -> Measured:
+    samples, exact = measure_baselines(data, scale.repeats, _seed(seed, number, "levels"))
+    shown: dict[str, Any] = {}
+    if number == 0:
+        own = _seed(seed, number, "levels for the report")
+        intruders = intruders_findings(data, scale.repeats, scale.sets, own)
+        shown[INTRUDERS] = [each.model_dump(mode="json") for each in intruders]
+    return {"samples": samples, "exact": exact}, shown
 
 
 def _fitted(
-    folder: Path, number: int, data: Microdata, key: str, scale: Scale, seed: int, say: Said
-) -> dict[str, Any]:
+    number: int,
+    data: Microdata,
+    key: str,
+    scale: Scale,
+    seed: int,
+    checkpoint: Path | None,
+    say: Said,
+) -> Measured:
     """Fit one model to one population and measure the sets of all configurations from it."""
     words = f"population {number} of {scale.populations}: {FITS[key].title}"
-    checkpoint = folder / f"fit-{number:02d}-{key}"
+    fit = FITS[key].run(
+        data, _seed(seed, number, key), scale.length(key, number), checkpoint,
+        lambda progress: say(words, progress), None if checkpoint is not None else 1,
+    )  # fmt: skip
+    say(f"{words}: measuring", None)
+    configurations, report = {}, dict[str, Any]()
+    for configuration in CONFIGURATIONS.values():
+        if configuration.fit != key:
+            continue
+        own = _seed(seed, number, configuration.key)
+        sets = configuration.draw(fit, scale.sets, own)
+        configurations[configuration.key] = {
+            "chains": list(sets.chain),
+            "values": measure_sets(data, sets, own),
+            "shuffled": measure_shuffled(data, sets, own),
+            "regression": measure_regression(data, sets, own),
+        }
+        if number == 0 and configuration.key in shown_of(scale.fits):
+            shown = synthesizer_findings(data, configuration.key, fit, sets, own)
+            report[f"report-{key}.json"] = shown.model_dump(mode="json")
+    part = {"lengths": _lengths(fit), **_convergence(fit), "configurations": configurations}
+    return part, report
 
-    def measure() -> dict[str, Any]:
-        fit = FITS[key].run(
-            data, _seed(seed, number, key), scale.length(key, number), checkpoint,
-            lambda progress: say(words, progress),
-        )  # fmt: skip
-        say(f"{words}: measuring", None)
-        configurations = {}
-        for configuration in CONFIGURATIONS.values():
-            if configuration.fit != key:
-                continue
-            own = _seed(seed, number, configuration.key)
-            sets = configuration.draw(fit, scale.sets, own)
-            configurations[configuration.key] = {
-                "chains": list(sets.chain),
-                "values": measure_sets(data, sets, own),
-                "shuffled": measure_shuffled(data, sets, own),
-                "regression": measure_regression(data, sets, own),
-            }
-            if number == 0 and configuration.key in shown_of(scale.fits):
-                shown = synthesizer_findings(data, configuration.key, fit, sets, own)
-                _write(folder / f"report-{key}.json", shown.model_dump(mode="json"))
-        return {"lengths": _lengths(fit), **_convergence(fit), "configurations": configurations}
 
-    part = _part(folder / f"population-{number:02d}-{key}.json", measure)
+def _part(
+    folder: Path, number: int, name: str, scale: Scale, seed: int, say: Said
+) -> dict[str, Any]:
+    """Read a finished part, or measure it and write it."""
+    part: dict[str, Any] | None = _read(_path(folder, number, name))
+    checkpoint = _checkpoint(folder, number, name)
+    if part is None:
+        measured = _measured(number, name, scale, seed, checkpoint, say)
+        part = _keep(folder, number, name, measured)
     shutil.rmtree(checkpoint, ignore_errors=True)
     return part
 
 
-def _part(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Read a finished part, or measure it and write it."""
-    part: dict[str, Any] | None = _read(path)
-    if part is None:
-        part = measure()
-        _write(path, part)
+def _keep(folder: Path, number: int, name: str, measured: Measured) -> dict[str, Any]:
+    """Write what the report shows, and then the part, which says that all is there."""
+    part, shown = measured
+    for file, content in shown.items():
+        _write(folder / file, content)
+    _write(_path(folder, number, name), part)
     return part
+
+
+def _path(folder: Path, number: int, name: str) -> Path:
+    return folder / f"population-{number:02d}-{name}.json"
+
+
+def _checkpoint(folder: Path, number: int, name: str) -> Path:
+    return folder / f"fit-{number:02d}-{name}"
 
 
 def _lengths(fit: Any) -> dict[str, int]:

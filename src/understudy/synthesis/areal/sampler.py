@@ -209,6 +209,10 @@ class ArealChain:
     memory: threading.local = field(default_factory=threading.local)
     state_type = State
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the memory behind where the sampler travels to another process."""
+        return type(self), (self.problem, self.cells, self.priors, self.n_clusters, self.warmup)
+
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
         return {
