@@ -23,6 +23,7 @@ from understudy.frontiers.measure_points import measure_point
 from understudy.frontiers.run import Frontier
 from understudy.pages.plots.frontier_plot import anchor
 from understudy.study.plan import read_plan
+from understudy.study.progress import StudyProgress
 from understudy.synthesis.workers import Workers
 
 DIALS = (
@@ -355,3 +356,13 @@ def test_points_on_workers_have_the_same_bytes(
         us.frontier(plan, tmp_path / "helped", seed=3 if what == "weighted" else None)
     assert len(tasks) == 5  # fits of the declared points; the last point of the search is alone
     assert files(tmp_path / "helped") == files(alone)
+
+
+def test_progress_counts_points_that_are_measured(plan: Path, tmp_path: Path) -> None:
+    told: list[StudyProgress] = []
+    us.frontier(plan, tmp_path / "out", progress=told.append)
+    steps = [run.step for run in told]
+    assert steps == sorted(steps)
+    assert steps[0] == 0
+    assert 5 <= steps[-1] <= 8
+    assert {run.steps for run in told} == {8}

@@ -11,15 +11,18 @@ from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
 import understudy as us
 from understudy.errors import SettingError
-from understudy.findings.frontier_schema import FrontierPoint, MeasuredPoint
-from understudy.findings.schema import OwnRecordFindings
+from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint, MeasuredPoint
+from understudy.findings.schema import AttackFindings, OwnRecordFindings
 from understudy.frontiers.dials import Curve, curves, grid
+from understudy.frontiers.measure_points import graded_point
 from understudy.frontiers.search import dominated, next_points, recommend
 from understudy.microdata.coarsening import coarsened
 from understudy.microdata.codebook import codebook_from, codebook_text
+from understudy.pages.frontier_page import frontier_page
 from understudy.study.frontier_plan import DialsPlan
 from understudy.study.plan import plan_from
 from understudy.synthesis.reuse_draws import reuse_draws
+from understudy.verdict.thresholds import Thresholds
 
 PLAN = {"data": {"file": "bundled:ce-like", "synthesize": ["county"]}}
 pytestmark = pytest.mark.filterwarnings("ignore::understudy.errors.UnderstudyWarning")
@@ -199,3 +202,43 @@ def test_a_hierarchy_comes_back_from_toml() -> None:
 
     book = codebook_from(BOOK)
     assert codebook_from(tomllib.loads(codebook_text(book))) == book
+
+
+def attacked(effect: float, totals: float = 0.0) -> MeasuredPoint:
+    """A point whose worst attack has this effect, beside 20 records of the exact table."""
+    row = {
+        "attack": "row", "words": "believe the row", "setting": "worst case", "known": (),
+        "with_record": 30.0, "without_record": 30.0 - effect, "effect": effect,
+        "standard_error": 0.1, "exact_table": 20.0, "position": effect / 20,
+        "position_error": 0.005, "doubtful": 0.0, "totals": totals,
+    }  # fmt: skip
+    own = OwnRecordFindings(
+        evidence="draws", attacks=(AttackFindings.model_validate(row),), n_records=100
+    )
+    return point("a", 0.0, 1.0).measured.model_copy(update={"own_record": own})
+
+
+@pytest.mark.parametrize(
+    ("effect", "totals", "outcome", "words"),
+    [
+        (4.9, 0.0, "pass", ""),
+        (6.5, 0.0, "pass", "above that by 1.50 records; up to 2"),
+        (9.0, 9.0, "pass", "totals alone have an effect of 9"),
+        (9.0, 0.0, "review", ""),
+    ],
+)
+def test_points_that_pass_above_the_limit_say_why(
+    effect: float, totals: float, outcome: str, words: str
+) -> None:
+    graded = graded_point(attacked(effect, totals), Thresholds())
+    assert graded.outcome == outcome
+    assert words in graded.above
+    assert bool(graded.above) == bool(words)
+    findings = FrontierFindings(
+        title="t", n_records=100, n_labels=4, data_fingerprint="", points=(graded,), landmarks=(),
+        beside=(), own_record_pass=0.25, own_record_review=1.0, recommended="a", why="Because.",
+    )  # fmt: skip
+    page = frontier_page(findings)
+    assert ("Right of the pass limit, and passing: a." in page) == bool(words)
+    assert (">passes</text>" in page) == bool(words)
+    assert ("so it passes all the same" in page) == bool(words)

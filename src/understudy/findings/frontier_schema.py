@@ -65,6 +65,7 @@ class FrontierPoint(_Finding):
     attack: str  # the worst one, in words with its frequencies
     right_labels: float | None  # expected, by the row
     dominated: bool  # whether another point is at least as useful at no more risk
+    above: str = ""  # why it passes although its effect is above the pass limit
 
     @property
     def name(self) -> str:

@@ -83,6 +83,7 @@ class FrontierRun:
     tell: Tell | None
     begin: float = field(default_factory=time.monotonic)
     listed: dict[str, Point] = field(default_factory=dict)  # by name, in the order of the search
+    _measured_now: int = 0  # points, in this run of the program
     _coarse: dict[str, Coarsening | None] = field(default_factory=dict)
 
     @property
@@ -290,6 +291,7 @@ class FrontierRun:
     def _save(self, group: Sequence[Point], every: Sequence[MeasuredPoint]) -> None:
         for point, measured in zip(group, every, strict=True):
             self.folder.save_findings(f"point-{point.name}", self._of(point), measured, Notes())
+            self._measured_now += 1
         self.folder.drop_fit(self._fit_name(group[0]))
 
     def _fit(self, point: Point) -> Any:
@@ -390,7 +392,10 @@ class FrontierRun:
     def _report(self, words: str) -> None:
         if self.tell is None:
             return
-        steps, step = self.plan.frontier.budget, len(self.listed)
-        spent = time.monotonic() - self.begin
-        left = spent / step * max(0, steps - step) if step else 0.0
-        self.tell(StudyProgress(words, step, steps, None, left / max(steps - step, 1), left))
+        done = sum(
+            self.folder.finished(f"point-{name}", self._of(point))
+            for name, point in self.listed.items()
+        )
+        steps, spent = self.plan.frontier.budget, time.monotonic() - self.begin
+        left = spent / self._measured_now * (steps - done) if self._measured_now else 0.0
+        self.tell(StudyProgress(words, done, steps, None, left / max(steps - done, 1), left))

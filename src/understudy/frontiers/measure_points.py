@@ -15,7 +15,12 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.synthesis.coarsened_fit import CoarsenedFit
 from understudy.synthesis.reuse_draws import reuse_draws
 from understudy.utility.tables import table_utility
-from understudy.verdict.risk_reasons import attack_in_words, effect_outcome, judged_attack
+from understudy.verdict.risk_reasons import (
+    attack_in_words,
+    effect_outcome,
+    judged_attack,
+    why_above_passes,
+)
 from understudy.verdict.thresholds import Thresholds
 
 __all__ = ["graded_point", "measure_baseline", "measure_beside", "measure_point"]
@@ -209,4 +214,5 @@ def graded_point(measured: MeasuredPoint, limits: Thresholds) -> FrontierPoint:
         attack=attack_in_words(worst, own_record.n_records),
         right_labels=row.with_record,
         dominated=False,
+        above=why_above_passes(worst, limits),
     )

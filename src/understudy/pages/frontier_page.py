@@ -38,6 +38,11 @@ FORMAL = (
     "are differentially private with the epsilon written beside them. All other points are "
     "measured, not proven."
 )
+ABOVE = (
+    "Right of the pass limit, and passing: {names}. Their effect is above the limit by too few "
+    "records to count, or no larger than that of the label's totals alone; the picture says "
+    '"passes" beside them, and their numbers say which.'
+)
 EVIDENCE = {
     "others": "weaker evidence: the other records of the pattern stand in for a release without "
     "the person",
@@ -77,6 +82,9 @@ def _first_screen(findings: FrontierFindings) -> list[Block]:
     blocks.append(Paragraph(READING, "reading"))
     if any(point.measured.epsilon is not None for point in findings.points):
         blocks.append(Paragraph(FORMAL, "remark"))
+    above = [point.name for point in findings.points if point.above]
+    if above:
+        blocks.append(Paragraph(ABOVE.format(names=", ".join(above)), "remark"))
     if findings.choices:
         blocks += [
             Heading("What was chosen"),
@@ -90,12 +98,12 @@ def _decision(findings: FrontierFindings) -> str:
     if point is None:
         return f"Recommended: none. {findings.why}"
     position = point.position or 0.0
-    above = ", and it exceeds that by too few records to count"
+    above = f" {point.above}, so it passes all the same." if point.above else ""
     return (
         f"Recommended: {point.name}. Its tables deviate {number(point.measured.ratio, 0.01)} times "
         "as far as those of a synthesizer that knew the population; its worst own-record effect is "
-        f"{position_text(position)} of the exact table's (up to {findings.own_record_pass:g} "
-        f"passes{above if position > findings.own_record_pass else ''}). {findings.why}"
+        f"{position_text(position)} of the exact table's; the pass limit is "
+        f"{findings.own_record_pass:g}.{above} {findings.why}"
     )
 
 
@@ -107,7 +115,8 @@ def _all_points(findings: FrontierFindings) -> list[Block]:
     note = (
         "Own-record effect: of the worst attack, as a share of the exact table's. Tables: "
         "deviation over that of a synthesizer that knew the population. Right labels: expected "
-        "records whose synthetic label is true. ± is one standard error."
+        "records whose synthetic label is true. ± is one standard error. Pass (above): right of "
+        "the limit by too few records to count."
     )
     return [Heading("All points"), Table("All points", header, rows, (0, 3), note=note)]
 
@@ -123,7 +132,7 @@ def _row(point: FrontierPoint) -> list[Cell | str]:
         shown(measured.title) if plain else point.name,
         number_cell(point.position, 0.01),
         number_cell(point.position_error, digits=1),
-        Cell(point.outcome, tone=point.outcome),
+        Cell(f"{point.outcome} (above)" if point.above else point.outcome, tone=point.outcome),
         number_cell(measured.ratio, 0.01),
         number_cell(measured.ratio_error, digits=1),
         *(number_cell(each.ratio, 0.01) for each in measured.ratios),
@@ -139,7 +148,8 @@ def _each_point(findings: FrontierFindings) -> list[Block]:
         measured = point.measured
         title = point.name if measured.group == "point" else shown(measured.title)
         blocks.append(Heading(title, 3, anchor=f"{PICTURE}-{anchor(point)}"))
-        blocks.append(Paragraph(f"The worst attack is {point.attack}. {_facts(point)}"))
+        above = f" Above the pass limit, and passing: {point.above}." if point.above else ""
+        blocks.append(Paragraph(f"The worst attack is {point.attack}.{above} {_facts(point)}"))
         blocks.append(_attacks(point))
         if measured.settings:
             rows = [[name, shown(value)] for name, value in measured.settings.items()]

@@ -22,7 +22,14 @@ from understudy.summaries import LARGEST_RARE, counted, number, one_in, percent
 from understudy.verdict.grading import Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
-__all__ = ["OWN_RECORD", "attack_in_words", "effect_outcome", "judged_attack", "risk_reasons"]
+__all__ = [
+    "OWN_RECORD",
+    "attack_in_words",
+    "effect_outcome",
+    "judged_attack",
+    "risk_reasons",
+    "why_above_passes",
+]
 
 OWN_RECORD = "own-record effect"
 LEAST = 1.0  # records: the least effect of the exact table that effects are compared with
@@ -213,18 +220,24 @@ def _share(position: float) -> str:
 
 def _beyond(attack: AttackFindings, outcome: Outcome, limits: Thresholds) -> str:
     if outcome == "pass":
-        if attack.position <= limits.own_record_pass:
-            return ""
-        beyond = attack.effect - limits.own_record_pass * max(attack.exact_table, LEAST)
-        if beyond > limits.own_record_least:
-            return f". The label's totals alone have an effect of {number(attack.totals)} records"
-        return (
-            f". The effect is above that by {number(beyond)} records; up to "
-            f"{number(limits.own_record_least)} are tolerated"
-        )
+        words = why_above_passes(attack, limits)
+        return f". {words}" if words else ""
     if outcome == "fail":
         return ". The files tell more than the exact table would, beyond what chance explains"
     return ""
+
+
+def why_above_passes(attack: AttackFindings, limits: Thresholds) -> str:
+    """Say why an effect above the pass limit passes; nothing where it is not above, or fails."""
+    if attack.position <= limits.own_record_pass or effect_outcome(attack, limits) != "pass":
+        return ""
+    beyond = attack.effect - limits.own_record_pass * max(attack.exact_table, LEAST)
+    if beyond > limits.own_record_least:
+        return f"The label's totals alone have an effect of {number(attack.totals)} records"
+    return (
+        f"The effect is above that by {number(beyond)} records; up to "
+        f"{number(limits.own_record_least)} are tolerated"
+    )
 
 
 def _true_match_rate(match: IdentificationFindings, limits: Thresholds) -> Reason:

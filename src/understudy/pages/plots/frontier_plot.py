@@ -147,6 +147,8 @@ def _draw_point(axes: Axes, point: FrontierPoint, linked: bool) -> None:
     )  # fmt: skip
     if linked:
         bars[0].set_url(f"#{anchor(point)}")
+    if point.above and not point.dominated:
+        _label(axes, x, y, "passes", "pass", (5, 3))
 
 
 def _name_some(axes: Axes, findings: FrontierFindings, points: Sequence[FrontierPoint]) -> None:
@@ -214,7 +216,7 @@ def _words(findings: FrontierFindings, studies: Sequence[StudyMark]) -> str:
     every = [*findings.points, *findings.landmarks, *findings.beside]
     words = [
         f"{point.measured.title if point.measured.group != 'point' else point.name}: own-record "
-        f"effect {_at(point)[0]:.2f}, tables {_at(point)[1]:.2f}"
+        f"effect {_at(point)[0]:.2f}{', passes' if point.above else ''}, tables {_at(point)[1]:.2f}"
         for point in every
         if point.drawable
     ]

@@ -43,6 +43,11 @@ def frontier_section(
                     number_cell(point.measured.ratio, 0.01),
                 ]
             )
+    above = [
+        f"{point.name} is right of the pass limit, and passes: {point.above}."
+        for name in dict.fromkeys((frontier.recommended, frontier.chosen))
+        if (point := frontier.point(name)) is not None and point.above
+    ]
     because = (
         [f"The board picked {frontier.chosen}: {shown(frontier.choices[-1].because)}"]
         if frontier.choices
@@ -55,7 +60,7 @@ def frontier_section(
         "nearer to the original's.",
         figures=[frontier_svg(frontier, "frontier", marks, linked=False)],
         tables=[table],
-        remarks=because,
+        remarks=[*above, *because],
     )
     return Section("frontier", "Where this study lies on the frontier", blocks, short="Frontier")
 
