@@ -161,17 +161,35 @@ def _draw(rows, row_of_combination, of_record, uniform):  # type: ignore[no-unty
 
     Probabilities are added up as `numpy.cumsum` does.
     """
-    drawn = np.empty(of_record.size, dtype=np.int32)
+    # 1. The records of every row, one row after the other.
+    begins = np.zeros(rows.source.size + 1, dtype=np.int64)
+    for record in range(of_record.size):
+        begins[row_of_combination[of_record[record]] + 1] += 1
+    for row in range(rows.source.size):
+        begins[row + 1] += begins[row]
+    behind, order = begins[:-1].copy(), np.empty(of_record.size, dtype=np.int32)
     for record in range(of_record.size):
         row = row_of_combination[of_record[record]]
+        order[behind[row]] = record
+        behind[row] += 1
+    # 2. Cumulative probabilities of a row, and by bisection the label of each of its records.
+    drawn = np.empty(of_record.size, dtype=np.int32)
+    cumulative = np.empty(np.max(rows.starts[1:] - rows.starts[:-1]))  # (entry of a row,)
+    for row in range(rows.source.size):
         first, last = rows.starts[rows.source[row]], rows.starts[rows.source[row] + 1]
         whole = 0.0
         for entry in range(first, last):
-            whole += (rows.counts[entry] - (rows.labels[entry] == rows.own[row])) / rows.totals[row]
-        part = 0.0
-        for entry in range(first, last):
-            part += (rows.counts[entry] - (rows.labels[entry] == rows.own[row])) / rows.totals[row]
-            drawn[record] = rows.labels[entry]
-            if part / whole > uniform[record]:
-                break
+            count = rows.counts[entry] - (rows.labels[entry] == rows.own[row])
+            whole += count / rows.totals[row]
+            cumulative[entry - first] = whole
+        for index in range(begins[row], begins[row + 1]):
+            record = order[index]
+            low, high = 0, last - first - 1
+            while low < high:
+                middle = (low + high) >> 1
+                if cumulative[middle] / whole > uniform[record]:
+                    high = middle
+                else:
+                    low = middle + 1
+            drawn[record] = rows.labels[first + low]
     return drawn
