@@ -31,6 +31,7 @@ BASE = {
     "storage",
     "interrupts",
     "spreading",
+    "memory",
     "display",
 }
 
@@ -47,6 +48,7 @@ ALLOWED = {
     "storage": {"errors", "private_folder"},
     "interrupts": {"errors"},
     "spreading": set(),
+    "memory": {"errors"},
     "display": {"errors", "summaries"},
     "chained_log": {"errors", "private_folder", "storage"},
     "study_register": {"errors", "private_folder", "storage", "chained_log"},
@@ -118,7 +120,16 @@ ALLOWED = {
         "",
     },
     "__main__": {"cli", "errors"},
-    "__init__": {"microdata", "risk", "utility", "synthesis", "study", "frontiers", "publishing"},
+    "__init__": {
+        "memory",
+        "microdata",
+        "risk",
+        "utility",
+        "synthesis",
+        "study",
+        "frontiers",
+        "publishing",
+    },
 }
 
 # Facts about models, which import no model: whoever shows or judges one may read them.
@@ -329,6 +340,7 @@ PUBLIC = [
     "inherent_risk",
     "label_diversity",
     "load_ce_like",
+    "memory_limit",
     "on_workers",
     "own_record_effect",
     "population_risk",

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from understudy.frontiers.run import frontier
+    from understudy.memory import memory_limit
     from understudy.microdata.bundled import load_ce_like
     from understudy.microdata.reading import read_microdata
     from understudy.microdata.synthetic_files import read_synthetic
@@ -93,6 +94,7 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
     "inherent_risk",
     "label_diversity",
     "load_ce_like",
+    "memory_limit",
     "on_workers",
     "own_record_effect",
     "population_risk",
@@ -141,6 +143,7 @@ _HOME = {
     "inherent_risk": "understudy.risk.baselines",
     "label_diversity": "understudy.risk.diversity",
     "load_ce_like": "understudy.microdata.bundled",
+    "memory_limit": "understudy.memory",
     "on_workers": "understudy.synthesis.workers",
     "own_record_effect": "understudy.risk.own_record",
     "population_risk": "understudy.risk.population",

@@ -7,9 +7,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import understudy as us
 from tests.bad_inputs.cases import SECRET, accepted, covers, refused, warned
 from tests.conftest import Command, MakeFile
-from understudy.errors import ColumnError, FormatError, InputError, LevelError
+from understudy import memory
+from understudy.errors import (
+    ColumnError,
+    FormatError,
+    LevelError,
+    NotEnoughMemoryError,
+)
 from understudy.microdata import plausibility
 from understudy.microdata.synthetic_files import read_synthetic
 
@@ -60,16 +67,14 @@ def test_level_that_is_not_in_the_codebook(command: Command, make_file: MakeFile
 
 
 @covers(49)
-def test_very_many_labels(
-    command: Command, make_file: MakeFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_very_many_labels(make_file: MakeFile, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "".join(f"{number % 7},c{number // 2}\n" for number in range(200_000))
-    path = make_file("a,county\n" + rows)
-    data = accepted(path)
+    data = accepted(make_file("a,county\n" + rows))
     assert plausibility.table_size(data) == 7 * 100_000
-    monkeypatch.setattr(plausibility, "LARGEST_TABLE", 500_000)
-    text = refused(command, InputError, "7 patterns and 100,000 labels", path)
-    assert "fewer or coarser" in text
+    monkeypatch.setattr(memory, "most_memory", lambda: 10_000_000)
+    with pytest.raises(NotEnoughMemoryError, match="7 patterns and 100,000 labels") as refusal:
+        us.BackoffTree().fit(data, seed=1)
+    assert "fewer or coarser" in str(refusal.value)
 
 
 @covers(50)

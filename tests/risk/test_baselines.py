@@ -12,8 +12,8 @@ from tests.naive import risk as naive
 from tests.risk.example_surveys import EXAMPLES, Survey, microdata, surveys
 
 import understudy as us
-from understudy.errors import InputError, SettingError
-from understudy.microdata import label_table
+from understudy import memory
+from understudy.errors import InputError, NotEnoughMemoryError, SettingError
 from understudy.microdata.label_table import empirical_labels, others_labels, uniform_labels
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
@@ -102,8 +102,8 @@ def test_a_table_of_others_that_is_too_large_is_left_out(monkeypatch: pytest.Mon
     monkeypatch.setattr(baselines, "_needs_tables", lambda _: True)  # as where holes are modelled
     monkeypatch.setattr(baselines, "LARGEST_TABLE", 6000)  # 40 patterns of 133 labels fit
     assert "Others" not in us.inherent_risk(data, "gender", repeats=1, seed=0).baselines
-    monkeypatch.setattr(label_table, "LARGEST_TABLE", 6000)
-    with pytest.raises(SettingError, match="combinations and 133 labels"):
+    monkeypatch.setattr(memory, "most_memory", lambda: 1_000_000)
+    with pytest.raises(NotEnoughMemoryError, match="combinations and 133 labels"):
         us.Others().fit(data)
 
 
@@ -230,6 +230,7 @@ def test_rows_of_labels_that_occur_give_what_whole_tables_give(
         other = dense.baselines[name]
         assert one.samples.equals(other.samples)
         assert one.joint is not None
+        assert other.joint is not None
         assert one.joint.equals(other.joint)
         for measure, value in one.expected.measures().items():
             assert value == pytest.approx(other.expected.measures()[measure], rel=1e-12)

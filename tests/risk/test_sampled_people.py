@@ -12,9 +12,13 @@ from tests.risk.example_surveys import microdata
 from tests.risk.saturated_fit import SaturatedFit
 
 import understudy as us
+from understudy.microdata.label_table import true_labels
+from understudy.randomness import stream
 from understudy.risk import sampled_people
 from understudy.risk.left_out_refits import leave_out
 from understudy.risk.sampled_people import FitOfPeople, refit_of_people, sample_people
+from understudy.synthesis.dpmpm.fit import DPMPMFit
+from understudy.synthesis.dpmpm.labels import ClassDraw
 
 CELLS, SIZE = 8, 6
 
@@ -130,3 +134,32 @@ def test_a_fit_without_some_people_is_one_of_all_other_records() -> None:
     }
     shown, whole = next(again.predictive_tables()), next(again.fit.predictive_tables())
     assert np.array_equal(shown, whole[[0, 1, 2, 5]])
+
+
+@pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning")
+@pytest.mark.parametrize("class_draw", ["kept", "full", "prior"])
+def test_a_fit_seen_from_some_people_is_part_of_its_tables(
+    monkeypatch: pytest.MonkeyPatch, class_draw: ClassDraw
+) -> None:
+    """The rows that are worked out for the people alone, against those of whole tables."""
+    data = us.load_ce_like()
+    model = us.DPMPM(sampler="blocked", class_draw=class_draw, level_prior=1.0)
+    fit = model.fit(data, chains=1, warmup=3, draws=4, thin=1, seed=1, progress=False)
+    monkeypatch.setattr(sampled_people, "MOST_PAIRS", 1000)
+    monkeypatch.setattr(sampled_people, "FEWEST_CELLS", 5)
+    people = sample_people(stream(1, "part"), data, [data.kept])
+    assert people is not None
+    alone = FitOfPeople(fit, people)
+    with monkeypatch.context() as without:
+        without.delattr(DPMPMFit, "of_part")
+        whole = FitOfPeople(fit, people)
+        assert whole._part is None
+    for name in ("predictive_tables", "left_out_weights_tables"):
+        for one, other in zip(getattr(alone, name)(), getattr(whole, name)(), strict=True):
+            assert np.allclose(one, other, rtol=1e-12)
+    for part, table in zip(alone.label_tables(), whole.label_tables(), strict=True):
+        rows = [each.probabilities[each.row_of_combination] for each in (part, table)]
+        assert np.allclose(rows[0], rows[1], rtol=1e-12)
+    pattern, label = data.patterns.of_combination, true_labels(data)
+    for own, predictive in zip(fit.own_chances(), fit.predictive_tables(), strict=True):
+        assert np.allclose(own, predictive[pattern, label], rtol=1e-12)

@@ -67,6 +67,7 @@ def run(
     workers: int | None = None,
     cluster: str | None = None,
     tls: Path | None = None,
+    memory: str | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Run a study: data, fits, synthetic sets, utility, risk, verdict, report.
@@ -95,13 +96,16 @@ def run(
         Compute chains on a Dask cluster, given the address of its scheduler.
     tls
         A folder with ca.pem, cert.pem and key.pem for the cluster.
+    memory
+        How much may be used, such as "8 GB" or "25%"; replaces the plan's. A quarter of the
+        machine's when left out.
     as_json
         Print JSON.
     """
     from understudy.study.plan import read_plan
     from understudy.study.run import Study
 
-    study = Study(read_plan(plan).with_seed(seed), home=plan.parent)
+    study = Study(read_plan(plan).with_seed(seed).with_memory(memory), home=plan.parent)
     with helped_by(workers, cluster, tls):
         return run_study(study, out, register=register, frontier=frontier, as_json=as_json)
 

@@ -21,7 +21,7 @@ from understudy.findings.schema import (
 )
 from understudy.microdata.table import Microdata
 
-__all__ = ["informed_findings", "own_record_findings", "with_own_record"]
+__all__ = ["informed_findings", "own_record_bytes", "own_record_findings", "with_own_record"]
 
 MOST_MOVED = 10  # records that are listed
 
@@ -99,6 +99,16 @@ def own_record_findings(
         local_sensitivity=getattr(fit, "local_sensitivity", None),
         measured=effect.measured if effect.measured < effect.n_records else None,
     )
+
+
+def own_record_bytes(data: Microdata, draws: int) -> int:
+    """Estimate the bytes that the effect takes: the draws that are held, twice for a while."""
+    from understudy.risk.left_out_draws import OF_PAIR, most_draws
+    from understudy.risk.sampled_people import FEWEST_CELLS, MOST_PAIRS
+
+    cells = len(data.patterns) * data.n_labels
+    n_pairs = min(cells, max(MOST_PAIRS, FEWEST_CELLS * data.n_labels))
+    return 2 * OF_PAIR * n_pairs * min(draws, most_draws(n_pairs, n_pairs))
 
 
 def informed_findings(

@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
-from understudy.errors import InputError, SettingError
+from understudy.errors import InputError
+from understudy.memory import check_fits
 from understudy.microdata.table import Microdata
 
 __all__ = [
     "LARGEST_TABLE",
     "LabelTable",
+    "check_table_fits",
     "combined_labels",
     "empirical_labels",
     "hole_labels",
@@ -38,7 +40,8 @@ __all__ = [
     "uniform_labels",
 ]
 
-LARGEST_TABLE = 2**28  # most probabilities in a table of labels: two gibibytes
+LARGEST_TABLE = 2**28  # probabilities of a table above which some measures are left out
+TABLE_COPIES = 3  # of a table that are in memory together, about
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -176,8 +179,21 @@ def hole_labels(data: Microdata) -> NDArray[np.int64]:
     return np.flatnonzero((codes == last).any(axis=1))
 
 
+def check_table_fits(data: Microdata, row: str = "pattern") -> None:
+    """Refuse a table with a row per pattern, or per combination, and a column per label."""
+    rows = len(data.patterns) if row == "pattern" else data.n_combinations
+    labels = " x ".join(f"{data.variable(name).n_levels:,}" for name in data.synthesized)
+    check_fits(
+        f"a table of {rows:,} {row}s and {labels} labels",
+        TABLE_COPIES * 8 * rows * data.n_labels,
+        "synthesize fewer or coarser variables, keep fewer ones, or take the DPMPM, which needs no "
+        "such table",
+    )
+
+
 def label_counts(data: Microdata) -> NDArray[np.float64]:
     """Count the records of every pattern by label, (pattern, label); holes are not counted."""
+    check_table_fits(data)
     counts = np.zeros((len(data.patterns), data.n_labels))
     np.add.at(counts, (data.patterns.of_combination, true_labels(data)), data.counts)
     counts[:, hole_labels(data)] = 0.0
@@ -204,12 +220,7 @@ def others_labels(data: Microdata, totals: NDArray[np.float64] | None = None) ->
     alone in its pattern takes the overall counts, again less itself; one that is alone in the data
     takes all labels alike. `totals` (label,) are the overall counts where `data` are a part only.
     """
-    if data.n_combinations * data.n_labels > LARGEST_TABLE:
-        raise SettingError(
-            expected=f"at most {LARGEST_TABLE:,} pairs of combination and label",
-            came=f"{data.n_combinations:,} combinations and {data.n_labels:,} labels",
-            do="synthesize fewer variables at once, or merge levels",
-        )
+    check_table_fits(data, "combination")
     counts, own = label_counts(data), true_labels(data)
     pattern = data.patterns.of_combination
     table = counts[pattern]  # (combination, label)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted, quoted_list
-from understudy.microdata.label_table import LARGEST_TABLE
+from understudy.errors import ColumnError, DataWarning, LevelError, quoted, quoted_list
 from understudy.microdata.levels import near_duplicates
 from understudy.microdata.table import Microdata
 
@@ -33,7 +32,6 @@ def check_plausibility(data: Microdata) -> None:
     """Refuse data that make no sense, and warn of what is odd."""
     _check_labels(data)
     _check_ids(data)
-    _check_size(data)
     _warn_of_constants(data)
     _warn_of_near_duplicates(data)
     _warn_of_small_patterns(data)
@@ -48,7 +46,7 @@ def id_like(data: Microdata, name: str) -> bool:
 
 
 def table_size(data: Microdata) -> int:
-    """Count the probabilities in a table of patterns by labels, exactly; see `LARGEST_TABLE`."""
+    """Count the probabilities in a table of patterns by labels, exactly."""
     return len(data.patterns) * data.n_labels
 
 
@@ -78,18 +76,6 @@ def _check_ids(data: Microdata) -> None:
     for name in data.synthesized:
         if id_like(data, name):
             _warn(f"every record has its own level of {quoted(name)}: no model can learn from it")
-
-
-def _check_size(data: Microdata) -> None:
-    size = table_size(data)
-    if size > LARGEST_TABLE:
-        raise InputError(
-            expected=f"a table of patterns by labels of at most {8 * LARGEST_TABLE / 1e9:.1f} GB",
-            came=f"{len(data.patterns):,} patterns and "
-            f"{' x '.join(f'{data.variable(name).n_levels:,}' for name in data.synthesized)} "
-            f"labels, which need {8 * size / 1e9:,.1f} GB for one draw",
-            do="synthesize fewer or coarser variables, or keep fewer variables",
-        )
 
 
 def _warn_of_constants(data: Microdata) -> None:

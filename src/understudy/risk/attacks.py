@@ -101,7 +101,7 @@ def count_labels(patterns: Targets, made: NDArray[np.integer[Any]]) -> Counts:
 
 def count_pairs(pairs: NDArray[np.int64], n_pairs: int) -> Counts:
     """Count numbers of pairs, (row,), all below `n_pairs`: those that occur, and how often."""
-    if n_pairs > 10 * pairs.size:
+    if n_pairs > 3 * pairs.size:
         return np.unique(pairs, return_counts=True)
     counts = np.bincount(pairs, minlength=n_pairs)
     keys = np.flatnonzero(counts)

@@ -39,9 +39,10 @@ from understudy.risk.left_out import (
 from understudy.risk.left_out_matching import MatchLists, match_all_files, match_lists
 from understudy.risk.pareto_smoothing import smooth_weights
 
-__all__ = ["Draws", "Refitted", "attack_draws", "k_hats", "read_draws"]
+__all__ = ["OF_PAIR", "Draws", "Refitted", "attack_draws", "k_hats", "most_draws", "read_draws"]
 
 FEWEST = 2 * BLOCKS  # draws; with fewer nothing can be said about errors
+OF_PAIR = 12  # bytes of a pair of pattern and label, of each draw
 MEMORY = 1 << 30  # bytes of label probabilities that are held
 STEPS = 100_000_000_000  # multiplications for the weighted rows
 MATCH_DRAWS = 120  # draws that match integrals are computed for
@@ -90,8 +91,7 @@ class Draws:
 def read_draws(fit: Any, attacked: Attacked) -> Draws:
     """Read the draws of a fit; every second one is dropped as often as memory or time ask."""
     data, n_pairs = attacked.data, len(attacked.group_sizes) * attacked.data.n_labels
-    steps = data.n_combinations * data.n_labels  # for one draw
-    most = max(4 * BLOCKS, min(MEMORY // (12 * n_pairs), STEPS // steps))
+    most = most_draws(n_pairs, data.n_combinations * data.n_labels)
     step, kept, rows_sum, number = 1, [], np.zeros(1), 0
     for table, predictive, likelihood in zip(
         fit.label_tables(), fit.predictive_tables(), fit.left_out_weights_tables(), strict=True
@@ -119,6 +119,11 @@ def read_draws(fit: Any, attacked: Attacked) -> Draws:
     own_rows = LabelTable(rows_sum / number, table.row_of_combination)
     left_out = without[0] if without else group
     return Draws(attacked.mean_rows(group), group, own, own_rows, left_out, likelihood)
+
+
+def most_draws(n_pairs: int, steps: int) -> int:
+    """Say how many draws are held, by pairs of pattern and label, and steps for one draw."""
+    return max(4 * BLOCKS, min(MEMORY // (OF_PAIR * n_pairs), STEPS // steps))
 
 
 def _rows_by_group(table: LabelTable, attacked: Attacked) -> NDArray[np.int32] | None:

@@ -398,8 +398,12 @@ def own_record_effect(
 
 def _check_of_these_data(fit: Any, data: Microdata) -> None:
     """Refuse a fit of other data, where their combinations or labels are more or fewer."""
-    table = next(iter(fit.label_tables()))
-    shape = (table.row_of_combination.size, table.probabilities.shape[1])
+    own = getattr(fit, "data", None)
+    if isinstance(own, Microdata):
+        shape = own.n_combinations, own.n_labels
+    else:
+        table = next(iter(fit.label_tables()))
+        shape = table.row_of_combination.size, table.probabilities.shape[1]
     if shape != (data.n_combinations, data.n_labels):
         raise InputError(
             expected="a fit of these data",

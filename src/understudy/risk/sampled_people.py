@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -178,8 +179,18 @@ class FitOfPeople:
     fit: Any
     people: SampledPeople
 
+    @cached_property
+    def _part(self) -> Any:
+        """The fit as seen from these people alone, where it can be; it saves whole tables."""
+        people = self.people
+        of_part = getattr(self.fit, "of_part", None)
+        return None if of_part is None else of_part(people.data, people.combinations)
+
     def label_tables(self) -> Iterator[LabelTable]:
         """Give what the rows of these people are drawn from."""
+        if self._part is not None:
+            yield from self._part.label_tables()
+            return
         combinations = self.people.combinations
         for table in self.fit.label_tables():
             rows, of_combination = np.unique(
@@ -189,10 +200,16 @@ class FitOfPeople:
 
     def predictive_tables(self) -> Iterator[Floats]:
         """Give the label's distribution given the kept variables."""
+        if self._part is not None:
+            yield from self._part.predictive_tables()
+            return
         yield from (table[self.people.patterns] for table in self.fit.predictive_tables())
 
     def left_out_weights_tables(self) -> Iterator[Floats]:
         """Give what one record contributes to the likelihood."""
+        if self._part is not None:
+            yield from self._part.left_out_weights_tables()
+            return
         yield from (table[self.people.patterns] for table in self.fit.left_out_weights_tables())
 
 

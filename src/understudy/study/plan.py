@@ -235,6 +235,8 @@ class StudyPlan(Settings):
         How many synthetic sets each synthesizer draws (the paper's m).
     seed : int, optional
         Makes everything repeatable. It is internal: whoever has it can redraw a release.
+    memory : str, optional
+        How much may be used, such as "8 GB" or "25%"; a quarter of the machine's when left out.
     approvers : int
         Different people whose approval a release needs before files are written.
     register_folder : str, optional
@@ -249,6 +251,7 @@ class StudyPlan(Settings):
     title: str = Field(default="A study of synthetic data", min_length=1, max_length=200)
     sets: int = Field(default=20, ge=1, le=1000)
     seed: int | None = Field(default=None, ge=0, lt=2**128)
+    memory: str | None = None
     approvers: int = Field(default=1, ge=1, le=9)
     register_folder: str | None = Field(
         default=None, min_length=1, validation_alias="register", serialization_alias="register"
@@ -278,6 +281,10 @@ class StudyPlan(Settings):
     def with_seed(self, seed: int | None) -> StudyPlan:
         """Give the same plan with another seed, or with its own for None."""
         return self if seed is None else self.model_copy(update={"seed": check_seed(seed)})
+
+    def with_memory(self, memory: str | None) -> StudyPlan:
+        """Give the same plan with another limit of memory, or with its own for None."""
+        return self if memory is None else self.model_copy(update={"memory": memory})
 
     def chosen_synthesizers(
         self, *, patterns: bool = True, holes: bool = False

@@ -265,6 +265,9 @@ sets = 20
 # it out for a release; the study then draws one and remembers it in its confidential folder.
 # seed = 1
 
+# How much memory may be used; a quarter of the machine's when left out. No result depends on it.
+# memory = "8 GB"
+
 # Different people whose approval a release needs before files are written.
 # approvers = 1
 

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from understudy.display.described import Described
 from understudy.errors import ExitCode, SettingError, quoted
 from understudy.findings.schema import Findings
+from understudy.memory import memory_limit
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed
 from understudy.study.folder import REPORT, StudyFolder, check_study_folder
@@ -110,7 +111,7 @@ class Study:
         Study
             This study, with `findings`, `verdict` and `report`.
         """
-        with told(progress, "study") as tell:
+        with memory_limit(self.plan.memory), told(progress, "study") as tell:
             return self._run(directory, resume, tell, register, frontier)
 
     def _run(

@@ -50,6 +50,7 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import child_seed
 from understudy.storage import digest_of
 from understudy.study.folder import REPORT, StudyFolder
+from understudy.study.memory_needs import check_memory
 from understudy.study.plan import StudyPlan
 from understudy.study.plan_template import plan_as_toml
 from understudy.study.planned_fit import PlannedFit
@@ -104,7 +105,9 @@ def prepare(plan: StudyPlan, home: Path, progress: Tell | None) -> Stages:
         with mistakes.noted(f"synthesizer {name}"):
             synthesizers[name] = PlannedFit.of(name, planned, plan.sets)
             check_holes(data, synthesizers[name].model.no_holes)
+            synthesizers[name].model.check_memory(whole)
     mistakes.tell()
+    check_memory(whole, plan.sets, synthesizers)
     if plan.intruders is not None:
         intruders = tuple(data.known(intruder.known) for intruder in plan.intruders)
     else:
@@ -153,7 +156,7 @@ class Stages:
         plan = self.plan.model_dump(
             mode="json",
             exclude={"title": True, "seed": True, "thresholds": True, "synthesizers": True,
-                     "intruders": True, "register_folder": True, "frontier": True,
+                     "intruders": True, "register_folder": True, "frontier": True, "memory": True,
                      "data": {"file", "codebook", "catalog"}},
         )  # fmt: skip
         plan["synthesizers"] = {

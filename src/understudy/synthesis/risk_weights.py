@@ -102,11 +102,9 @@ def check_weights(data: Microdata, weights: Any, steps: int = STEPS) -> Floats |
 
 def label_surprise(fit: Any) -> Floats:
     """Largest |log p(own label | kept variables)| over the kept draws: (combination,)."""
-    pattern, label = fit.data.patterns.of_combination, true_labels(fit.data)
     least = np.full(fit.data.n_combinations, np.inf)
     most = np.zeros(fit.data.n_combinations)
-    for table in fit.predictive_tables():
-        own = table[pattern, label]
+    for own in fit.own_chances():
         least, most = np.minimum(least, own), np.maximum(most, own)
     with np.errstate(divide="ignore"):
         surprise: Floats = np.maximum(-np.log(least), np.log(most))

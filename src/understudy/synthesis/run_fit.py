@@ -36,6 +36,7 @@ from understudy.errors import (
 )
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.given_data import given_data
+from understudy.microdata.label_table import check_table_fits
 from understudy.microdata.table import Microdata
 from understudy.private_folder import PrivateFolder
 from understudy.public_errors import from_the_user, only_our_errors
@@ -155,6 +156,7 @@ class SampledModel(ABC, Generic[FitType]):
 
     fit_type: ClassVar[type[SampledFit]]
     no_holes: ClassVar[str] = "the model counts whole records"  # why not; empty where it fills them
+    whole_tables: ClassVar[bool] = True  # whether labels are drawn from a table by pattern
     no_weights: ClassVar[str] = "the model counts whole records"  # why not; empty where it has them
     weight_steps: ClassVar[int] = STEPS  # weights are rounded to multiples of one over it
 
@@ -225,6 +227,11 @@ class SampledModel(ABC, Generic[FitType]):
     def _warn_of_limits(self, fit: FitType) -> None:
         """Warn where a limit of the settings was reached."""
 
+    def check_memory(self, data: Microdata) -> None:
+        """Refuse data for which the model would need more memory than is allowed."""
+        if self.whole_tables or data.impossible:
+            check_table_fits(data)
+
     @only_our_errors
     def fit(
         self,
@@ -292,6 +299,7 @@ class SampledModel(ABC, Generic[FitType]):
         check_labels(data)
         check_holes(data, self.no_holes)
         settings = self.settled(data)
+        settings.check_memory(data)
         weights = check_weights(data, weights, settings.weight_steps)
         if weights is not None or settings._risk_weighting() is not None:
             check_weightable(data, settings.no_weights)

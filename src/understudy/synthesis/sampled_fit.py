@@ -24,7 +24,7 @@ from understudy.display.frame_kinds import Kind
 from understudy.display.panels import draw_chains
 from understudy.display.result import Shown
 from understudy.errors import ConvergenceWarning, SettingError, nearest, quoted, quoted_list
-from understudy.microdata.label_table import LabelTable, split_labels
+from understudy.microdata.label_table import LabelTable, split_labels, true_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
@@ -351,6 +351,30 @@ class SampledFit(Shown, ABC):
     @cached_property
     def _last_table(self) -> dict[str, tuple[Arrays, LabelTable]]:
         return {}
+
+    def of_part(self, data: Microdata, combinations: NDArray[np.int64]) -> SampledFit | None:  # noqa: ARG002
+        """Give the same draws as seen from some of the combinations, where that saves tables.
+
+        Parameters
+        ----------
+        data : Microdata
+            The records of these combinations alone.
+        combinations : int64 (combination of `data`,)
+            Which they are.
+        """
+        return None
+
+    def own_chances(self) -> Iterator[NDArray[np.float64]]:
+        """Give, for every kept snapshot, p(own label | pattern) of each combination.
+
+        Yields
+        ------
+        float64 (combination,)
+            Of the model's own distribution, as in `predictive_tables`.
+        """
+        pattern, label = self.data.patterns.of_combination, true_labels(self.data)
+        for table in self.predictive_tables():
+            yield table[pattern, label]
 
     def _snapshots(self) -> Iterator[Arrays]:
         for of_chain in self.chain_draws.snapshots:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from understudy.synthesis.dpmpm.imputation import completed, further_draws
 from understudy.synthesis.dpmpm.labels import (
     draw_labels,
     label_table,
+    own_label_chances,
     weighted_label_likelihood,
 )
 from understudy.synthesis.dpmpm.parameters import Parameters
@@ -88,6 +90,19 @@ class DPMPMFit(SampledFit):
         table = self._predictive(snapshot)
         table[:, hole_labels(self.data)] = 1.0  # a record without a label says nothing of labels
         return table
+
+    def of_part(self, data: Microdata, combinations: NDArray[np.int64]) -> DPMPMFit:
+        """Give the same draws as seen from some of the combinations: their patterns' rows alone."""
+        weights = None if self.weights is None else self.weights[combinations]
+        return replace(self, data=data, weights=weights)
+
+    def own_chances(self) -> Iterator[NDArray[np.float64]]:
+        """Give p(own label | pattern) of each combination, without a table of all labels."""
+        if self.data.impossible or self.data.with_holes:
+            yield from super().own_chances()
+            return
+        for snapshot in self._snapshots():
+            yield own_label_chances(self.data, _parameters(snapshot))
 
     def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
         return draw_labels(

@@ -43,6 +43,7 @@ __all__ = [
     "class_probabilities",
     "draw_labels",
     "label_table",
+    "own_label_chances",
     "weighted_label_likelihood",
 ]
 
@@ -141,6 +142,19 @@ def label_table(
     return LabelTable(restricted, row_of_combination)
 
 
+def own_label_chances(data: Microdata, parameters: Parameters) -> NDArray[np.float64]:
+    """Give p(own label | kept variables) of each combination, (combination,).
+
+    The entries of `label_table` with ``class_draw="kept"`` at the combinations' own labels, without
+    the table. Nothing may be impossible or missing.
+    """
+    given, rows = class_probabilities(data, parameters, "kept")
+    columns = [data.names.index(name) for name in data.synthesized]
+    levels = data.combinations[:, columns] + _level_starts(data)[len(data.predictors) : -1]
+    chances: NDArray[np.float64] = _own(given, rows, parameters.probabilities, levels)
+    return chances
+
+
 def weighted_label_likelihood(
     data: Microdata, parameters: Parameters, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -213,6 +227,24 @@ def class_probabilities(
 def _cumulative(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     summed = np.cumsum(probabilities, axis=1)
     return np.asarray(summed / summed[:, -1:])
+
+
+@compiled
+def _own(given, rows, probabilities, levels):  # type: ignore[no-untyped-def]
+    """Sum over classes the probability of the own levels, int64 (combination, variable).
+
+    `given` float64 (row, class), `rows` int32 (combination,), `probabilities` (class, level).
+    """
+    chances = np.empty(rows.size)
+    for combination in range(rows.size):
+        total = 0.0
+        for k in range(given.shape[1]):
+            product = given[rows[combination], k]
+            for variable in range(levels.shape[1]):
+                product *= probabilities[k, levels[combination, variable]]
+            total += product
+        chances[combination] = total
+    return chances
 
 
 @compiled

@@ -105,6 +105,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     30
     """
 
+    whole_tables: ClassVar[bool] = False
     no_holes: ClassVar[str] = ""
     no_weights: ClassVar[str] = ""
     n_classes: int = 40

@@ -1,0 +1,54 @@
+"""What a study will need of memory, estimated before its first computation.
+
+The figures are those of the largest stage of each kind, measured with ``python -m
+benchmarks.scale`` and rounded up: of records, the rows of all files of the intruder who holds all;
+of a fit, its chains and six times the label probabilities that are kept, which are put together and
+judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from understudy.findings.own_record import own_record_bytes
+from understudy.memory import check_fits
+from understudy.microdata.table import Microdata
+from understudy.study.planned_fit import PlannedFit
+from understudy.synthesis.registry import MODELS
+from understudy.synthesis.run_fit import MOST_SNAPSHOTS, TABLE_BYTES
+
+__all__ = ["check_memory", "memory_needs"]
+
+PROGRAM = 3 * 10**8  # bytes: libraries and compiled code
+OF_RECORD = 80  # bytes of a record while labels are drawn and matched
+OF_ROW = 12  # and of every row of the files that are attacked together
+OF_PAIR = 200  # of a distinct combination: the trees of the intruder's model
+COPIES = 6  # of the kept label probabilities
+SOME_DRAWS = 1000  # where their number is open
+
+
+def memory_needs(
+    data: Microdata, sets: int, synthesizers: Mapping[str, PlannedFit]
+) -> dict[str, int]:
+    """Estimate the bytes that the stages of a study need, by what they are."""
+    rows = data.n_records * (OF_RECORD + OF_ROW * sets) + OF_PAIR * data.n_combinations
+    words = f"{data.n_records:,} records and {sets} sets, drawn and matched"
+    needs = {words: PROGRAM + rows}
+    cells = len(data.patterns) * data.n_labels
+    held = 8 * len(data.variables) * data.n_combinations + 4 * data.n_records
+    for name, planned in synthesizers.items():
+        chains, draws = planned.options["chains"], planned.options["draws"] or SOME_DRAWS
+        kept = COPIES * min(TABLE_BYTES, 4 * chains * draws * cells)
+        of_chains = chains * MODELS[planned.kind].chain_bytes(data)
+        needs[f"the chains of {name}"] = PROGRAM + of_chains + kept + held
+        if data.kept:
+            tables = own_record_bytes(data, chains * min(draws, MOST_SNAPSHOTS))
+            words = f"the own-record effect of {name}, with {data.n_labels:,} labels"
+            needs[words] = PROGRAM + tables + kept // COPIES + held
+    return needs
+
+
+def check_memory(data: Microdata, sets: int, synthesizers: Mapping[str, PlannedFit]) -> None:
+    """Refuse a study that needs more than may be used."""
+    for what, needed in memory_needs(data, sets, synthesizers).items():
+        check_fits(what, needed, "ask for fewer sets, chains or draws, or keep coarser variables")

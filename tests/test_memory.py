@@ -1,0 +1,121 @@
+"""The memory setting: what it says, what it refuses, and that no result depends on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import understudy as us
+from tests.studies import files_of, plain_page, run_quietly, write_study
+from understudy import memory
+from understudy.errors import NotEnoughMemoryError, SettingError, UnderstudyWarning
+from understudy.microdata import coding
+from understudy.pages import report
+from understudy.study.memory_needs import memory_needs
+from understudy.study.plan import read_plan
+from understudy.study.planned_fit import PlannedFit
+from understudy.synthesis.registry import load_model
+
+
+def test_what_a_setting_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "machine_memory", lambda: 32 * 10**9)
+    assert memory.most_memory() == 8 * 10**9
+    settings: dict[str | int, float]
+    settings = {"8 GB": 8e9, "8gb": 8e9, "1.5G": 1.5e9, "400 MB": 4e8, "50%": 16e9,
+                "200000000": 2e8, 300_000_000: 3e8}  # fmt: skip
+    for given, size in settings.items():
+        assert memory.memory_from(given) == size
+        with us.memory_limit(given):
+            assert memory.most_memory() == size
+    with us.memory_limit("1 GB"), us.memory_limit(None):
+        assert memory.most_memory() == 10**9
+    assert memory.most_memory() == 8 * 10**9
+    wrongs: tuple[str | int, ...] = ("", "much", "-1 GB", "8 pints", "1 MB", 5, True, "0%")
+    for wrong in wrongs:
+        with pytest.raises(SettingError, match="a number with MB, GB or %"):
+            memory.memory_from(wrong)
+
+
+def test_limits_of_control_groups_count(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/memory.max").write_text("5000000000\n", encoding="ascii")
+    (tmp_path / "a/b/memory.max").write_text("max\n", encoding="ascii")
+    assert list(memory._limits_above(tmp_path, "/a/b", "")) == [5_000_000_000]
+    (tmp_path / "a/memory.limit_in_bytes").write_text(f"{1 << 63}\n", encoding="ascii")
+    (tmp_path / "a/b/memory.limit_in_bytes").write_text("7000000000\n", encoding="ascii")
+    assert list(memory._limits_above(tmp_path, "/a/b", "memory")) == [7_000_000_000]
+    assert list(memory._limits_above(tmp_path, "/gone", "")) == []
+    assert 10**8 < memory.machine_memory() < 1 << 60
+
+
+def many_labels() -> us.Microdata:
+    """Give 20,000 patterns and 5,000 labels: a table of them takes 0.8 GB."""
+    number = pl.arange(40_000, eager=True)
+    return us.read_microdata(
+        pl.DataFrame({"a": (number // 2).cast(str), "t": (number % 5000).cast(str)}), "t"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::understudy.errors.DataWarning")
+def test_models_with_tables_of_all_labels_are_refused_where_they_do_not_fit() -> None:
+    data = many_labels()
+    with us.memory_limit("1 GB"):
+        for model in (us.BackoffTree(), us.DPAreal(), us.FormalDirichlet(epsilon=1.0, sets=1)):
+            with pytest.raises(NotEnoughMemoryError, match=r"20,000 patterns and 5,000 labels"):
+                model.fit(data, chains=1, warmup=1, draws=4, seed=1)
+        with pytest.raises(NotEnoughMemoryError, match=r"about 2\.4 GB"):
+            us.Perfect().fit(data)
+        with pytest.raises(NotEnoughMemoryError, match=r"take the DPMPM"):
+            us.Others().fit(data)
+        us.DPMPM(sampler="blocked").check_memory(data)
+
+
+def test_reading_is_refused_when_combinations_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coding, "check_fits", memory.check_fits)
+    frame = pl.DataFrame({"a": pl.arange(100_000, eager=True), "t": ["x", "y"] * 50_000})
+    monkeypatch.setattr(memory, "most_memory", lambda: 3_000_000)
+    with pytest.raises(NotEnoughMemoryError, match=r"distinct combinations of 2 columns so far"):
+        us.read_microdata(frame, "t")
+
+
+def test_a_study_is_refused_before_its_first_computation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "page", plain_page)
+    plan = write_study(tmp_path)
+    text = plan.read_text(encoding="utf-8")
+    plan.write_text('memory = "200 MB"\n' + text, encoding="utf-8")
+    with pytest.raises(NotEnoughMemoryError, match=r"0\.2 GB of memory; found 40 records and 2"):
+        run_quietly(plan, tmp_path / "refused")
+    assert not (tmp_path / "refused").exists()
+    enough = read_plan(plan).with_memory("3 GB")
+    made = []
+    for name, given in (("one", enough), ("other", enough.with_memory("50%"))):
+        us_study = us.Study(given, home=tmp_path)
+        with pytest.warns(UnderstudyWarning):
+            us_study.run(tmp_path / name)
+        files = files_of(tmp_path / name)
+        made.append(
+            {key: files[key] for key in files if not key.endswith(("plan.toml", "study.json"))}
+        )
+    assert made[0] == made[1]
+    plan.write_text('memory = "lots"\n' + text, encoding="utf-8")
+    with pytest.raises(SettingError, match="a number with MB, GB or %"):
+        run_quietly(plan, tmp_path / "wrong")
+
+
+def test_needs_grow_with_records_sets_and_draws() -> None:
+    data = us.load_ce_like()
+
+    def needs(sets: int, draws: int) -> list[int]:
+        own = {"chains": 4, "warmup": 10, "draws": draws, "thin": 1, "until": None}
+        planned = PlannedFit("DPMPM", "dpmpm", load_model("dpmpm")(), own)
+        return list(memory_needs(data, sets, {"dpmpm": planned}).values())
+
+    of_rows, of_chains, of_effect = needs(5, 100)
+    assert needs(20, 100)[0] == of_rows + 15 * 12 * data.n_records
+    more = 4 * 100 * 40 * 133  # label probabilities of as many draws again
+    assert needs(5, 200)[1] - of_chains == 6 * 4 * more
+    assert needs(5, 200)[2] - of_effect == (4 + 2 * 12) * more
