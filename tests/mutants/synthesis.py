@@ -136,6 +136,14 @@ MUTANTS = [
         "on_workers",
     ),
     Mutant(
+        "workers: a lost scheduler is no error of ours",
+        "synthesis/workers.py",
+        "raise _lost(problem) from None",
+        "raise",
+        "tests/synthesis/test_cluster_processes.py",
+        "lost",
+    ),
+    Mutant(
         "workers: those that write memory to disk may help",
         "synthesis/workers.py",
         "if any(share is not False for share in memory):",

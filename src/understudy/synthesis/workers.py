@@ -93,19 +93,21 @@ class Workers:
 
     def share(self, value: Any) -> Any:
         """Make a value that many tasks take; the scheduler keeps it, so it outlives workers."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _noticing_loss():
             warnings.simplefilter("ignore", UserWarning)  # it is large, and sent once
             return self.client.submit(_same, value, pure=False)
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Have a function computed; arguments may be shared values."""
-        return self.executor.submit(_checked, deciding_versions(), work, *arguments)
+        with _noticing_loss():
+            return self.executor.submit(_checked, deciding_versions(), work, *arguments)
 
     def begin(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Have a function computed, whose result other tasks may take without it coming here."""
-        return self.client.submit(
-            _checked, deciding_versions(), work, *arguments, pure=False, retries=ATTEMPTS
-        )
+        with _noticing_loss():
+            return self.client.submit(
+                _checked, deciding_versions(), work, *arguments, pure=False, retries=ATTEMPTS
+            )
 
     def as_finished(
         self, function: Callable[..., Any], tasks: Sequence[Sequence[Any]]
@@ -123,14 +125,8 @@ class Workers:
 
     def result(self, future: Future[Any]) -> Any:
         """Wait for what a worker computes; a scheduler that is gone is an error of its own."""
-        try:
+        with _noticing_loss():
             return future.result()
-        except (CancelledError, OSError) as problem:
-            raise _lost(problem) from None
-        except Exception as problem:
-            if type(problem).__module__.split(".")[0] in {"distributed", "tornado"}:
-                raise _lost(problem) from None
-            raise
 
     def in_order(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         """Do tasks on workers, a few ahead, and give the answers in the order of the tasks."""
@@ -179,6 +175,19 @@ def _other_versions(ours: list[str], theirs: list[str]) -> WorkerError:
         came=f"one with {', '.join(theirs)}",
         do="install the same versions there: with others the draws would differ",
     )
+
+
+@contextmanager
+def _noticing_loss() -> Iterator[None]:
+    """Turn what Dask raises when its scheduler is gone into an error of ours."""
+    try:
+        yield
+    except (CancelledError, OSError) as problem:
+        raise _lost(problem) from None
+    except Exception as problem:
+        if type(problem).__module__.split(".")[0] in {"distributed", "tornado"}:
+            raise _lost(problem) from None
+        raise
 
 
 def _lost(problem: BaseException) -> WorkerError:
@@ -319,7 +328,7 @@ def _connected(address: str, tls: str | os.PathLike[str] | None) -> Iterator[Any
             tls_client_key=key,
             require_encryption=True,
         )
-    elif not address.startswith("inproc"):
+    elif not address.startswith(("inproc:", "tls:")):
         warnings.warn(
             "confidential data will travel to the workers unencrypted: use TLS (tls=, --tls)",
             UnderstudyWarning,
@@ -327,7 +336,7 @@ def _connected(address: str, tls: str | os.PathLike[str] | None) -> Iterator[Any
         )
     try:
         client = distributed.Client(address, security=security, timeout=SECONDS_TO_ANSWER)
-    except (OSError, ValueError) as problem:
+    except (OSError, TypeError, ValueError) as problem:  # TypeError: TLS without certificates
         raise WorkerError(
             expected=f"a Dask scheduler at {quoted(address)}",
             came=f"none that can be talked to ({type(problem).__name__})",
