@@ -159,11 +159,14 @@ def fitted(data: us.Microdata, contestant: Contestant, folder: Path) -> tuple[An
     )
     table = fit.diagnostics()
     judged = table.filter(pl.col("judged"))
-    parts = table.filter(pl.col("quantity").is_in(["occupied_classes", "occupied_clusters"]))
+    posterior = fit.draws["posterior"]
+    occupied = [
+        posterior[name] for name in ("occupied_classes", "occupied_clusters") if name in posterior
+    ]
     return fit, {
         "seconds": seconds,
         "wall": time.monotonic() - begin,
-        "occupied": parts["mean"].item() if parts.height else None,
+        "occupied": float(np.mean(occupied)) if occupied else None,
         "draws": fit.plan.draws,
         "converged": fit.converged,
         "judged": judged.height,

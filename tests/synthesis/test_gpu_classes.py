@@ -199,6 +199,7 @@ def test_weights_of_ones_own_are_refused_on_a_gpu() -> None:
 
 
 @pytest.mark.skipif(not _gpu_is_here(), reason="no CUDA GPU with CuPy here")
+@pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning")
 def test_a_whole_fit_on_a_gpu_keeps_the_same_draws() -> None:
     data = us.load_ce_like()
     lengths = {"chains": 2, "warmup": 20, "draws": 8, "thin": 3, "seed": 1}

@@ -35,6 +35,7 @@ def sweep_seconds(
     counts: NDArray[np.integer[Any]],
     n_levels: int,
     n_classes: int,
+    device: Literal["cpu", "gpu"] = "cpu",
 ) -> float:
     """Estimate what a sweep costs.
 
@@ -48,9 +49,13 @@ def sweep_seconds(
         Levels of all variables together.
     n_classes : int
         Classes of the blocked sampler, of which about a quarter is in use.
+    device : {"cpu", "gpu"}
+        Where classes are drawn; a GPU takes as long as one of its slices does.
     """
     if sampler == "collapsed":
         return 5e-9 * n_classes * float(counts.sum())
+    if device == "gpu":
+        return (6e-8 * n_levels + 2.5e-4) * n_classes
     return 6e-8 * n_classes * n_levels + 3e-8 * float(np.minimum(counts, n_classes).sum())
 
 

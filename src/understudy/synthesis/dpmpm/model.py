@@ -168,7 +168,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         collapsed = self.sampler == "collapsed"
         classes = enough_classes(data.n_records) if collapsed else self.n_classes
         sampler: Literal["collapsed", "blocked"] = "collapsed" if collapsed else "blocked"
-        return sweep_seconds(sampler, data.counts, _count_levels(data), classes)
+        return sweep_seconds(sampler, data.counts, _count_levels(data), classes, self.device)
 
     def _chain(
         self, problem: Problem, cells: Any, threads: int, sampled: tuple[str, ...]
