@@ -26,6 +26,7 @@ from understudy.reproduction.level_priors import level_prior_blocks
 from understudy.reproduction.published import PUBLISHED
 from understudy.reproduction.regression_intervals import compare_intervals
 from understudy.reproduction.reproduction_page import page_blocks
+from understudy.reproduction.write import cells_as_csv
 
 DOCS = Path(__file__).parents[2] / "docs"
 VARIES = (
@@ -203,7 +204,7 @@ def test_a_mean_over_some_sets_says_over_how_many() -> None:
     fits = results["populations"][0]["fits"]
     fits["text"]["configurations"]["text"]["values"]["false_match_rate gender"] = [None, 0.75]
     page = markdown_page(page_blocks(results), "figures")
-    assert page.count("| 0.7500 (2.0000–3.0000; 1 of 2 sets)† |") == 1
+    assert page.count("| 0.7500 (2.0000–3.0000; 1 of 2 sets)† |") == 2  # overview, every way
 
 
 def test_intervals_are_compared() -> None:
@@ -268,9 +269,9 @@ def test_the_conclusion_says_which_signs_are_found_again() -> None:
 def test_a_cell_outside_the_range_is_marked() -> None:
     """Redrawn means 2, 3, 4: 4.708 and 9.087 lie outside, 2.497 inside."""
     page = markdown_page(page_blocks(invented(4)), "figures")
-    assert "| 4.708 | 1.000† |" in page
-    assert "| 2.497 | 1.000 |" in page
-    assert "| one-way | 9.087 | 1.000† |" in page
+    assert "| 4.708 | 1.000 (2.000–4.000)† |" in page
+    assert "| 2.497 | 1.000 (2.000–4.000) |" in page
+    assert "| one-way | 9.087 | 1.000 (2.000–4.000)† |" in page
     assert "| DPMPM, collapsed, class draw kept | 1.000 (2.000–4.000)† |" in page
     assert "over all 3 covers its value with probability at least 1/2, for any" in page
 
@@ -310,13 +311,16 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
     headings = [
         f"{'#' * block.level} {block.text}\n" for block in blocks if isinstance(block, Heading)
     ]
-    captions = [f"**{table.caption}**\n" for table in all_tables(blocks)]
+    captions = [f"**{table.caption}**\n" for table in all_tables(blocks) if not table.folded]
+    ways = (DOCS / "reproduction" / "cells.csv").read_text(encoding="utf-8").splitlines()
+    assert ways[0] == cells_as_csv([]).strip()
+    assert len(ways) > 150
     prose = [block.words for block in blocks if isinstance(block, Paragraph)]
     fixed = [text for text in prose if not any(sign in text for sign in VARIES)]
     assert len(fixed) >= 8
     missing = [one for one in (*headings, *captions, *fixed) if one not in carried]
     assert not missing
-    drawings = re.findall(r"\]\((reproduction/[^)]+)\)", carried)
+    drawings = re.findall(r"\]\((reproduction/[^)]+\.svg)\)", carried)
     assert len(drawings) == 18
     assert all((DOCS / drawing).is_file() for drawing in drawings)
 
@@ -333,7 +337,7 @@ def test_chains_that_are_apart_are_named_first() -> None:
     assert "DPMPM, blocked sampler, 40 classes, on populations 0, 1." in " ".join(page.split())
 
 
-def test_fits_that_missed_a_target_have_a_line_each_and_the_others_share_one() -> None:
+def test_fits_that_missed_a_target_stand_apart_from_those_that_converged() -> None:
     results = invented(3)
     for number, (failed, rhat, ess) in enumerate(
         [(0, 1.002, 890.0), (3, 1.2, 9.0), (0, 1.009, 500)]
@@ -362,12 +366,12 @@ def test_chains_that_are_apart_are_compared_by_what_they_measure() -> None:
             sets["values"][measure] = [1.0, 1.1, 1.2, 1.1, 1.1, 1.1]
     page = " ".join(markdown_page(page_blocks(results), "figures").split())
     assert "a difference is shown for: none of these measures." in page
-    assert "| three-way deviation / 100 | 0.00 | 0.0 | | 0.00 | 0 of 3 | 0 of 0 | 1.000 |" in page
+    assert "| three-way deviation / 100 | 0.00 | 0.0 | 0.00 | 0 of 3 | 0 of 0 | 1.000 |" in page
     sets["values"]["deviation 3"] = [1.0, 9.0, 1.2, 9.2, 1.1, 9.1]
     page = " ".join(markdown_page(page_blocks(results), "figures").split())
     assert "a difference is shown for: three-way deviation / 100." in page
     # means over sets 1.1, 1.1 and 5.1; sets of a chain 0.1 apart
-    row = "| three-way deviation / 100 | 8.00 | 80.0 | | 2.31 | 1 of 3 | 0 of 0 | below 0.001 |"
+    row = "| three-way deviation / 100 | 8.00 | 80.0 | 2.31 | 1 of 3 | 0 of 0 | below 0.001 |"
     assert row in page
 
 
@@ -385,3 +389,13 @@ def test_a_comparison_goes_into_json() -> None:
         "computed_as": "collapsed kept", "ours": 1.0, "defined_in_sets": [2, 2], "sets": [0.5, 1.5],
         "populations": [2.0, 4.0], "inside": False,
     }  # fmt: skip
+
+
+def test_every_way_goes_into_a_file() -> None:
+    """Redrawn means 2, 3, 4, each of two sets half above and half below; bundled 1."""
+    first, second = cells_as_csv(compare_all(invented(4))[:1]).splitlines()
+    assert first.endswith(
+        "least of sets,most of sets,least of populations,most of populations,inside"
+    )
+    way = '"DPMPM, collapsed, class draw kept"'
+    assert second == f"utility,one-way,DPMPM,9.087,{way},1,2,0.5,1.5,2,4,no"

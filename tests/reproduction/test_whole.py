@@ -55,7 +55,10 @@ def test_it_writes_a_page_a_report_and_pages_for_the_documentation(made: Path) -
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
     report = (made / "report.html").read_text(encoding="utf-8")
     assert "not converged" in report.lower()
-    drawings = sorted(one.name for one in (made / "documentation" / "reproduction").iterdir())
+    drawings = sorted(one.name for one in (made / "documentation" / "reproduction").glob("*.svg"))
+    cells = (made / "cells.csv").read_text(encoding="utf-8")
+    assert cells == (made / "documentation" / "reproduction" / "cells.csv").read_text("utf-8")
+    assert cells.count("DPMPM, collapsed, class draw prior, rows shuffled") == 8
     assert len(drawings) == 18
     text = (made / "documentation" / "reproduction.md").read_text(encoding="utf-8")
     assert all(f"(reproduction/{name})" in text for name in drawings)

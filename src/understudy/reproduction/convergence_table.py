@@ -1,4 +1,4 @@
-"""Whether the chains behind the page have converged: those that have not one by one, first."""
+"""Whether the chains behind the page have converged: those that have not first."""
 
 from __future__ import annotations
 
@@ -13,26 +13,20 @@ __all__ = ["convergence_blocks"]
 
 
 def convergence_blocks(results: dict[str, Any]) -> list[Block]:
-    """Set the fits that have not converged, the others in one line a sampler, and what it means."""
+    """Set the fits, those that have not converged first, and what it means for the page."""
     found: dict[str, list[tuple[int, dict[str, Any]]]] = {}  # (population, fit) by key
     for number, population in enumerate(results["populations"]):
         for key, fit in population["fits"].items():
             found.setdefault(key, []).append((number, fit))
-    missed = [
-        _row(key, [(number, fit)])
-        for key, fits in found.items()
-        for number, fit in fits
-        if fit["labels"]["failed"]
-    ]
-    met = {
-        key: [(number, fit) for number, fit in fits if not fit["labels"]["failed"]]
-        for key, fits in found.items()
-    }
     rows: list[Sequence[str]] = []
-    if missed:
-        rows += [("Some label probability has not converged",), *missed]
-    rows += [("Every label probability has converged",)]
-    rows += [_row(key, fits) for key, fits in met.items() if fits]
+    for failed, words in ((True, "has not converged"), (False, "has converged")):
+        group = [
+            _row(key, those)
+            for key, fits in found.items()
+            if (those := [each for each in fits if (each[1]["labels"]["failed"] > 0) is failed])
+        ]
+        if group:
+            rows += [(f"{'Some' if failed else 'Every'} label probability {words}",), *group]
     return [
         Heading("Have the chains converged?"),
         Paragraph(
@@ -67,16 +61,20 @@ def _row(key: str, fits: Sequence[tuple[int, dict[str, Any]]]) -> tuple[str, ...
     lengths = [fit["lengths"] for _, fit in fits]
     sweeps = [each["warmup"] + each["draws"] * each["thin"] for each in lengths]
     labels, rest = ([fit[part] for _, fit in fits] for part in ("labels", "rest"))
-    failed = sum(part["failed"] for part in labels)
+    failed = sorted({part["failed"] for part in labels})
     return (
         FITS[key].title,
         ", ".join(str(number) for number, _ in fits),
-        "–".join(f"{ends:,}" for ends in sorted({min(sweeps), max(sweeps)})),
-        f"{failed:,} of {labels[0]['quantities']:,}" if failed else "none",
+        _ends(sorted(sweeps)),
+        f"{_ends(failed)} of {labels[0]['quantities']:,}" if failed[-1] else "none",
         *_worst(labels),
         f"{sum(part['failed'] > 0 for part in rest)} of {len(fits)}",
         *_worst(rest),
     )
+
+
+def _ends(values: Sequence[int]) -> str:
+    return "–".join(f"{value:,}" for value in sorted({values[0], values[-1]}))
 
 
 def _worst(parts: Sequence[dict[str, Any]]) -> tuple[str, str]:

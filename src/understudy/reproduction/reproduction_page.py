@@ -102,24 +102,24 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             f"""
             How to read it. "Ours" is the mean over {results["sets"]} synthetic sets of the bundled
             population, and in brackets the range of such means over {count} further populations,
-            drawn by the same program from other seeds; of class counts, without fits whose chains
-            are apart. {OUTSIDE}: the printed cell lies outside that range, allowing for rounding
-            in print. If the paper's population is like these, the range over all {count} covers
-            its value with probability at least {coverage(count)}, for any distribution. {OUTSIDE}
-            is therefore weak evidence for a single cell, and none if the paper's data are unlike
-            ours. Nothing was tuned to the printed results of any synthesizer. Three printed
-            baselines were used in making the program that draws the populations, with seeds
-            {MEDIAN_SEEDS[0]} to {MEDIAN_SEEDS[-1]}, the redrawn ones among them: Max of the
-            attribute matches and of both expected match risks fits by construction. In the first
-            table of each kind, "ours" is the DPMPM with the {sampler} sampler and class draw kept,
+            drawn by the same program from other seeds, where they differ; of class counts, without
+            fits whose chains are apart. {OUTSIDE}: the printed cell lies outside that range,
+            allowing for rounding in print. If the paper's population is like these, the range over
+            all {count} covers its value with probability at least {coverage(count)}, for any
+            distribution. {OUTSIDE} is therefore weak evidence for a single cell, and none if the
+            paper's data are unlike ours. Nothing was tuned to the printed results of any
+            synthesizer. Three printed baselines were used in making the program that draws the
+            populations, with seeds {MEDIAN_SEEDS[0]} to {MEDIAN_SEEDS[-1]}, the redrawn ones among
+            them: Max of the attribute matches and of both expected match risks fits by
+            construction. The DPMPM is the {sampler} sampler with class draw kept,
             and the DP-areal as in the paper's text.
             """
         ),
         Paragraph(
             f"""
             Every value and table was written by understudy reproduce (version
-            {understudy.__version__}, seed {results["seed"]}); none was typed. Its results.json has
-            every set.
+            {understudy.__version__}, seed {results["seed"]}); none was typed. Its cells.csv has
+            every way of computing every cell, its results.json every set.
             """
         ),
     ]
@@ -135,7 +135,14 @@ def _table(name: str, comparisons: list[Comparison], results: dict[str, Any]) ->
         (row, *(text for column in columns for text in _overview(usual.get((row, column)))))
         for row in dict.fromkeys(each.cell.row for each in own)
     ]
-    further = position_cells(results) if name == "attribute" else None
+    positions = position_cells(results) if name == "attribute" else None
+    if positions:
+        shown = {CONFIGURATIONS[key].column: key for key in first if key in CONFIGURATIONS}
+        cells = [
+            (positions.get(column, ""), positions.get(shown.get(column, ""), ""))
+            for column in columns
+        ]
+        overview.append(("position", *(text for pair in cells for text in pair)))
     return [
         Heading(TABLES[name]),
         Table(
@@ -144,17 +151,14 @@ def _table(name: str, comparisons: list[Comparison], results: dict[str, Any]) ->
             overview,
             printed=True,
         ),
-        *_every_way(own, further),
+        *_every_way(own, positions),
         *(without_swaps_blocks(results) if name == "classes" else []),
         *([Paragraph(NOTES[name])] if name in NOTES else []),
     ]
 
 
 def _overview(found: Comparison | None) -> tuple[str, str]:
-    if found is None:
-        return "", ""
-    mark = OUTSIDE if found.inside is False else ""
-    return found.cell.printed, _value(found.value, found.cell) + mark
+    return ("", "") if found is None else (found.cell.printed, _detail(found))
 
 
 def _every_way(own: list[Comparison], positions: dict[str, str] | None) -> list[Block]:
@@ -199,7 +203,7 @@ def _ways(words: str, shown: list[Comparison], positions: dict[str, str] | None)
             rows.append((title_of(key), *details, *more))
     titles = (row.rpartition(": ")[2] for row in measures)
     caption = "Every way of computing it" + (f": {words}" if words else "")
-    return Table(caption, ("", *titles, *extra), rows)
+    return Table(caption, ("", *titles, *extra), rows, folded=True)
 
 
 def _detail(found: Comparison) -> str:
@@ -207,7 +211,9 @@ def _detail(found: Comparison) -> str:
     defined, sets = found.sets
     counted = f"{defined} of {sets} sets" if 0 < defined < sets else ""
     ends = found.over_populations
-    over = "" if ends is None else between(*(_value(end, found.cell) for end in ends))
+    written = [] if ends is None else [_value(end, found.cell) for end in ends]
+    same = set(written) == {_value(found.value, found.cell)}
+    over = between(*written) if written and not same else ""
     brackets = "; ".join(part for part in (over, counted) if part)
     mark = OUTSIDE if found.inside is False else ""
     return _value(found.value, found.cell) + (f" ({brackets})" if brackets else "") + mark

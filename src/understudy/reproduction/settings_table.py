@@ -16,14 +16,21 @@ def settings_blocks(results: dict[str, Any]) -> list[Block]:
     here = _here(results)
     rows: list[tuple[str, ...]] = []
     for model, settings in SETTINGS.items():
+        if all(here[model, what] in ("the same", paper) for what, paper in settings):
+            continue
         rows.append((model,))
-        rows += [(what, paper, here[model, what]) for what, paper in settings]
+        rows += [
+            (what, paper, here[model, what])
+            for what, paper in settings
+            if here[model, what] not in ("the same", paper)
+        ]
     return [
         Heading("Settings"),
         Paragraph(
             """
-            The samplers are our own: they draw from the same posteriors, and the page on each model
-            says how that was tested.
+            What is not in this table is as in the paper: priors, numbers of sets and of training
+            records, repeats of Min and Max. The samplers are our own: they draw from the same
+            posteriors, and the page on each model says how that was tested.
             """
         ),
         Table(

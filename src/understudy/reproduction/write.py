@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from collections.abc import Sequence
@@ -9,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.pages.blocks import Figure, Table, all_tables
+from understudy.pages.blocks import Figure, Heading, Paragraph, Table, all_tables
 from understudy.pages.html import html_page
 from understudy.pages.markdown import markdown_page
 from understudy.pages.plots.canvas import standalone_svg
-from understudy.reproduction.cell_comparison import Comparison, compare_all
+from understudy.reproduction.cell_comparison import Comparison, compare_all, title_of
 from understudy.reproduction.configurations import Scale
 from understudy.reproduction.paper_figures import paper_figures
 from understudy.reproduction.reproduction_page import TITLE, page_blocks
 from understudy.reproduction.run import Said, bundled_findings, run_all
 from understudy.storage import new_file
 
-__all__ = ["Made", "write_all", "write_documentation"]
+__all__ = ["Made", "cells_as_csv", "write_all", "write_documentation"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def write_all(folder: str | os.PathLike[str], scale: Scale, seed: int, say: Said
     _write(target / "report.html", page(findings, judge(findings, Thresholds())))
     _write(target / "reproduction.html", html_page(TITLE, blocks))
     _write(target / "results.json", json.dumps(results, indent=1))
+    _write(target / "cells.csv", cells_as_csv(compare_all(results)))
     write_documentation(target / "documentation", results, drawings)
     fits = [fit for population in results["populations"] for fit in population["fits"].values()]
     return Made(
@@ -84,12 +87,38 @@ def write_all(folder: str | os.PathLike[str], scale: Scale, seed: int, say: Said
 
 
 def write_documentation(folder: Path, results: dict[str, Any], drawings: Sequence[Figure]) -> None:
-    """Write the page as Markdown, and its drawings as files, for the documentation."""
+    """Write the page as Markdown, its drawings and its long tables as files, for the docs."""
     figures = folder / "reproduction"
     figures.mkdir(parents=True, exist_ok=True)
     for figure in drawings:
         _write(figures / f"{figure.name}.svg", standalone_svg(figure.svg) + "\n")
-    _write(folder / "reproduction.md", markdown_page(page_blocks(results, drawings), figures.name))
+    _write(figures / "cells.csv", cells_as_csv(compare_all(results)))
+    blocks = page_blocks(results, drawings)
+    short = [block for block in blocks if not (isinstance(block, Table) and block.folded)]
+    after = next(number for number, block in enumerate(short[1:], 1) if isinstance(block, Heading))
+    link = f"Every way of computing every cell: [cells.csv]({figures.name}/cells.csv)."
+    short.insert(after, Paragraph(link))
+    _write(folder / "reproduction.md", markdown_page(short, figures.name))
+
+
+def cells_as_csv(comparisons: Sequence[Comparison]) -> str:
+    """Write every way of computing every printed cell, a line each."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    ends = [f"{end} of {whose}" for whose in ("sets", "populations") for end in ("least", "most")]
+    own = ("table", "row", "column", "printed", "computed as", "ours", "defined in sets")
+    lines.writerow([*own, *ends, "inside"])
+    for each in comparisons:
+        cell, ranges = each.cell, (each.over_sets, each.over_populations)
+        names = (cell.table, cell.row, cell.column, cell.printed, title_of(each.configuration))
+        numbers = [end for pair in ranges for end in (pair or (None, None))]
+        inside = "" if each.inside is None else "yes" if each.inside else "no"
+        lines.writerow([*names, *map(_number, [each.value, each.sets[0], *numbers]), inside])
+    return text.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
 
 
 def _write(path: Path, text: str) -> None:
