@@ -69,12 +69,15 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
         ),
         Table(
             "In how many populations the DP-areal (text) is higher than the DPMPM",
-            ("measure", "paper's sign", *(f"{each.fit}, {each.class_draw}" for each in others)),
+            (
+                f"measure, of {len(results['populations'])} populations", "paper's sign",
+                *(f"{each.fit}, {each.class_draw}" for each in others),
+            ),
             [
                 (
                     words,
                     "+" if printed[index] > 0 else "-",
-                    *(_higher(gaps[each.key][index]) for each in others),
+                    *(str((gaps[each.key][index] > 0).sum()) for each in others),
                 )
                 for index, words in enumerate(measures)
             ],

@@ -138,7 +138,7 @@ def _ours(results: dict[str, Any]) -> list[Block]:
             "Ours, on the bundled population: the same for its five largest counties but one",
             ("coefficient", "original", *(each.title for each in shown)),
             rows,
-            printed=True,
+            folded=True,
         )
     ]
 
