@@ -38,8 +38,8 @@ thin = 15  # enough for this prior
 [[synthesizers]]
 model = "areal"
 warmup = 700  # shorter than usual, so that the demonstration ends in a few minutes
-draws = 600
-thin = 8
+draws = 500
+thin = 6
 
 [[synthesizers]]
 model = "backoff"  # what a plan that names no synthesizer has
