@@ -124,6 +124,7 @@ def test_mixed_up_rows_can_stop_the_program(
     assert json.loads(told.out)["warnings"]
 
 
+@pytest.mark.slow
 def test_all_files_together_stand_beside_their_own_levels(
     command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
 ) -> None:
@@ -181,6 +182,7 @@ def test_a_plan_in_place_of_options(
     assert json.loads(answer.out)["identification"][0]["known"] == ["gender", "income", "age"]
 
 
+@pytest.mark.slow
 def test_own_records_against_a_control_group(
     command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets
 ) -> None:

@@ -153,6 +153,7 @@ def test_guesses_agree_with_counting_by_hand() -> None:
 
 
 @covers(112)
+@pytest.mark.slow
 def test_nothing_is_said_by_chance(data: Microdata, synthetic: pl.DataFrame) -> None:
     """200 files with 5 columns of noise of all kinds: the chance of one remark is below 1e-8.
 

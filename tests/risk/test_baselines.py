@@ -138,6 +138,7 @@ def test_samples_are_matched_like_any_set(survey: Survey) -> None:
             assert np.isclose(joint["attribute_matches"], float(naive.vote(true, files)))
 
 
+@pytest.mark.slow
 def test_the_perfect_synthesizer_lies_at_its_own_level() -> None:
     """Joint figures of 10 perfect files lie within the range of 60 repeats of the joint Max level.
 

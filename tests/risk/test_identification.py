@@ -257,6 +257,7 @@ def test_fully_synthetic_sets_are_refused_with_the_reason() -> None:
         us.attribute_risk(survey.data, fully)
 
 
+@pytest.mark.slow
 def test_ce_like_figures_stand_still() -> None:
     """One set, figures found once with the slow twin (which takes seconds here)."""
     data = us.load_ce_like()
