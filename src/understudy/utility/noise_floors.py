@@ -23,6 +23,8 @@ difference between two independent counts is the squared length of the one count
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +40,7 @@ __all__ = [
 SPREADS = 9.0  # standard deviations that the points must reach; what is beyond has mass < 1e-15
 REST = 20.0  # and as many counts more, for the long tail of small counts
 NEGLIGIBLE = -45.0  # logarithm of a characteristic function that no longer counts
+LARGEST_KEY = 1 << 62
 
 
 def perfect_counts(
@@ -171,30 +174,50 @@ def expected_deviation(
         Expected absolute deviation of each cell's sum.
     """
     varies = (means > 0) & (means < trials)
-    size = trials[varies].astype(np.float64)
-    share = means[varies] / size
-    cell = cell[varies]
+    trials, means, cell = trials[varies], means[varies], cell[varies]
+    size, share = trials.astype(np.float64), means / trials
     if between_two:
         size *= 2  # twice the variance, and the square of the characteristic function's length
     variance = np.bincount(cell, weights=size * share * (1 - share), minlength=n_cells)
     points = 2 * np.ceil((SPREADS * np.sqrt(variance) + REST) / 2).astype(np.int64)  # (cell,)
     total = np.where(variance > 0, points / 2.0, 0.0)
     active = variance > 0
+    first, kind = _kinds(trials, means, points[cell])  # parts of a kind have the same curve
+    size, share, points_of_kind = size[first], share[first], points[cell[first]]  # (kind,)
     for step in range(int(points.max(initial=0)) // 2):
         active &= step < points // 2
         inside = active[cell]
         if not inside.all():  # what is done is left behind, so that the work shrinks
-            size, share, cell = size[inside], share[inside], cell[inside]
-        if not size.size:
+            kind, cell = kind[inside], cell[inside]
+            used = np.bincount(kind, minlength=size.size) > 0
+            if 2 * np.count_nonzero(used) < used.size:
+                kind = (np.cumsum(used) - 1)[kind]
+                size, share, points_of_kind = size[used], share[used], points_of_kind[used]
+        if not cell.size:
             break
-        angle = (2 * step + 1) * np.pi / points  # (cell,)
-        here = angle[cell]
+        here = (2 * np.minimum(step, points_of_kind // 2 - 1) + 1) * np.pi / points_of_kind
         curve = -4 * share * (1 - share) * np.sin(here / 2) ** 2
-        length = np.bincount(cell, weights=0.5 * size * np.log1p(curve), minlength=n_cells)
+        lengths = 0.5 * size * np.log1p(curve)
+        length = np.bincount(cell, weights=lengths[kind], minlength=n_cells)
+        angle = (2 * step + 1) * np.pi / points  # (cell,)
         term = np.exp(length) / np.sin(angle / 2) ** 2
         if not between_two:  # the difference of two equal sums is symmetric: no angle
             turn = np.arctan2(share * np.sin(here), 1 - share + share * np.cos(here)) - share * here
-            term *= np.cos(np.bincount(cell, weights=size * turn, minlength=n_cells))
+            turns = (size * turn)[kind]
+            term *= np.cos(np.bincount(cell, weights=turns, minlength=n_cells))
         total[active] -= (term / points)[active]
         active &= length > NEGLIGIBLE
     return np.maximum(total, 0.0)
+
+
+def _kinds(
+    trials: NDArray[np.int64], means: NDArray[np.int64], points: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Group parts (part,) that are alike: the first of each kind (kind,), and kinds (part,)."""
+    sizes = tuple(int(values.max(initial=0)) + 1 for values in (trials, means, points))
+    if math.prod(sizes) >= LARGEST_KEY:
+        every = np.arange(trials.size)
+        return every, every
+    keys = np.ravel_multi_index((trials, means, points), sizes)
+    _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
+    return first, kind
