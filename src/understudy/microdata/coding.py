@@ -38,6 +38,7 @@ __all__ = [
 Backend = Literal["polars", "pandas", "pyarrow"]
 Codes = NDArray[np.int32]
 PIECE = 1 << 15
+DENSE = 4  # cells for each row up to which rows are numbered by index
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -307,23 +308,48 @@ def regroup(
     codes, counts, of_record
         The same records over distinct, sorted rows; rows that no record has are left out.
     """
-    order = _lexicographic_order(codes, n_levels)
+    sizes = [max(1, int(levels)) for levels in n_levels]
+    if math.prod(sizes) <= DENSE * max(1, len(codes)):
+        distinct, new_row = _by_index(codes, sizes)
+    else:
+        distinct, new_row = _by_sorting(codes, sizes)
+    merged = np.bincount(new_row, weights=counts, minlength=len(distinct)).astype(np.int64)
+    return distinct, merged, new_row[of_record]
+
+
+def _by_index(codes: Codes, sizes: Sequence[int]) -> tuple[Codes, Codes]:
+    """Give distinct rows in order, and the number of each row among them, without sorting."""
+    keys = _keys(codes, sizes)
+    present = np.bincount(keys, minlength=math.prod(sizes)) > 0
+    number = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    left = np.flatnonzero(present)  # (distinct row,)
+    distinct = np.empty((left.size, len(sizes)), dtype=codes.dtype)
+    for column in range(len(sizes) - 1, -1, -1):
+        left, distinct[:, column] = np.divmod(left, sizes[column])
+    return distinct, number[keys]
+
+
+def _by_sorting(codes: Codes, sizes: Sequence[int]) -> tuple[Codes, Codes]:
+    order = _lexicographic_order(codes, sizes)
     ordered = codes[order]
     starts = np.ones(len(order), dtype=bool)  # (row,) whether a new combination starts here
     if ordered.shape[0] > 1:
         starts[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
     new_row = np.empty(len(order), dtype=np.int32)
     new_row[order] = np.cumsum(starts) - 1
-    merged = np.bincount(new_row, weights=counts, minlength=int(starts.sum())).astype(np.int64)
-    return ordered[starts], merged, new_row[of_record]
+    return ordered[starts], new_row
 
 
-def _lexicographic_order(codes: Codes, n_levels: Sequence[int]) -> NDArray[np.intp]:
+def _keys(codes: Codes, sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Make one number of every row; rows and numbers have the same order."""
+    key = np.zeros(codes.shape[0], dtype=np.int64)
+    for column, size in enumerate(sizes):
+        key = key * size + codes[:, column]
+    return key
+
+
+def _lexicographic_order(codes: Codes, sizes: Sequence[int]) -> NDArray[np.intp]:
     """Sort rows by their first column, then the second, and so on."""
-    sizes = [max(1, int(levels)) for levels in n_levels]
     if math.prod(sizes) < 2**63:
-        key = np.zeros(codes.shape[0], dtype=np.int64)
-        for column, size in enumerate(sizes):
-            key = key * size + codes[:, column]
-        return np.argsort(key, kind="stable")
+        return np.argsort(_keys(codes, sizes), kind="stable")
     return np.lexsort(codes.T[::-1])
