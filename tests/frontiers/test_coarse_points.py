@@ -14,6 +14,7 @@ from tests.studies import PLAN, run_quietly, write_study
 import understudy as us
 from understudy.errors import SettingError
 from understudy.study.plan import read_plan
+from understudy.synthesis.backoff.sampler import BackoffChain
 
 BOOK = """\
 reviewed = true
@@ -106,3 +107,39 @@ def test_the_informed_intruder_of_coarse_files_is_refused(tmp_path: Path) -> Non
     plan = study(tmp_path / "plan", COARSE + "[own_record]\ninformed = true\n")
     with pytest.raises(SettingError, match="the informed intruder"):
         run_quietly(plan, tmp_path / "study")
+
+
+SEARCHED = (
+    PLAN
+    + """
+[own_record]
+refits = 0
+[frontier]
+budget = 10
+[[frontier.dials]]
+model = "backoff"
+fixed = { chains = 2, warmup = 4, draws = 12, thin = 1 }
+vary = { sets = [2, 3] }
+between = { scale = [0.1, 10.0] }
+"""
+)
+
+
+def test_points_of_a_search_share_the_fits_of_earlier_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a value was fitted for another number of sets, its chains are taken up from the disk."""
+    sweeps: list[float] = []
+    real = BackoffChain.advance
+
+    def counted(self: Any, generator: Any, state: Any, n_sweeps: int) -> Any:
+        sweeps.append(n_sweeps)
+        return real(self, generator, state, n_sweeps)
+
+    monkeypatch.setattr(BackoffChain, "advance", counted)
+    shown = us.frontier(study(tmp_path / "plan", SEARCHED), tmp_path / "out")
+    values = {point.measured.value for point in shown.findings.points}
+    assert shown.points.height == 10
+    assert len(values) < 10
+    assert sum(sweeps) == len(values) * 2 * (4 + 12)
+    assert not (tmp_path / "out" / "internal" / "fits").exists()

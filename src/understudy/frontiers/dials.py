@@ -118,6 +118,13 @@ class Curve:
         """The model and the values of the other dials."""
         return _name(self.dials.model, self.fixed)
 
+    @property
+    def shared(self) -> str:
+        """What its fits depend on: those of curves that are alike in it serve all of them."""
+        return json.dumps(
+            [self.ends, self.point(None if self.ends is None else self.ends[1]).fit_key]
+        )
+
     def point(self, value: float | None = None) -> Point:
         """Make the point at one value of the number."""
         model = self.dials.model

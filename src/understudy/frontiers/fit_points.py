@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -83,6 +84,7 @@ class FrontierRun:
     tell: Tell | None
     begin: float = field(default_factory=time.monotonic)
     listed: dict[str, Point] = field(default_factory=dict)  # by name, in the order of the search
+    _needed_again: set[str] = field(default_factory=set)  # curves whose fits others may share
     _measured_now: int = 0  # points, in this run of the program
     _coarse: dict[str, Coarsening | None] = field(default_factory=dict)
 
@@ -134,9 +136,16 @@ class FrontierRun:
     def measure_points(self) -> None:
         """Measure the declared points, then search until the budget is spent."""
         budget, listed = self.plan.frontier.budget, curves(self.plan)
+        alike = Counter(curve.shared for curve in listed if curve.ends is not None)
+        self._needed_again = {
+            curve.name for curve in listed if curve.ends is not None and alike[curve.shared] > 1
+        }
         self._measure(first_points(self.plan))
         while more := next_points(listed, self._graded(), budget - len(self.listed)):
             self._measure(more)
+        for point in self.listed.values():
+            if point.curve in self._needed_again:
+                self.folder.drop_fit(self._fit_name(point))
 
     def confirm_recommended(self) -> None:
         """Measure the recommended point again, with fits where weights cannot be trusted."""
@@ -292,7 +301,8 @@ class FrontierRun:
         for point, measured in zip(group, every, strict=True):
             self.folder.save_findings(f"point-{point.name}", self._of(point), measured, Notes())
             self._measured_now += 1
-        self.folder.drop_fit(self._fit_name(group[0]))
+        if not any(point.curve in self._needed_again for point in group):
+            self.folder.drop_fit(self._fit_name(group[0]))
 
     def _fit(self, point: Point) -> Any:
         model, options = self._fit_arguments(point)
