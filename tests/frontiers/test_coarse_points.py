@@ -128,7 +128,7 @@ between = { scale = [0.1, 10.0] }
 def test_points_of_a_search_share_the_fits_of_earlier_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a value was fitted for another number of sets, its chains are taken up from the disk."""
+    """Where a value was fitted for another number of sets, its chains are read from the disk."""
     sweeps: list[float] = []
     real = BackoffChain.advance
 
