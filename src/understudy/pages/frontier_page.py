@@ -40,8 +40,8 @@ FORMAL = (
 )
 ABOVE = (
     "Right of the pass limit, and passing: {names}. Their effect is above the limit by too few "
-    "records to count, or no larger than that of the label's totals alone; the picture says "
-    '"passes" beside them, and their numbers say which.'
+    "records to count, or no larger than that of the label's totals alone; they are "
+    "outlined in green, and their numbers say which."
 )
 EVIDENCE = {
     "others": "weaker evidence: the other records of the pattern stand in for a release without "

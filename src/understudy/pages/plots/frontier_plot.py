@@ -71,6 +71,7 @@ def frontier_svg(
         _draw_formal(axes, points)
         for point in points:
             _draw_point(axes, point, linked)
+        _mark_above(axes, points)
         for point in landmarks:
             _landmark(axes, point)
         axes.plot([0], [1], marker="*", markersize=11, color=LIGHT["original"], linestyle="")
@@ -147,8 +148,19 @@ def _draw_point(axes: Axes, point: FrontierPoint, linked: bool) -> None:
     )  # fmt: skip
     if linked:
         bars[0].set_url(f"#{anchor(point)}")
-    if point.above and not point.dominated:
-        _label(axes, x, y, "passes", "pass", (5, 3))
+
+
+def _mark_above(axes: Axes, points: Sequence[FrontierPoint]) -> None:
+    """Outline the points that pass above the limit, and say so once for those close together."""
+    left, right = axes.get_xlim()
+    named: list[float] = []
+    for x, y in sorted(_at(point) for point in points if point.above and not point.dominated):
+        axes.plot([x], [y], marker="o", markersize=7.5, markerfacecolor="none", linestyle="",
+                  markeredgecolor=LIGHT["pass"], markeredgewidth=1.4)  # fmt: skip
+        if not any(abs(x - other) < APART * (right - left) for other in named):
+            axes.annotate("passes", (x, y), xytext=(2, 8), textcoords="offset points",
+                          color=LIGHT["pass"], ha="right", annotation_clip=True)  # fmt: skip
+            named.append(x)
 
 
 def _name_some(axes: Axes, findings: FrontierFindings, points: Sequence[FrontierPoint]) -> None:
