@@ -40,17 +40,9 @@ def next_entry(entries: Sequence[Entry], facts: Mapping[str, Any]) -> Entry:
 
 
 def read_log(path: Path) -> list[Entry]:
-    """Read a log; empty where there is none.
+    """Read a log, a JSON list, oldest entry first; empty where there is no file.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        A file with a JSON list.
-
-    Returns
-    -------
-    list of dict
-        The oldest entry first, each with the digest of the one before it.
+    Each entry has the digest of the one before it.
     """
     try:
         with PrivateFolder(path.parent) as folder:

@@ -23,16 +23,9 @@ TOLERANCE = timedelta(days=1)  # dates are those of the person's place, times th
 
 
 def note_finish(lock: Lock, verdict: str) -> None:
-    """Write down that a verdict was reached now, unless it was before.
+    """Write down that the verdict with this digest was reached now, unless it was before.
 
     A time that lies ahead comes from a wrong clock, and is replaced.
-
-    Parameters
-    ----------
-    lock : Lock
-        Of the study's confidential folder.
-    verdict : str
-        Digest of ``verdict.json``.
     """
     now = datetime.now(UTC)
     known = read_finish(lock.folder, verdict)

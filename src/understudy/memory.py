@@ -85,16 +85,9 @@ def memory_from(given: str | int) -> int:
 
 
 def check_fits(what: str, needed: int, do: str = "") -> None:
-    """Refuse work that needs more than may be used.
+    """Refuse work, described by `what`, that needs more bytes than may be used.
 
-    Parameters
-    ----------
-    what : str
-        What would need it, and what decides how much.
-    needed : int
-        Bytes, estimated.
-    do : str
-        What else helps, beside allowing more.
+    `do` names what else helps, beside allowing more.
     """
     most = most_memory()
     if needed > most:

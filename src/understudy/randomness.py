@@ -38,18 +38,7 @@ GIVEN = "user"
 
 
 def check_seed(seed: object) -> int:
-    """Turn the user's ``seed=`` into a seed, drawing one from the operating system for None.
-
-    Parameters
-    ----------
-    seed : int or None
-        A whole number from 0 to 2**128 - 1; None for a fresh, unpredictable one.
-
-    Returns
-    -------
-    int
-        The seed to derive all streams from.
-    """
+    """Turn the user's ``seed=`` into a seed: from 0 to 2**128 - 1, or a fresh one for None."""
     if seed is None:
         return secrets.randbits(128)
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
@@ -69,38 +58,18 @@ def _describe(seed: object) -> str:
 
 
 def stream(seed: int, *path: str | int) -> np.random.Generator:
-    """Make the generator of the stream with this name.
+    """Make the generator of the stream of this name, given from the general to the particular.
 
-    Parameters
-    ----------
-    seed : int
-        From `check_seed`.
-    *path : str or int
-        The stream's name, from the general to the particular.
-
-    Returns
-    -------
-    numpy.random.Generator
-        On a Philox bit generator keyed by the seed and the path, its counter at zero.
+    It stands on a Philox bit generator keyed by seed and name, its counter at zero.
     """
     key = np.frombuffer(_digest(seed, path), dtype="<u8")
     return np.random.Generator(np.random.Philox(key=key))
 
 
 def child_seed(seed: int, *path: str | int) -> int:
-    """Derive the seed of a part of a study from the seed of the whole.
+    """Derive the seed of a part of a study, which has nothing to do with those of other parts.
 
-    Parameters
-    ----------
-    seed : int
-        From `check_seed`.
-    *path : str or int
-        The part's name, from the general to the particular.
-
-    Returns
-    -------
-    int
-        A seed that has nothing to do with those of other parts.
+    The part's name goes from the general to the particular.
     """
     return int.from_bytes(_digest(seed, ("child", *path)), "little")
 
@@ -114,20 +83,10 @@ def _digest(seed: int, path: tuple[str | int, ...]) -> bytes:
 
 
 def unrepeatable_order(n: int) -> NDArray[np.int64]:
-    """Draw a random order that nobody can draw again: there is no seed and no state.
+    """Draw a random order of `n` rows that nobody can draw again: there is no seed and no state.
 
     Every row gets 64 bits from the operating system and the rows are sorted by them. That two rows
     get the same bits has probability n² / 2**65: three in a million for ten million rows.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    int64 (row,)
-        Each number from 0 to n - 1 once.
     """
     keys = np.frombuffer(os.urandom(8 * n), dtype="<u8")
     return np.argsort(keys, kind="stable")

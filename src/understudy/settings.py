@@ -51,21 +51,9 @@ def one_mistake(text: str) -> WrapValidator:
 
 
 def read_settings(path: str | os.PathLike[str], model: type[Model], what: str) -> Model:
-    """Read a TOML file into a model.
+    """Read a TOML file into settings of this model.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    model : type
-        A `Settings` class.
-    what : str
-        What the file is called in messages, such as ``"codebook"``.
-
-    Returns
-    -------
-    Settings
-        An instance of `model`.
+    `what` is what the file is called in messages, such as ``"codebook"``.
     """
     file = Path(path)
     if file.suffix.lower() in {".yaml", ".yml", ".json"}:

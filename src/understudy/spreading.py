@@ -31,12 +31,7 @@ _SPREAD: ContextVar[Spread | None] = ContextVar("spread", default=None)
 def in_order(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[Answer]:
     """Apply a function to every task, and give the answers one by one.
 
-    Parameters
-    ----------
-    function : callable
-        A function of a module, which workers can import.
-    tasks : sequence
-        Its arguments, which travel to the workers where there are any.
+    The function is one of a module; tasks travel to the workers where there are any.
     """
     spread = _SPREAD.get()
     return map(function, tasks) if spread is None else spread(function, tasks)

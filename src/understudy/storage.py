@@ -204,16 +204,8 @@ def read_manifest(
 ) -> dict[str, Any] | None:
     """Read a manifest; None if there is none, an error if it is not whole or not ours.
 
-    Parameters
-    ----------
-    folder : PrivateFolder
-        Where it lies.
-    name : str
-        Of the manifest.
-    form : int
-        The number of the format that is understood.
-    keys : tuple of str
-        Keys that it has beside ``format`` and ``digest``.
+    `form` is the number of the format that is understood; `keys` are those beside ``format`` and
+    ``digest``.
     """
     try:
         content = json.loads(folder.read(name))
@@ -354,12 +346,7 @@ def _alive(holder: str) -> bool:
 def differences(saved: Mapping[str, Any], asked: Mapping[str, Any], above: str = "") -> list[str]:
     """Name what differs between two runs, and of what it is; values only where they are settings.
 
-    Parameters
-    ----------
-    saved, asked : mapping
-        What the two runs are.
-    above : str
-        The path that leads to both.
+    `above` is the path that leads to both.
     """
     named = []
     for key in sorted({*saved, *asked}):

@@ -82,19 +82,10 @@ class Register:
         return entries
 
     def add(self, event: str, facts: Mapping[str, Any]) -> str:
-        """Enter something, unless it was entered for its study before and nothing else since.
+        """Enter an event, unless it was entered for its study before and nothing else since.
 
-        Parameters
-        ----------
-        event : {"run", "verdict", "release"}
-            What happened.
-        facts : mapping
-            About it, with the study's digest under ``study``.
-
-        Returns
-        -------
-        str
-            Digest of the entry.
+        The event is "run", "verdict" or "release"; facts about it have the study's digest under
+        ``study``. Gives the digest of the entry.
         """
         wanted = {"event": event, **facts}
         with self._locked():

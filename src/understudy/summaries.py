@@ -105,18 +105,9 @@ def number(
 ) -> str:
     """Write a number with the digits that its standard error allows.
 
-    Parameters
-    ----------
-    value : float or None
-        The number; None and NaN are undefined.
-    error : float, optional
-        Its standard error: two digits of it are the last two of the number.
-    digits : int
-        Significant digits where there is no error.
-    missing : str
-        What is written for an undefined number.
-    most_decimals : int
-        Numbers too small for them are only called smaller: ``< 0.00001``.
+    Two digits of the error are the last two of the number; without one it has so many significant
+    `digits`. None and NaN are undefined, and written as `missing`. Numbers too small for the
+    decimals are only called smaller: ``< 0.00001``.
     """
     if value is None or math.isnan(value):
         return missing

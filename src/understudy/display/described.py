@@ -83,10 +83,7 @@ def _cell(tag: str, content: str, column: int) -> str:
 def sparkline(series: Sequence[Series]) -> str:
     """Draw small lines over each other, on one scale; nothing where there are no two numbers.
 
-    Parameters
-    ----------
-    series : sequence of sequences of float or None
-        One line each; of long ones every so many numbers is shown.
+    Of long series every so many numbers is shown.
     """
     thinned = [_points(one) for one in series]
     numbers = [value for one in thinned for _, value in one]

@@ -15,15 +15,7 @@ Kind = Literal["polars", "pandas", "pyarrow"]
 
 
 def in_kind(given: pl.DataFrame | Mapping[str, float | None], kind: Kind) -> Any:
-    """Convert a frame; pandas needs no pyarrow for it.
-
-    Parameters
-    ----------
-    given : polars.DataFrame or mapping of str to number
-        What a result holds; numbers by name become a frame of one row.
-    kind : {"polars", "pandas", "pyarrow"}
-        What the user works with.
-    """
+    """Convert a frame, or named numbers as one of a single row; pandas needs no pyarrow for it."""
     if kind not in get_args(Kind):
         raise SettingError(
             expected=f"a kind of frame: {', '.join(get_args(Kind))}",

@@ -111,19 +111,7 @@ def new_axes(rows: int, columns: int = 1, height: float = LEAST_INCHES) -> Any:
 
 
 def draw(panel: Panel, axes: Axes | None = None) -> Axes:
-    """Draw a panel.
-
-    Parameters
-    ----------
-    panel : Panel
-        What to draw; of very many rows the first ones.
-    axes : matplotlib.axes.Axes, optional
-        Where; a new figure when left out.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """Draw a panel, of very many rows the first ones, where `axes` says or in a new figure."""
     count = min(len(panel.names), MOST_ROWS)
     if axes is None:
         axes = new_axes(1, height=max(LEAST_INCHES, 0.9 + ROW_INCHES * count))[0, 0]
@@ -162,16 +150,8 @@ def _numbers(values: Numbers) -> list[float]:
 def draw_chains(quantities: Mapping[str, Any], axes: Any = None) -> Any:
     """Draw the chains of some quantities, as ArviZ does: a row each, density left, trace right.
 
-    Parameters
-    ----------
-    quantities : mapping of str to float (chain, draw)
-        By name.
-    axes : array of Axes (quantity, 2), optional
-        Where; a new figure when left out.
-
-    Returns
-    -------
-    array of matplotlib Axes (quantity, 2)
+    Quantities are float (chain, draw) by name, `axes` an array of Axes (quantity, 2), of a new
+    figure when left out.
     """
     import numpy as np
 

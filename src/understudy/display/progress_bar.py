@@ -21,13 +21,7 @@ SECONDS_BETWEEN = 0.2  # updates of the line
 
 @contextmanager
 def progress_bar(words: str) -> Iterator[Show | None]:
-    """Show how far something is, in a notebook or a terminal; gives None where there is neither.
-
-    Parameters
-    ----------
-    words : str
-        What is being done.
-    """
+    """Show how far something is, in a notebook or a terminal; gives None where there is neither."""
     write = _notebook_line() or _terminal_line()
     if write is None:
         yield None

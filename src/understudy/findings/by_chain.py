@@ -56,20 +56,10 @@ class ByChain:
 
 
 def by_chain(values: Sequence[float | None], chains: Sequence[int]) -> ByChain | None:
-    """Compare one measure between chains.
+    """Compare one measure, (set,), between the chains that the sets come from, (set,).
 
-    Parameters
-    ----------
-    values : sequence of float or None (set,)
-        The measure on every set.
-    chains : sequence of int (set,)
-        The chain that each set comes from.
-
-    Returns
-    -------
-    ByChain or None
-        None where there is nothing to compare: an undefined value, a single chain, or no chain with
-        two sets.
+    None where there is nothing to compare: an undefined value, a single chain, or no chain with two
+    sets.
     """
     defined = [value for value in values if value is not None]
     numbers = sorted(set(chains))
@@ -97,14 +87,8 @@ def by_chain(values: Sequence[float | None], chains: Sequence[int]) -> ByChain |
 def power(n_sets: int, n_chains: int, gap: float, level: float) -> float:
     """Compute the probability of noticing that chains differ.
 
-    Parameters
-    ----------
-    n_sets, n_chains : int
-        Sets of all chains together, and chains, with as many sets of each.
-    gap : float
-        How far half of the chains lie from the other half, in standard deviations of a set.
-    level : float
-        Chance below which a difference counts.
+    `n_sets` is that of all chains together, each with as many. Half of the chains lie `gap`
+    standard deviations of a set from the others; below the chance `level` a difference counts.
     """
     free = (n_chains - 1, n_sets - n_chains)
     critical = fdtri(*free, 1 - level)

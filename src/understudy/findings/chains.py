@@ -31,14 +31,7 @@ CELL, MARGIN = "label_probability[", "label_margin["
 def chain_findings(fit: Any, drawn: Any, intruders: Sequence[Sequence[str]] = ()) -> Convergence:
     """Keep what shows whether a fit has converged, with the sets that were drawn from it.
 
-    Parameters
-    ----------
-    fit : SampledFit
-        With its draws.
-    drawn : DrawnSets
-        From it.
-    intruders : sequence of sequences of str
-        What each intruder of the study knows: her expected match risk is judged too.
+    The expected match risk of each intruder, by what she knows, is judged too.
     """
     diagnostics = fit.diagnostics(known=intruders) if intruders else fit.diagnostics()
     scalars = {

@@ -34,17 +34,7 @@ RARE = 3  # records: a level that fewer have is rare
 def data_findings(
     data: Microdata, *, codebook_declared: bool, codebook_reviewed: bool
 ) -> DataFindings:
-    """Describe the data.
-
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    codebook_declared : bool
-        Whether a codebook declares the levels, rather than the data.
-    codebook_reviewed : bool
-        Whether somebody has reviewed that codebook.
-    """
+    """Describe the data, and whether a codebook declares their levels and was reviewed."""
     from understudy.risk.diversity import label_diversity
 
     sizes = data.patterns.sizes
@@ -92,10 +82,7 @@ def data_findings(
 def passed_findings(data: Microdata) -> dict[str, Any]:
     """Measure what columns that pass through add to what somebody can recognize a record by.
 
-    Returns
-    -------
-    dict
-        Fields of `DataFindings`; nothing where no column passes through.
+    Gives fields of `DataFindings`; nothing where no column passes through.
     """
     if data.passed is None:
         return {}
@@ -178,13 +165,7 @@ def _decides(data: Microdata, name: str, secret: str) -> bool:
 
 
 def listed_patterns(data: Microdata) -> NDArray[np.int64]:
-    """Choose the patterns to list: all of them, or the largest.
-
-    Returns
-    -------
-    int64 (listed pattern,)
-        Indices into ``data.patterns``, rising.
-    """
+    """Choose the patterns to list, all or the largest: indices into ``data.patterns``, rising."""
     largest = np.argsort(-data.patterns.sizes, kind="stable")[:MOST_PATTERNS]
     return np.sort(largest).astype(np.int64)
 

@@ -29,20 +29,9 @@ def chance_deviations(
 ) -> NDArray[np.float64]:
     """Deviations of mean synthetic counts, in standard deviations of what chance explains.
 
-    Parameters
-    ----------
-    original : array of any shape
-        Counts of the original.
-    synthetic : array of the same shape
-        Means over the sets.
-    n_sets : int
-        Number of sets, m. Counts of a right synthesizer vary as Poisson counts with one expectation
-        e, estimated by the mean of all m + 1; the difference has the variance e (1 + 1/m).
-
-    Returns
-    -------
-    float64, of the same shape
-        0 where nobody has the level.
+    Counts of a right synthesizer vary as Poisson counts with one expectation e, estimated by the
+    mean of all m + 1; the difference has the variance e (1 + 1/m). It is 0 where nobody has the
+    level.
     """
     first, second = np.asarray(original, dtype=float), np.asarray(synthetic, dtype=float)
     expected = (first + n_sets * second) / (1 + n_sets)

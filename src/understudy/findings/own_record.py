@@ -54,25 +54,9 @@ def own_record_findings(
 ) -> OwnRecordFindings:
     """Measure how much people's own records add to what intruders learn.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    fit : fit or SyntheticSets
-        Of these data; sets of another tool where there is no fit.
-    intruders : sequence of sequences of str
-        What each intruder who matches knows besides the true label.
-    sets : int
-        Files that are released.
-    refit : callable or None
-        Takes microdata and gives a fit of the same model, for records whose weights cannot be
-        trusted.
-    folds : int
-        How many such fits.
-    seed : int
-        Makes what is simulated repeatable.
-    control : Microdata, frame or path, optional
-        People who were not in the synthesis, for sets without a fit.
+    `fit` may be sets of another tool, with people who were not in the synthesis as `control`.
+    Records whose weights cannot be trusted are left out of at most `folds` fits by `refit`, which
+    takes microdata and gives a fit of the same model. `sets` is how many files are released.
     """
     from understudy.risk.attacks import ATTACKS
     from understudy.risk.own_record import own_record_effect
@@ -116,16 +100,7 @@ def informed_findings(
 ) -> InformedFindings:
     """Measure what the files tell an intruder who knows the model and every record but one.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    fit : fit
-        Of these data.
-    sets : SyntheticSets
-        Drawn from it.
-    refit : callable
-        Takes microdata and gives a fit of the same model; called once for every set.
+    The sets were drawn from the fit; `refit` fits the same model, and is called once for every set.
     """
     from understudy.risk.informed_intruder import informed_intruder_risk
 

@@ -49,18 +49,8 @@ def intruder_findings(
 ) -> IntruderFindings:
     """Measure the data's own baselines for one intruder, before any synthesizer.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    known : sequence of str
-        Kept variables that the intruder knows besides the true label.
-    repeats : int
-        How often all labels are redrawn for each baseline.
-    sets : int
-        Files of the intruder who holds all: as many as the study releases.
-    seed : int
-        Makes the samples repeatable.
+    All labels are redrawn `repeats` times for each baseline. An intruder who holds all files holds
+    as many as the study releases, `sets`.
     """
     from understudy.risk.baselines import inherent_risk
 
@@ -102,18 +92,10 @@ def _spreads(frame: pl.DataFrame) -> dict[str, SpreadFindings]:
 def risk_findings(
     data: Microdata, sets: SyntheticSets, intruders: Sequence[Sequence[str]], *, by_knowledge: bool
 ) -> RiskFindings:
-    """Measure what intruders learn from these sets.
+    """Measure what intruders learn from these sets, row by row beside the data.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    sets : SyntheticSets
-        Row by row beside the data. Fully synthetic sets have no such rows: nothing is matched then.
-    intruders : sequence of sequences of str
-        What each intruder knows besides the true label.
-    by_knowledge : bool
-        Whether to measure every combination of kept variables that an intruder might know.
+    Fully synthetic sets have no such rows: nothing is matched then. `by_knowledge` also measures
+    every combination of kept variables that an intruder might know.
     """
     if sets.fully_synthetic or not data.kept:
         return _fully_synthetic(data, sets)

@@ -67,22 +67,9 @@ def utility_findings(
     seed: int,
     repeats: int = 20,
 ) -> UtilityFindings:
-    """Measure what an analyst keeps with these sets.
+    """Measure what an analyst keeps with these sets, row by row beside the data.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    sets : SyntheticSets
-        Row by row beside the data.
-    analyses : sequence of Analysis
-        Regressions.
-    rule : {"partial", "full"}
-        How estimates are combined.
-    seed : int
-        Makes noise floors and splits repeatable.
-    repeats : int
-        Perfect sets that the noise floors of regressions are simulated from.
+    `rule` says how estimates are combined, "partial" or "full".
     """
     return UtilityFindings(
         tables=_tables(data, sets, seed),

@@ -37,23 +37,11 @@ def measure_point(
     refit: Callable[[Microdata], Any] | None = None,
     folds: int = 1,
 ) -> MeasuredPoint:
-    """Measure a point from its fit.
+    """Measure a point from its fit, or from one that differs in the class draw.
 
-    Parameters
-    ----------
-    fit : SampledFit
-        Of the point, or of one that differs in the class draw.
-    coarsening : Coarsening or None
-        Which levels are merged in its files.
-    point : Point
-        The point.
-    intruders : sequence of sequences of str
-        What those who match know.
-    seeds : mapping of str to int
-        Of ``sets``, ``tables`` and ``own record``; the last two are the same for all points, so
-        that they share baselines and random numbers.
-    refit, folds
-        As in `own_record_findings`.
+    Seeds are by ``sets``, ``tables`` and ``own record``; the last two are the same for all points,
+    so that they share baselines and random numbers. `refit` and `folds` are those of
+    `own_record_findings`.
     """
     if point.class_draw is not None and point.class_draw != fit.settings.class_draw:
         fit = reuse_draws(fit, class_draw=point.class_draw)

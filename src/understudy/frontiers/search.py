@@ -26,21 +26,9 @@ def next_points(
 ) -> list[Point]:
     """Choose the next points: in the middle of the widest gaps between neighbours of a curve.
 
-    Gaps that the pass limit lies in come first, until the values on both sides of it are near.
-
-    Parameters
-    ----------
-    listed : sequence of Curve
-        The curves.
-    measured : mapping of str to FrontierPoint
-        By name.
-    most : int
-        Points that the budget leaves.
-
-    Returns
-    -------
-    list of Point
-        At most `AT_A_TIME`; none where every gap is small.
+    Gaps that the pass limit lies in come first, until the values on both sides of it are near. At
+    most `AT_A_TIME` points are chosen, and no more than `most`, which the budget leaves; none where
+    every gap is small.
     """
     gaps: list[tuple[bool, float, str, Point]] = []
     for curve in listed:
@@ -95,16 +83,9 @@ def dominated(points: Iterable[FrontierPoint]) -> set[str]:
 
 
 def recommend(points: Sequence[FrontierPoint]) -> tuple[str | None, str]:
-    """Take the most useful point whose worst own-record effect passes.
+    """Name the most useful point whose worst own-record effect passes, if any, and say why.
 
     Points whose chains have not converged are taken only where no other passes.
-
-    Returns
-    -------
-    name : str or None
-        Of the point.
-    why : str
-        In words.
     """
     passing = [
         (point.measured.ratio, point.name, point)

@@ -90,20 +90,7 @@ class Bins(Settings):
         return self.group_names[int(group)]
 
     def groups(self, numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Assign each distinct number to its group.
-
-        Parameters
-        ----------
-        numbers : float64 (level,)
-            The distinct numbers.
-        counts : int64 (level,)
-            Records with each number; quantiles are those of the records.
-
-        Returns
-        -------
-        int32 (level,)
-            Group of each number, from 0.
-        """
+        """Assign each distinct number to its group, from 0; quantiles are those of the records."""
         if self.cuts is not None:
             return np.searchsorted(self.cuts, numbers, side="right").astype(np.int32)
         order = np.argsort(numbers, kind="stable")

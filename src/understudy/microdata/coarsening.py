@@ -86,13 +86,7 @@ class Coarsening:
 
 
 def coarsening_of(data: Microdata, book: Codebook, steps: Mapping[str, int]) -> Coarsening | None:
-    """Merge levels of some variables in what files show; None where nothing is merged.
-
-    Parameters
-    ----------
-    data, book, steps
-        As in `coarsened`.
-    """
+    """Merge levels of some variables in what files show; None where nothing is merged."""
     merged = {
         name: _merged(data.variable(name), book, step) for name, step in steps.items() if step
     }
@@ -119,22 +113,10 @@ def coarsening_of(data: Microdata, book: Codebook, steps: Mapping[str, int]) -> 
 
 
 def coarsened(data: Microdata, book: Codebook, steps: Mapping[str, int]) -> Microdata:
-    """Merge levels of some variables.
+    """Merge levels of some variables, each by a step of its hierarchy in the codebook.
 
-    Parameters
-    ----------
-    data : Microdata
-        The records.
-    book : Codebook
-        Has the hierarchies.
-    steps : mapping of str to int
-        By variable: which step of its hierarchy, from 1; 0 leaves it as it is.
-
-    Returns
-    -------
-    Microdata
-        The same records with fewer levels. A rule about impossible combinations stays where it
-        forbids whole merged levels.
+    Steps count from 1; 0 leaves a variable as it is. The records stay; a rule about impossible
+    combinations stays where it forbids whole merged levels.
     """
     coarsening = coarsening_of(data, book, steps)
     return data if coarsening is None else coarsening.coarse

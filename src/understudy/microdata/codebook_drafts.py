@@ -42,24 +42,11 @@ def draft_codebook(
     encoding: str | None = None,
     catalog: str | os.PathLike[str] | None = None,
 ) -> Codebook:
-    """Draft a codebook from value labels, a DDI codebook, or a table of levels and labels.
+    """Draft a codebook, not reviewed, from value labels, DDI, or a table of levels and labels.
 
-    Parameters
-    ----------
-    path : str or path
-        An SPSS, Stata or SAS file with value labels; DDI Codebook (versions 1.2 to 2.5) in XML; or
-        a CSV file with the columns variable, level and label, and missing where a level means it.
-    variable : str, optional
-        What a table without a column of variables is about.
-    encoding : str, optional
-        Of a CSV, SPSS, Stata or SAS file.
-    catalog : path, optional
-        A ``.sas7bcat`` file with the labels of a SAS file.
-
-    Returns
-    -------
-    Codebook
-        Not reviewed.
+    The file is of SPSS, Stata or SAS, whose labels lie in the `catalog`; or DDI Codebook (versions
+    1.2 to 2.5) in XML; or CSV with the columns variable, level and label, and missing where a level
+    means it. `variable` is what a table without a column of variables is about.
     """
     name = Path(path).name.lower()
     if name.endswith(".xml"):

@@ -295,18 +295,9 @@ def regroup(
 ) -> tuple[Codes, NDArray[np.int64], Codes]:
     """Merge equal rows of codes and put the distinct ones into lexicographic order.
 
-    Parameters
-    ----------
-    codes, counts, of_record : int32 (row, column), int64 (row,), int32 (record,)
-        Rows of codes that may repeat, for instance after levels were binned; records in each row;
-        row of each record.
-    n_levels : sequence of int
-        Number of levels of each column; all codes are smaller.
-
-    Returns
-    -------
-    codes, counts, of_record
-        The same records over distinct, sorted rows; rows that no record has are left out.
+    Takes and gives codes (row, column), the records in each row, and the row of each record
+    (record,); rows that no record has are left out. `n_levels` is larger than all codes of each
+    column.
     """
     sizes = [max(1, int(levels)) for levels in n_levels]
     if math.prod(sizes) <= DENSE * max(1, len(codes)):

@@ -98,14 +98,8 @@ def recognize(
 ) -> Suggestion | None:
     """Say what a column seems to hold where it is no column of categories, or None.
 
-    Parameters
-    ----------
-    column : CodedColumn
-        The column.
-    observed : sequence of str
-        Its values that are not missing, in order of their first record.
-    counts : int64 (value,)
-        Records with each.
+    `observed` are its values that are not missing, in order of their first record, with the records
+    of each.
     """
     n_records, n_values = int(counts.sum()), len(observed)
     if not n_values:

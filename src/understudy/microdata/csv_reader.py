@@ -150,16 +150,9 @@ def read_header(
 def read_delimited(
     source: SourceFile, header: Header, columns: Sequence[str], progress: Progress | None = None
 ) -> CodedTable:
-    """Read the named columns of a text table, in the order of `columns`.
+    """Read the named columns of a text table, in the order of `columns`, each once.
 
-    Parameters
-    ----------
-    source, header
-        From `open_source` and `read_header`.
-    columns : sequence of str
-        Which columns to code, each once.
-    progress : callable, optional
-        Called with bytes read and bytes in all.
+    `progress` is called with bytes read and bytes in all.
     """
     column_of_field = np.full(len(header.names), -1, dtype=np.int32)  # (field,)
     field_of = {name: field for field, name in enumerate(header.names)}

@@ -27,21 +27,8 @@ def file_remarks(
 ) -> list[str]:
     """Say which files hold further columns, which of them tell a label, and which are the original.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    sets : SyntheticSets
-        What `read_synthetic` made of the files.
-    sources : sequence of paths or frames
-        The files.
-    *opening
-        Further arguments of `open_table`.
-
-    Returns
-    -------
-    list of str
-        Without any value of the data.
+    `sets` is what `read_synthetic` made of the `sources`; `opening` are further arguments of
+    `open_table`. The remarks hold no value of the data.
     """
     remarks = []
     true = np.stack([data.codes(name) for name in data.synthesized], axis=1)  # (record, variable)

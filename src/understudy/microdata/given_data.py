@@ -19,18 +19,9 @@ def given_data(
     reading: Mapping[str, Any],
     known: Sequence[str] = (),
 ) -> Microdata:
-    """Take microdata as they are, and read anything else.
+    """Take microdata as they are, and read anything else with the options of `read_microdata`.
 
-    Parameters
-    ----------
-    data : Microdata, frame or path
-        What `fit` was given.
-    synthesize : sequence of str, optional
-        Columns to synthesize; needed for a frame or path.
-    reading : mapping
-        Further options of `read_microdata`.
-    known : sequence of str
-        Options of the caller's own, to name the nearest where an option is neither.
+    `known` are options of the caller's own, to name the nearest where an option is neither.
     """
     if not isinstance(data, Microdata):
         if synthesize is None:

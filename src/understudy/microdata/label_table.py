@@ -60,20 +60,7 @@ class LabelTable:
     row_of_combination: NDArray[np.int32]
 
     def draw(self, generator: np.random.Generator, data: Microdata) -> NDArray[np.int32]:
-        """Draw a label for every record, independently.
-
-        Parameters
-        ----------
-        generator : numpy.random.Generator
-            Gives one uniform number per record, in the order of the records.
-        data : Microdata
-            The records.
-
-        Returns
-        -------
-        int32 (record,)
-            Combined labels, in the order of the data's records.
-        """
+        """Draw a combined label for every record, (record,), by one uniform number each."""
         uniform = generator.random(data.n_records)  # (record,)
         labels: NDArray[np.int32] = _invert(
             self._cumulative, self.row_of_combination, data.of_record, uniform
@@ -121,20 +108,7 @@ def _invert(cumulative, row_of_combination, of_record, uniform):  # type: ignore
 
 
 def combined_labels(data: Microdata, codes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Make one label of the codes of several synthesized variables.
-
-    Parameters
-    ----------
-    data : Microdata
-        For its synthesized variables.
-    codes : integer (..., synthesized variable)
-        In the order of ``data.synthesized``.
-
-    Returns
-    -------
-    int64 (...)
-        Combined labels.
-    """
+    """Make one label, (...), of the codes of several synthesized variables, (..., variable)."""
     if data.n_labels >= 2**63:
         raise InputError(
             expected="fewer combined labels than a machine number can count",
@@ -148,12 +122,7 @@ def combined_labels(data: Microdata, codes: NDArray[np.integer]) -> NDArray[np.i
 
 
 def split_labels(data: Microdata, labels: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Take combined labels apart again, the opposite of `combined_labels`.
-
-    Returns
-    -------
-    int32 (..., synthesized variable)
-    """
+    """Take combined labels apart again, (..., variable), the opposite of `combined_labels`."""
     codes = np.empty((*labels.shape, len(data.synthesized)), dtype=np.int32)
     rest = labels.astype(np.int64)
     for axis, name in reversed(list(enumerate(data.synthesized))):

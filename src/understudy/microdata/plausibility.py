@@ -136,14 +136,8 @@ def all_but_decides(
 ) -> bool:
     """Tell whether the values of one column all but fix those of another.
 
-    Parameters
-    ----------
-    causes : integer (pair,)
-        Code of the first column, in each distinct pair of values.
-    sizes : int64 (pair,)
-        Records with each pair.
-    effects : int64 (level,)
-        Records with each level of the second column.
+    Of each distinct pair of values the code of the first column and the records are given, and of
+    each level of the second column the records.
     """
     n_records = int(effects.sum())
     shared = np.bincount(causes, weights=sizes)  # (level of the cause,) records

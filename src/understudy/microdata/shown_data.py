@@ -119,16 +119,10 @@ def _sets_described(title: str, data: Any, codes: NDArray[np.integer[Any]]) -> D
 def _levels_panel(
     data: Any, name: str | None = None, codes: NDArray[np.integer[Any]] | None = None
 ) -> Panel:
-    """Lay out the levels of a variable, in the data alone or in synthetic sets beside them.
+    """Lay out the levels of a variable, in the data alone or beside synthetic sets.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    name : str, optional
-        The variable; the first synthesized one when left out.
-    codes : integer (set, record, synthesized variable), optional
-        Of synthetic sets.
+    It is the first synthesized variable when left out; codes are (set, record, synthesized
+    variable).
     """
     chosen = data.variable(data.synthesized[0] if name is None else name)
     original = _sizes(data, chosen.name)

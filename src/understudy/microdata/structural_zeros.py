@@ -224,16 +224,9 @@ def outside_boxes(
 def possible_completions(
     data: Microdata, names: Sequence[str], codes: NDArray[np.int32]
 ) -> Completions:
-    """Give the values of holes with which a row breaks no rule, as disjoint boxes.
+    """Give the values of holes with which a row of codes breaks no rule, as disjoint boxes.
 
-    Parameters
-    ----------
-    data : Microdata
-        Its rules and levels.
-    names : sequence of str
-        Variables.
-    codes : int32 (row, variable)
-        Their levels; rows without holes are of kind 0.
+    Rows without holes are of kind 0.
     """
     level_start = np.cumsum([0, *(data.variable(name).n_levels for name in names)])
     boxes = rule_boxes(data, names, level_start)

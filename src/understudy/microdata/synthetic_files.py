@@ -89,10 +89,7 @@ def read_new_people(
 ) -> list[NDArray[np.int32]]:
     """Read fully synthetic files, whose rows are new people; no variable of the data is kept.
 
-    Returns
-    -------
-    list of int32 (row, synthesized variable)
-        Codes of each set, which may have any number of rows.
+    Gives codes (row, synthesized variable) of each set, which may have any number of rows.
     """
     tables = _read_all(data, sources, (), (), any_rows=True)
     for number, table in enumerate(tables, start=1):

@@ -80,20 +80,10 @@ def telling_columns(
     drawn: Mapping[str, NDArray[Any]] | None = None,
     rows: NDArray[np.int64] | None = None,
 ) -> Iterator[Told]:
-    """Find the further columns of a file that tell the true label.
+    """Find the further columns of a file, neither kept nor synthesized, that tell the true label.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    label : str
-        A synthesized variable.
-    further : sequence of Column
-        Columns that are neither kept nor synthesized.
-    drawn : mapping of str to integer (record,), optional
-        The synthesized variables of the file.
-    rows : int64 (record,), optional
-        Which records the columns are about; all, in their order, when left out.
+    `drawn` are the synthesized variables of the file; `rows` say which records the columns are
+    about, all of them in order when left out.
     """
     asked = np.arange(data.n_records) if rows is None else rows
     true = data.codes(label)[asked].astype(np.int64)  # (record,)

@@ -113,19 +113,10 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
 def write_text(
     columns: Columns, path: Path, encoding: str | None, delimiter: str, others: str = ""
 ) -> None:
-    """Write a text file.
+    """Write a text file, packed where its name ends in ``.gz``.
 
-    Parameters
-    ----------
-    columns : mapping of str to (Variable, codes (record,)), or to a Polars column
-        What to write.
-    path : pathlib.Path
-        The file; packed where its name ends in ``.gz``.
-    encoding, delimiter : str
-        How it is written.
-    others : str
-        Further signs around which a field gets quotation marks, because programs that guess the
-        delimiter may take them for one.
+    Fields with one of `others` get quotation marks too, because programs that guess the delimiter
+    may take those signs for one.
     """
     codec = check_encoding(encoding) or "utf-8"
     with path.open("wb") as raw:

@@ -34,13 +34,7 @@ READING = (
 
 
 def comparison_page(studies: Sequence[tuple[str, Findings, Verdict]]) -> str:
-    """Write the page.
-
-    Parameters
-    ----------
-    studies : sequence of (str, Findings, Verdict)
-        The name of each study, what it measured and what it decided.
-    """
+    """Write the page about studies, each with its name, what it measured and what it decided."""
     points: list[MapPoint] = []
     rows: list[list[Cell | str]] = []
     limits = studies[0][2].thresholds if studies else Thresholds()

@@ -53,18 +53,7 @@ EVIDENCE = {
 
 
 def frontier_page(findings: FrontierFindings) -> str:
-    """Write the page.
-
-    Parameters
-    ----------
-    findings : FrontierFindings
-        What was measured.
-
-    Returns
-    -------
-    str
-        A whole HTML page that opens offline. Confidential.
-    """
+    """Write the page, which opens offline. Confidential."""
     return render(
         "frontier.html",
         title=f"Frontier: {shown(findings.title)}",

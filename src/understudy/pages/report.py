@@ -50,22 +50,7 @@ MATCH, LABELS = "expected_match_risk", "attribute_matches"
 
 
 def page(findings: Findings, verdict: Verdict, frontier: FrontierFindings | None = None) -> str:
-    """Write the report.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the study found.
-    verdict : Verdict
-        What was decided about it.
-    frontier : FrontierFindings, optional
-        The last frontier of the same data.
-
-    Returns
-    -------
-    str
-        A whole HTML page. Confidential.
-    """
+    """Write the report, a whole HTML page, with the data's last frontier. Confidential."""
     ranked = tuple(ranked_synthesizers(findings, verdict))
     findings = findings.model_copy(update={"synthesizers": ranked})
     groups = grouped_reasons(findings, verdict)

@@ -75,14 +75,7 @@ class Approval:
 def read_approval(text: object) -> Approval:
     """Take an approval apart into name, date and reason, or say what it lacks.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``"Jane Doe, 2026-01-31, read by the review board, risk accepted"``.
-
-    Returns
-    -------
-    Approval
+    It reads like ``"Jane Doe, 2026-01-31, read by the review board, risk accepted"``.
     """
     if not isinstance(text, str) or not text.strip():
         raise _lacking("nothing" if text is None or isinstance(text, str) else "no text")
@@ -122,13 +115,7 @@ def check_day(approval: Approval, finished: datetime) -> None:
 
 
 def check_reason(reason: object) -> str | None:
-    """Check the written reason for releasing a study whose verdict is review.
-
-    Returns
-    -------
-    str or None
-        The reason, if one was given.
-    """
+    """Check the written reason, if any, for releasing a study whose verdict is review."""
     if reason is None:
         return None
     if isinstance(reason, str) and _has_controls(reason):
@@ -205,20 +192,10 @@ def _lacking(came: str) -> SettingError:
 
 
 def past_approvals(internal: Path, study: StudyRecord) -> list[Entry]:
-    """Read the approvals that were given before, and check that none is missing or changed.
+    """Read the earlier approvals, oldest first, and check that none is missing or changed.
 
-    Parameters
-    ----------
-    internal : pathlib.Path
-        The confidential folder.
-    study : StudyRecord
-        Has the digest of the last approval, and of the one that was being written if the program
-        was killed.
-
-    Returns
-    -------
-    list of dict
-        The oldest first.
+    The record of the study has the digest of the last one, and of the one that was being written if
+    the program was killed.
     """
     past = read_log(internal / APPROVALS)
     if head_of(past) not in {study.approvals.head, study.approvals.next}:
@@ -234,22 +211,10 @@ def past_approvals(internal: Path, study: StudyRecord) -> list[Entry]:
 
 
 def record_approval(lock: Lock, past: list[Entry], approval: Approval, facts: Entry) -> None:
-    """Add an approval to those of the study.
+    """Add an approval to the past ones, with the facts of what was approved.
 
     The digest of the new entry is written to ``study.json`` before and after it, so that neither a
     kill in between nor a file that is removed later goes unnoticed.
-
-    Parameters
-    ----------
-    lock : Lock
-        Of the confidential folder.
-    past : list of dict
-        From `past_approvals`.
-    approval : Approval
-        Who, when, why.
-    facts : dict
-        What was approved: synthesizer, its files, verdict and the limits and targets it was judged
-        by, digest of the manifest, where it went.
     """
     entry = next_entry(
         past,

@@ -35,24 +35,7 @@ def rule_words(rule: str) -> tuple[str, str, str]:
 
 
 def examples(rule: str, m: int, form: Format, variables: Sequence[Variable]) -> Mapping[str, str]:
-    """Write the example in each language.
-
-    Parameters
-    ----------
-    rule : {"partial", "full"}
-        The combining rule.
-    m : int
-        Number of files.
-    form : {"csv", "parquet", "stata", "spss"}
-        Their format.
-    variables : sequence of Variable
-        As published.
-
-    Returns
-    -------
-    mapping of str to str
-        By language.
-    """
+    """Write the example of combining `m` files of this format by this rule, by language."""
     variable = next(variable for variable in variables if variable.role == "synthesized")
     level = next((level for level in variable.present_levels if PLAIN.fullmatch(level)), "LEVEL")
     in_numbers = variable.numeric and form in {"stata", "spss"}

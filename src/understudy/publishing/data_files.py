@@ -60,23 +60,10 @@ def data_file(number: int, m: int, form: Format) -> str:
 
 
 def set_codes(content: bytes, number: int, record: CodebookRecord, n_records: int | None) -> Codes:
-    """Turn the bytes of a set into codes of the codebook's levels, or refuse what is not in it.
+    """Turn the bytes of a Parquet file into codes of the codebook's levels, or refuse them.
 
-    Parameters
-    ----------
-    content : bytes
-        A Parquet file.
-    number : int
-        Of the set, for messages.
-    record : CodebookRecord
-        Which columns and levels there may be, and which combinations cannot be.
-    n_records : int or None
-        How many rows there must be; None where rows are not records.
-
-    Returns
-    -------
-    dict
-        By variable, codes (record,); the last level's code where a value is missing.
+    `number` is that of the set, for messages; `n_records` is None where rows are not records. Gives
+    codes (record,) by variable, the last level's code where a value is missing.
     """
     try:
         frame = pl.read_parquet(io.BytesIO(content))
@@ -148,20 +135,9 @@ def write_set(
     passed: pl.DataFrame | None = None,
     order: Sequence[str] = (),
 ) -> None:
-    """Write one set to a file, its rows in a fresh random order.
+    """Write one set to a file, whose ending decides on the format, in a fresh random order.
 
-    Parameters
-    ----------
-    codes : dict
-        From `set_codes`.
-    variables : sequence of Variable
-        As they are published, in the order of the columns.
-    path : pathlib.Path
-        The file; its ending decides on the format.
-    passed : polars.DataFrame, optional
-        Columns that pass through, a row per record.
-    order : sequence of str
-        All columns, where some pass through.
+    Where columns pass through, `passed` has a row per record, and `order` names all columns.
     """
     rows = unrepeatable_order(len(next(iter(codes.values()))))
     is_text = path.suffix == ".csv"

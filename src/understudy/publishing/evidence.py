@@ -218,17 +218,7 @@ class Evidence:
 
 
 def gather(directory: str | os.PathLike[str]) -> Evidence:
-    """Read a study's internal folder and check that its files belong together.
-
-    Parameters
-    ----------
-    directory : str or path
-        The study's folder, which holds ``internal``.
-
-    Returns
-    -------
-    Evidence
-    """
+    """Read the internal folder of a study and check that its files belong together."""
     internal = _internal(directory)
     study, _ = _read(internal, "study.json", StudyRecord)
     _check_own_digest(internal / "study.json")

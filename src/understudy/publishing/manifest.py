@@ -41,20 +41,7 @@ ALLOWED = re.compile(
 
 
 def manifest_text(folder: Path, facts: dict[str, Any]) -> str:
-    """List the files of a folder with their hashes.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        What was built, without the manifest.
-    facts : dict
-        What the manifest says of the release as a whole.
-
-    Returns
-    -------
-    str
-        JSON.
-    """
+    """List the files of a folder with their hashes, below facts about the release, as JSON."""
     files = {
         name: {"bytes": path.stat().st_size, "sha256": _hash(path)}
         for name, path in _files(folder).items()
@@ -84,18 +71,7 @@ def is_whole_release(folder: Path) -> bool:
 
 
 def changes_in(folder: Path) -> list[str]:
-    """Say how a folder differs from what its manifest lists; empty where it does not.
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        A public folder.
-
-    Returns
-    -------
-    list of str
-        One sentence for each file that was changed, added or removed, or about the manifest.
-    """
+    """Say how a public folder differs from what its manifest lists, a sentence per file."""
     manifest = read_manifest(folder)
     if manifest is None:
         return [f"{NAME} is not there, or is not the manifest of a release"]
@@ -131,11 +107,8 @@ def changes_in(folder: Path) -> list[str]:
 def build_facts() -> dict[str, str]:
     """Name the wheel or the commit that understudy was installed from, where that is known.
 
-    Returns
-    -------
-    dict
-        ``commit`` of a version control system, ``archive`` (hash of an archive), or ``wheel`` (its
-        tag); never a path or an address.
+    Gives ``commit`` of a version control system, ``archive`` (hash of an archive), or ``wheel``
+    (its tag); never a path or an address.
     """
     try:
         installed = distribution("understudy")
@@ -155,12 +128,7 @@ def build_facts() -> dict[str, str]:
 def check_bundle(folder: Path, secrets: Iterable[str]) -> None:
     """Check what was built: allowed files only, and no internal mark in their text.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        What was built, with the manifest.
-    secrets : iterable of str
-        Marks of the study that must not be public: seed, fingerprint, digests, paths.
+    Marks are the study's seed, fingerprint, digests and paths.
     """
     marks = [mark.encode("utf-8", "surrogatepass") for mark in secrets]
     for name, path in _files(folder).items():

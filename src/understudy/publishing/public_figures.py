@@ -36,14 +36,7 @@ def public_pictures(
 ) -> dict[str, bytes]:
     """Draw the public plots of a synthesizer: PNG files without any remarks, by name.
 
-    Parameters
-    ----------
-    findings : Findings
-        All that the study found.
-    released : SynthesizerFindings
-        The synthesizer whose files are released.
-    numbers : mapping of str to Printed
-        From `public_numbers`; there is no plot where its numbers cannot be published.
+    There is no plot where its numbers cannot be published.
     """
     from understudy.pages.plots import bare_png, public_figures
 
@@ -66,13 +59,9 @@ def public_findings(
 ) -> Findings:
     """Make findings that hold nothing but the deviations of tables, as they are printed.
 
-    They are made from nothing, so that what is measured one day is not public unasked.
-
-    Returns
-    -------
-    Findings
-        Without title, seed, versions, digests, patterns, records, levels, labels, risks,
-        regressions and chains; without tables where their deviations cannot be published.
+    They are made from nothing, so that what is measured one day is not public unasked: no title,
+    seed, versions, digests, patterns, records, levels, labels, risks, regressions or chains, and no
+    tables where their deviations cannot be published.
     """
     data = findings.data
     known = released.kind in {*MODELS, *BASELINES}

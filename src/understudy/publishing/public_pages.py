@@ -86,15 +86,7 @@ class Release:
 
 
 def methods_page(release: Release, figures: Mapping[str, bytes]) -> str:
-    """Write the methods page, one HTML text that needs nothing else.
-
-    Parameters
-    ----------
-    release : Release
-        What it is about.
-    figures : mapping of str to bytes
-        PNG files by name.
-    """
+    """Write the methods page, one HTML text that needs nothing else, with PNG files by name."""
     return html_page(
         release.title,
         [

@@ -117,14 +117,7 @@ def n_tables(findings: Findings, order: int) -> int:
 def public_numbers(findings: Findings, released: SynthesizerFindings, seed: int) -> Numbers:
     """Round everything that may be published about a synthesizer's files.
 
-    Parameters
-    ----------
-    findings : Findings
-        All that the study found.
-    released : SynthesizerFindings
-        The synthesizer whose files are released.
-    seed : int
-        The study's; it fixes the random part of the rounding.
+    The seed of the study fixes the random part of the rounding.
     """
     figures = label_figures(findings, released)
     return print_shares(figures, findings.data.n_records, seed, released.name)
@@ -226,14 +219,7 @@ def _exact(findings: Findings, measure: str, *, lowest: bool = False) -> float |
 def summarize(findings: Findings, released: SynthesizerFindings, numbers: Numbers) -> Summary:
     """Select what may be published about a synthesizer's files.
 
-    Parameters
-    ----------
-    findings : Findings
-        All that the study found.
-    released : SynthesizerFindings
-        The synthesizer whose files are released.
-    numbers : mapping of str to Printed
-        From `public_numbers`: all numbers that depend on confidential labels.
+    All numbers that depend on confidential labels come from `public_numbers`.
     """
     model, words = model_words(released.kind)
     intruders = {intruder.known: intruder for intruder in findings.intruders}

@@ -61,16 +61,7 @@ def check_text(text: object, what: str) -> None:
 def public_variables(record: CodebookRecord, formulas: Formulas) -> tuple[Variable, ...]:
     """Make the variables as they will be published, or refuse what cannot be.
 
-    Parameters
-    ----------
-    record : CodebookRecord
-        The codebook of the study.
-    formulas : {"refuse", "quote"}
-        What to do with levels that look like formulas.
-
-    Returns
-    -------
-    tuple of Variable
+    `formulas` says what to do with levels that look like formulas: "refuse" or "quote".
     """
     if not record.declared:
         raise SettingError(
@@ -251,19 +242,7 @@ def _unprintable(text: str) -> bool:
 
 
 def public_book(record: CodebookRecord, variables: Sequence[Variable]) -> Codebook:
-    """Make the codebook that goes with the files, in the form that `read_microdata` takes.
-
-    Parameters
-    ----------
-    record : CodebookRecord
-        The codebook of the study.
-    variables : sequence of Variable
-        From `public_variables`.
-
-    Returns
-    -------
-    Codebook
-    """
+    """Make the codebook that goes with the files, in the form that `read_microdata` takes."""
     books = {
         variable.name: VariableBook(
             levels=variable.present_levels,

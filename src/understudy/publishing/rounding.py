@@ -98,22 +98,10 @@ def _percent(share: float) -> str:
 
 
 def steps(figures: Sequence[Figure], n_records: int) -> dict[str, float]:
-    """Choose what can be published of some numbers, and the step of each.
+    """Choose what can be published of all numbers of a release, and the step of each, by name.
 
     The choice depends on names, bounds and the number of records, never on a value: of the numbers
     with the smallest bounds, in the order given, as many as the steps allow for.
-
-    Parameters
-    ----------
-    figures : sequence of Figure
-        All numbers of a release.
-    n_records : int
-        Records of the confidential file.
-
-    Returns
-    -------
-    dict of str to float
-        By name, those that can be published.
     """
     ranked = sorted(figures, key=lambda figure: figure.records)  # stable: the order given
     for many in range(len(ranked), 0, -1):
@@ -133,21 +121,7 @@ def print_shares(
 ) -> Mapping[str, Printed]:
     """Round numbers at random, so that one record's label hardly ever shows.
 
-    Parameters
-    ----------
-    figures : sequence of Figure
-        All numbers of a release.
-    n_records : int
-        Records of the confidential file.
-    seed : int
-        The study's; internal.
-    release : str
-        What tells this release from others of the study.
-
-    Returns
-    -------
-    mapping of str to Printed
-        By name; what cannot be published is missing.
+    `release` tells this release from others of the study. Gives what can be published, by name.
     """
     chosen = steps(figures, n_records)
     printed = {}

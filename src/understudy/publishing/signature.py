@@ -39,19 +39,9 @@ class Signature:
 
 
 def sign_manifest(manifest: Path, key: str | os.PathLike[str]) -> Path:
-    """Sign a manifest; the signature lies beside it.
+    """Sign the manifest of a release that is being built; the signature lies beside it.
 
-    Parameters
-    ----------
-    manifest : pathlib.Path
-        ``manifest.json`` of a release that is being built.
-    key : str or path
-        A private SSH key, or a public one whose private half the agent holds.
-
-    Returns
-    -------
-    pathlib.Path
-        The signature.
+    The key is a private SSH key, or a public one whose private half the agent holds.
     """
     if not os.path.isfile(key):  # noqa: PTH113  (a path that is too long is simply none)
         raise SettingError(
@@ -73,20 +63,10 @@ def sign_manifest(manifest: Path, key: str | os.PathLike[str]) -> Path:
 def check_signature(
     folder: Path, signers: str | os.PathLike[str] | None = None, signer: str | None = None
 ) -> Signature | None:
-    """Check the signature of a release; None where it has none.
+    """Check the signature of a public folder; None where it has none.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        A public folder.
-    signers : str or path, optional
-        OpenSSH's file of allowed signers. Without it only the key is named, not whose it is.
-    signer : str, optional
-        Which of them must have signed; any of them when left out.
-
-    Returns
-    -------
-    Signature or None
+    Without `signers`, OpenSSH's file of allowed ones, only the key is named, not whose it is.
+    `signer` is who must have signed; any of them when left out.
     """
     signature, manifest = folder / SIGNATURE, folder / "manifest.json"
     if not signature.is_file():

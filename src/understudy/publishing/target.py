@@ -30,21 +30,9 @@ MOMENT = 315532800
 
 
 def check_target(to: str | os.PathLike[str], internal: Path, *, overwrite: bool) -> Path:
-    """Refuse a path where a release may not or cannot be put.
+    """Refuse a path where a release may not or cannot be put; give it as an absolute one.
 
-    Parameters
-    ----------
-    to : str or path
-        Where the public folder shall be.
-    internal : pathlib.Path
-        The study's confidential folder.
-    overwrite : bool
-        Whether an earlier release may be replaced.
-
-    Returns
-    -------
-    pathlib.Path
-        The target, absolute.
+    `internal` is the study's confidential folder; `overwrite` allows an earlier release there.
     """
     if not isinstance(to, str | os.PathLike) or not str(to) or "\0" in str(to):
         raise OutputError(
@@ -191,14 +179,7 @@ def _sweep(target: Path) -> None:
 def move_in(folder: Path, target: Path, *, overwrite: bool) -> None:
     """Make a built folder the target: modes and times set, on the disk, then renamed.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        What was built.
-    target : pathlib.Path
-        From `check_target`.
-    overwrite : bool
-        Whether an earlier release may be replaced.
+    `overwrite` allows an earlier release there to be replaced.
     """
     for path in sorted(folder.rglob("*"), reverse=True):
         path.chmod(FOLDER_MODE if path.is_dir() else FILE_MODE)

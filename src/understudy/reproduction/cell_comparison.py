@@ -105,13 +105,7 @@ def coverage(count: int) -> Fraction:
 
 
 def compare_all(results: dict[str, Any]) -> list[Comparison]:
-    """Compare every printed cell with every configuration for its column.
-
-    Parameters
-    ----------
-    results : dict
-        From `run.run_all`.
-    """
+    """Compare every printed cell with every configuration for its column."""
     return [
         _compare(
             cell, key, [_values(population, cell, key) for population in results["populations"]]
@@ -175,14 +169,9 @@ def _compare(
 
 
 def beside_printed(values: Sequence[float | None], printed: float) -> str:
-    """Write our value and range for a cell that is derived from printed ones, and judge it.
+    """Write our value and range beside the value derived from printed cells, and judge it.
 
-    Parameters
-    ----------
-    values : sequence of float or None (population,)
-        Ours; the bundled population is the first.
-    printed : float
-        The value from the printed cells.
+    Ours are (population,), the bundled population first.
     """
     ends = range_of(values[1:])
     ours = "undefined" if values[0] is None else f"{values[0]:.2f}"

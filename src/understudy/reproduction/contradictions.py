@@ -22,15 +22,7 @@ INTRUDERS = {"gender": "gender", "gender, age": "gender and age"}
 
 
 def contradiction_blocks(results: dict[str, Any], comparisons: list[Comparison]) -> list[Block]:
-    """Set both, each with the computation that shows it.
-
-    Parameters
-    ----------
-    results : dict
-        From `run.run_all`.
-    comparisons : list of Comparison
-        Every printed cell beside every way of computing it.
-    """
+    """Set both, each with the computation that shows it."""
     bundled = results["populations"][0]
     return [
         Heading("Two printed results that contradict the definitions"),

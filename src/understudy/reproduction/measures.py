@@ -35,21 +35,9 @@ Values = dict[str, list[float | None]]  # by measure: one value per set or repea
 
 
 def measure_sets(data: Microdata, sets: SyntheticSets, seed: int) -> Values:
-    """Measure utility and risk of row-aligned sets, one value per set.
+    """Measure utility and risk of row-aligned sets, one value per set, by published measure.
 
-    Parameters
-    ----------
-    data : Microdata
-        A population with gender, income, age and county.
-    sets : SyntheticSets
-        Its synthetic sets.
-    seed : int
-        For the noise floors, which are not kept.
-
-    Returns
-    -------
-    dict
-        By measure of `published.PUBLISHED`.
+    The seed is for the noise floors, which are not kept.
     """
     with warnings.catch_warnings():
         # labels drawn from the prior ignore the kept variables, which looks like shuffled rows

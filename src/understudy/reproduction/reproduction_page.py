@@ -58,15 +58,7 @@ NOTES = {
 
 
 def page_blocks(results: dict[str, Any], figures: Sequence[Figure] = ()) -> list[Block]:
-    """Set the whole page.
-
-    Parameters
-    ----------
-    results : dict
-        From `run.run_all`.
-    figures : sequence of Figure
-        The figures of the paper, drawn from our study.
-    """
+    """Set the whole page, with the figures of the paper drawn from our study."""
     comparisons = compare_all(results)
     return [
         Heading(TITLE, 1),

@@ -67,24 +67,10 @@ def population(number: int) -> Microdata:
 
 
 def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
-    """Compute all populations, or what is missing of them.
+    """Compute all populations, or what is missing of them, and `say` what is being done.
 
-    Parameters
-    ----------
-    folder : path
-        Where finished parts lie.
-    scale : Scale
-        How much to compute.
-    seed : int
-        Decides every draw.
-    say : callable
-        Called with what is being done.
-
-    Returns
-    -------
-    dict
-        ``scale``, ``seed``, and ``populations``: ``baselines`` and ``fits`` of each; for
-        the first also what a sampler without swaps shows.
+    Gives ``scale``, ``seed``, and ``populations``: ``baselines`` and ``fits`` of each; for the
+    first also what a sampler without swaps shows.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _same_run(folder, scale, seed)

@@ -49,19 +49,7 @@ class Made:
 
 
 def write_all(folder: str | os.PathLike[str], scale: Scale, seed: int, say: Said) -> Made:
-    """Compute what is missing and write the pages.
-
-    Parameters
-    ----------
-    folder : path
-        For the pages; parts that are finished lie in its subfolder ``parts``.
-    scale : Scale
-        How much to compute.
-    seed : int
-        Decides every draw.
-    say : callable
-        Called with what is being done.
-    """
+    """Compute what is missing and write the pages; finished parts lie in ``parts``."""
     from understudy.pages.report import page
     from understudy.verdict.verdict import Thresholds, judge
 

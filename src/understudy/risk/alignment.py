@@ -128,13 +128,7 @@ def _numbered(sets: Sequence[int]) -> str:
 
 
 def judge_alignment(labels: Labels) -> Alignment:
-    """Compare the true labels with what randomly paired rows would give, together and set by set.
-
-    Parameters
-    ----------
-    labels : Labels
-        True and synthetic labels.
-    """
+    """Compare the true labels with those of randomly paired rows, together and set by set."""
     data = labels.sets.data
     everywhere = find_targets(data, (), labels.of_combination, labels.size)
     patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
@@ -212,12 +206,8 @@ def _judge(
 ) -> tuple[Literal["aligned", "looks random", "cannot tell"], tuple[int, ...]]:
     """Judge the mean over sets, then each set; the worst counts.
 
-    Parameters
-    ----------
-    together, statistics : pairs of statistics
-        True labels and score: of the mean over sets, and of each set.
-    gain : float
-        What labels that follow the kept variables have above randomly paired ones.
+    Statistics are of true labels and score. `gain` is what labels that follow the kept variables
+    have above randomly paired ones.
     """
     clear = statistics[0].clear | statistics[1].clear  # (set,)
     aligned = bool((together[0].clear | together[1].clear)[0])
@@ -275,16 +265,9 @@ def _score_variance(
 ) -> float:
     """Variance of the score over pairings, from the doubly centred table of shares.
 
-    Parameters
-    ----------
-    patterns : Targets
-        Pairs of pattern and true label.
-    share : float64 (target,)
-        Share of the pattern that has the label.
-    made : int64 (target,)
-        Rows of the set that have the target's label, in any pattern.
-    columns, whole : float
-        Sums over labels of the set's rows times the records squared, and times the records.
+    Of each pair of pattern and true label come the share of the pattern, and the set's rows with
+    the label in any pattern. `columns` and `whole` are sums over labels of the set's rows times the
+    records squared, and times the records.
     """
     n = int(patterns.sizes.sum())
     if n < 2:

@@ -66,10 +66,7 @@ WITHOUT_ROWS = ("modal", "pooled_modal", "model")  # the same whatever the order
 def attack_frame(success: dict[str, tuple[float, float | None]]) -> pl.DataFrame:
     """Put attacks into a frame: ``attack``, ``worst_case``, ``as_released`` (null: not possible).
 
-    Parameters
-    ----------
-    success : dict of str to (float, float or None)
-        Expected records, by attack, in the worst case and as released.
+    Each has its expected records in the worst case and as released.
     """
     return pl.DataFrame(
         [(attack, *both) for attack, both in success.items()],
@@ -79,19 +76,9 @@ def attack_frame(success: dict[str, tuple[float, float | None]]) -> pl.DataFrame
 
 
 def count_labels(patterns: Targets, made: NDArray[np.integer[Any]]) -> Counts:
-    """Count the rows of one set, or of several together, by pattern and label.
+    """Count the rows of one set, or of several together, by pattern and synthetic label.
 
-    Parameters
-    ----------
-    patterns : Targets
-        Pairs of pattern and true label.
-    made : integer (record,) or (set, record)
-        Synthetic labels.
-
-    Returns
-    -------
-    keys, counts : int64 (pair,)
-        Distinct pairs of pattern and synthetic label, as keys of `patterns`, and their rows.
+    Gives distinct keys of `patterns`, (pair,), and their rows, (pair,).
     """
     if made.ndim == 2 and made.size > MOST_ROWS:
         return reduce(pool_counts, (count_labels(patterns, of_set) for of_set in made))

@@ -189,12 +189,7 @@ def _grouped(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """List, group by group, the table rows that its records draw from, and how many do.
 
-    Returns
-    -------
-    starts : int64 (group + 1,)
-        Where each group's list begins.
-    rows, records : int64 (entry,)
-        Table rows, and records that draw from them.
+    Gives where each group's list begins, (group + 1,), the rows, (entry,), and records, (entry,).
     """
     n_rows = int(rows.max()) + 1
     keys, entry = np.unique(groups * n_rows + rows, return_inverse=True)

@@ -100,14 +100,8 @@ class Forest:
     ) -> tuple[Floats, Floats, float]:
         """Chances of being right, with a record and without; the error of the sum is the trees'.
 
-        Parameters
-        ----------
-        shares : float64 (pattern, label)
-            The patterns' own.
-        less : float64 (combination,)
-            By how much the own pattern's share of a label is smaller without such a record.
-        pattern, label, counts : int64 (combination,)
-            Whose records, and how many.
+        The patterns' own shares are (pattern, label); without such a record the own pattern's share
+        of a label is smaller by `less`, (combination,).
         """
         sums = np.append(0, np.cumsum(self.sizes[self.members]))
         of_leaf = np.append(sums[self.leaf_starts[1:]] - sums[self.leaf_starts[:-1]], 1)
@@ -120,21 +114,7 @@ class Forest:
     def predict_draws(
         self, tables: NDArray[np.float32], pattern: int, labels: NDArray[np.int64]
     ) -> Floats:
-        """Predict labels of one pattern from each of many tables of shares.
-
-        Parameters
-        ----------
-        tables : float32 (draw, pattern, label)
-            Shares.
-        pattern : int
-            Of which pattern.
-        labels : int64 (column,)
-            Of which labels.
-
-        Returns
-        -------
-        float64 (draw, column)
-        """
+        """Predict labels of a pattern, (draw, column), from shares (draw, pattern, label)."""
         predicted = np.zeros((len(tables), labels.size))
         for member, part in zip(*self.counts_for(pattern), strict=True):
             predicted += part * tables[:, member, labels]
@@ -152,22 +132,8 @@ def grow_forest(
     """Grow trees until every group that has a small pattern is itself small, or a single pattern.
 
     A node is split by all levels of one variable, the one of a random half of them that lowers the
-    Gini impurity most. Patterns without records go with the largest group.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Resamples the rows and chooses variables to split by.
-    codes : int32 (pattern, kept variable)
-        Kept variables of the patterns.
-    rows : LabelRows
-        Shares of the labels of every pattern.
-    weights : float64 (pattern,)
-        Rows that all files have, or are expected to have.
-    sizes : int64 (pattern,)
-        Records; a pattern without any is predicted by others.
-    n_labels : int
-        How many labels there are.
+    Gini impurity most. Patterns without records, by `sizes`, go with the largest group. Codes are
+    (pattern, kept variable); weights, (pattern,), are the rows that all files have.
     """
     small = sizes < LARGE
     leaf = np.full((TREES, sizes.size), -1, dtype=np.int64)

@@ -404,15 +404,10 @@ def _per_set(matches: Sequence[MatchCounts], n_records: int) -> pl.DataFrame:
 
 
 def pattern_frame(data: Microdata, sums: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
-    """Add up quantities of records by pattern, with the patterns' levels. Confidential.
+    """Add up quantities of records, (record,) each, by pattern, with its levels. Confidential.
 
-    Parameters
-    ----------
-    data : Microdata
-        For its patterns.
-    sums : mapping of str to (record,) arrays
-        Quantities to add up. A variable named like one of them, or like the number or share of
-        records, becomes "NAME (variable)".
+    A variable named like one of them, or like the number or share of records, becomes "NAME
+    (variable)".
     """
     patterns = data.patterns
     taken = {"records", "share", *sums}

@@ -195,14 +195,9 @@ def _with_file(sets: SyntheticSets, index: int) -> Microdata:
 
 
 def _left_out_rows(fit: Any, attacked: Attacked) -> tuple[Floats, Floats]:
-    """Predictive of each combination's label without such a record, and k-hats.
+    """Predictive of each combination's label without such a record, and k-hats of the weights.
 
-    Returns
-    -------
-    rows : float64 (part of the draws, combination, label)
-        From all draws, from the first half and from the second.
-    shapes : float64 (combination,)
-        Of the weights.
+    It is (part of the draws, combination, label): of all draws, the first half and the second.
     """
     tables = np.stack(list(fit.predictive_tables()))  # (draw, pattern, label)
     likelihood = np.stack(list(fit.left_out_weights_tables()))  # (draw, pattern, label)

@@ -130,14 +130,7 @@ def joint_identification(
 ) -> JointIdentification:
     """Match records with all files at once.
 
-    Parameters
-    ----------
-    targets : Targets
-        What is looked for.
-    matched : int32 (set, record)
-        The target that each row equals, -1 for none.
-    counts : int64 (set, target)
-        Rows that equal each target.
+    Of each row its target, (set, record), -1 for none; and the rows of each target, (set, target).
     """
     matches = match_jointly(targets, matched, counts)
     return JointIdentification(

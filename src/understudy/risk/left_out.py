@@ -189,25 +189,10 @@ def simulate_pooled(
     are scaled by the ratio of the mean rows, so that both see the same chance. (Four records and
     three files: an effect of 0.78 instead of 0.85; it gets better with either.)
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For the releases.
-    attacked : Attacked
-        Data and number of files.
-    combinations : int64 (combination,)
-        All combinations of one pattern.
-    draws : list of (int, float64 (draw, label))
-        What the pattern's rows are drawn from, and how many.
-    mean_rows, without_rows : float64 (subset, label), (subset, combination, label)
-        Its mean over (subsets of) draws, and without a record of each combination.
-
-    Returns
-    -------
-    chances : float64 (with or without, subset, combination)
-        That the guess is right.
-    variance : float
-        Of the summed effect, from the releases.
+    `combinations` are all of one pattern, and `draws` what its rows are drawn from. Mean rows over
+    (subsets of) draws are (subset, label), without a record of each combination (subset,
+    combination, label). Gives chances, (with or without, subset, combination), that the guess is
+    right, and the variance of the summed effect over releases.
     """
     label, counts = attacked.label[combinations], attacked.data.counts[combinations]
     n, m = int(attacked.sizes[attacked.pattern[combinations[0]]]), attacked.n_sets
@@ -259,16 +244,8 @@ def simulate_votes(
 ) -> tuple[Floats, float]:
     """Simulate votes over the rows of all files, with the same random numbers throughout.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For the labels.
-    attacked : Attacked
-        Data and number of files.
-    combinations : int64 (combination,)
-        Whose records vote.
-    own_rows, without_rows : float64 (combination, label), (subset, combination, label)
-        What rows are drawn from.
+    Rows of the records that vote are drawn from (combination, label), and without such a record
+    from (subset, combination, label).
     """
     label, counts = attacked.label[combinations], attacked.data.counts[combinations]
     n_repeats = int(np.clip(VOTES // attacked.data.n_combinations, 4, 5000))

@@ -167,18 +167,8 @@ def attack_draws(
 ) -> dict[Key, Chances]:
     """Chances of every attack from posterior draws.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For what is simulated.
-    draws : Draws
-        Posterior draws.
-    attacked : Attacked
-        Data, knowledge and number of files.
-    refitted : mapping of int to Refitted
-        Combinations whose weights cannot be trusted, from fits without such a record.
-    forest : Forest
-        The model that an intruder trains.
+    `refitted` has the combinations whose weights cannot be trusted, from fits without such a
+    record; the forest is the model that an intruder trains.
     """
     size, subsets = attacked.data.n_combinations, half_samples()
     some = np.unique(np.linspace(0, len(draws) - 1, MATCH_DRAWS).astype(np.int64))
@@ -223,12 +213,8 @@ def _attack_pattern(
 ) -> tuple[dict[Key, Floats], dict[Key, float]]:
     """Attack the records of one pattern.
 
-    Returns
-    -------
-    chances : dict of Key to float64 (with or without, subset of draws, combination)
-        Of success.
-    variance : dict of Key to float
-        Of the summed effect of what is simulated, from its repeats.
+    Gives chances of success, (with or without, subset of draws, combination), and the variance of
+    the summed effect of what is simulated, from its repeats.
     """
     combinations = attacked.of_pattern[pattern]
     label, n = attacked.label[combinations], int(attacked.sizes[pattern])

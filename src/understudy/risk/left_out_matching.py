@@ -59,15 +59,8 @@ def match_lists(
 ) -> MatchLists:
     """List groups by known cell and entries by target.
 
-    Parameters
-    ----------
-    attacked : Attacked
-        The data.
-    known : tuple of str
-        What the intruder knows.
-    entries : pair of int64 (entry,), optional
-        A combination of whose target the entry is, and its group; left out, every combination is
-        an entry with its own group.
+    Of an entry, a combination of its target and its group are given; left out, every combination is
+    an entry with its own group.
     """
     data = attacked.data
     targets = find_targets(data, known, attacked.label, data.n_labels)
@@ -95,18 +88,8 @@ def match_all_files(
 ) -> Chances:
     """Match all files: draw them, then draw each record's own rows anew with both probabilities.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For files and rows.
-    attacked : Attacked
-        Data and number of files.
-    known : tuple of str
-        What the intruder knows.
-    rows : LabelTable
-        What files are drawn from.
-    own : float64 (with or without, combination)
-        Probability that a record's row has its own label.
+    Files are drawn from `rows`; a record's row has its own label with probability `own`, (with or
+    without, combination).
     """
     data = attacked.data
     targets = find_targets(data, known, attacked.label, data.n_labels)

@@ -37,16 +37,8 @@ def attack_reference(
 ) -> dict[Key, Chances]:
     """Chances of every attack on a table that is known exactly.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For what is simulated.
-    attacked : Attacked
-        Data, knowledge and number of files.
-    own : pair of LabelTable
-        What a record's row is drawn from, with its own record and without.
-    of_pattern : pair of LabelTable
-        What the rows of its pattern are drawn from on average, with and without.
+    Each pair of tables is with and without the record: what its own row is drawn from, and what the
+    rows of its pattern are drawn from on average.
     """
     size, label = attacked.data.n_combinations, attacked.label
     means: dict[Key, Floats] = {}  # (with or without, combination)
@@ -117,24 +109,9 @@ def modal_of_reference(
 ) -> Floats:
     """Chance that the modal guess of one file is right, for the records of one pattern.
 
-    Files are simulated once, from the row with the record; without it they count with weights, the
-    ratio of their probabilities.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For the files.
-    row, without : float64 (label,), (combination, label)
-        What the pattern's labels are drawn from, with the record and without.
-    label : int64 (combination,)
-        True labels.
-    n : int
-        Records of the pattern.
-
-    Returns
-    -------
-    float64 (with or without, subset of files, combination)
-        All files first, then halves of them.
+    Files are simulated once, from the row with the record, (label,); without it, (combination,
+    label), they count with weights, the ratio of their probabilities. Gives (with or without,
+    subset of files, combination): all files first, then halves of them.
     """
     subsets = half_samples()
     if n == 1:  # without the record anything may be drawn: no ratio

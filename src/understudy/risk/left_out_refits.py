@@ -46,25 +46,10 @@ def refit_without(
     refit: Callable[[Microdata], Any],
     folds: int,
 ) -> dict[int, Refitted]:
-    """Fit again without one record of each doubtful combination.
+    """Fit again without one record of each doubtful combination, whose weights cannot be trusted.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For the simulated modal guess.
-    attacked : Attacked
-        The data.
-    doubtful : int64 (doubtful combination,)
-        Combinations whose weights cannot be trusted.
-    refit : callable
-        Takes microdata, gives a fit.
-    folds : int
-        Most fits.
-
-    Returns
-    -------
-    dict of int to Refitted
-        By combination.
+    `refit` takes microdata and gives a fit; it is called at most `folds` times. The result is by
+    combination.
     """
     doubtful = doubtful[attacked.group_sizes[attacked.group[doubtful]] > 1]
     again: dict[int, Refitted] = {}

@@ -115,26 +115,9 @@ def compare_with_control(
 ) -> tuple[dict[Key, Chances], int]:
     """Compare with people who were not in the synthesis, pattern by pattern.
 
-    Nobody of them has a row: a random row of their pattern in each file takes its place.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Draws these rows.
-    attacked : Attacked
-        The data.
-    measured : Measured
-        Attacks on the files.
-    control : Microdata, frame or path
-        Other people, with the same variables.
-
-    Returns
-    -------
-    chances : dict of Key to Chances
-        Patterns that the control group lacks have the mean of the others. The error is that of both
-        groups' means, pattern by pattern.
-    covered : int
-        Records whose pattern the control group has.
+    Nobody of them has a row: a random row of their pattern in each file takes its place. Patterns
+    that the control group lacks have the mean of the others; the error is that of both groups'
+    means, pattern by pattern. Gives chances, and the records whose pattern the control group has.
     """
     data, labels = attacked.data, measured.labels
     pattern, wanted = _control_keys(data, labels, control)

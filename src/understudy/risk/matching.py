@@ -104,19 +104,8 @@ def fold_keys(
 ) -> tuple[NDArray[np.int64], int]:
     """Make one key of several columns of codes, without ever leaving 64 bits.
 
-    Parameters
-    ----------
-    columns : sequence of integer (row,)
-        Codes, at least one column.
-    levels : sequence of int
-        Number of levels of each column; all codes are smaller.
-
-    Returns
-    -------
-    keys : int64 (row,)
-        Equal where and only where all codes are equal.
-    size : int
-        All keys are smaller.
+    `levels` are larger than all codes of each column. Keys, (row,), are equal where and only where
+    all codes are equal; all are smaller than the size that comes with them.
     """
     keys, size = np.zeros(columns[0].size, dtype=np.int64), 1
     for codes, n_levels in zip(columns, levels, strict=True):
@@ -165,21 +154,9 @@ class Targets:
     def match_rows(
         self, labels: NDArray[np.int64], rows: slice = slice(None)
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Find the target that every row of a synthetic set equals, and count rows by target.
+        """Find the target, -1 for none, that each row of a synthetic set equals; count by target.
 
-        Parameters
-        ----------
-        labels : int64 (row,)
-            Synthetic labels.
-        rows : slice
-            Which rows they are; all when left out.
-
-        Returns
-        -------
-        matched : int32 (row,)
-            Target of each row, -1 where it is none.
-        counts : int64 (target,)
-            Rows that equal each target.
+        `rows` says which rows the labels, (row,), are of; all when left out.
         """
         matched = np.empty(labels.size, dtype=np.int32)
         counts = np.zeros(len(self), dtype=np.int64)
@@ -194,16 +171,8 @@ def find_targets(
 ) -> Targets:
     """Find the targets of an intruder who knows some of the kept variables and the true label.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential records.
-    known : sequence of str
-        Kept variables; none makes one cell of all records.
-    labels : int64 (combination,)
-        True labels.
-    size : int
-        All labels are smaller; times the number of records it fits into 64 bits.
+    Knowing none makes one cell of all records. `size` is larger than all labels, (combination,);
+    times the number of records it fits into 64 bits.
     """
     cells = data.cells(known)
     of_combination = cells.of_combination.astype(np.int64)
@@ -281,25 +250,13 @@ def count_matches(
     sums: PerRecord,
     rows: NDArray[np.int64] | None = None,
 ) -> MatchCounts:
-    """Add up the matches of one file.
+    """Add up the matches of one file, and add them to the sums by record.
 
-    Parameters
-    ----------
-    targets : Targets
-        What is looked for.
-    candidates : int64 (target,)
-        c: rows that could be the record.
-    hit : bool (record,)
-        T: whether the record's own row is one of them.
-    sums : PerRecord
-        Sums by record, to which this file's are added.
-    rows : int64 (target,), optional
-        Rows of the file that equal each target, where c is counted elsewhere.
+    `candidates` is c, (target,): the rows that could be the record, which equal the target unless
+    `rows` says how many do. `hit` is T, (record,): whether the record's own row is one of them.
 
-    Notes
-    -----
-    Paired at random, a record of a target with M equal rows among n has T = 1 with probability
-    M/n, and T/c of M/(n c) on average.
+    Paired at random, a record of a target with M equal rows among n has T = 1 with probability M/n,
+    and T/c of M/(n c) on average.
     """
     risk, n_true, n_unique = kernels.add_matches(
         targets.of_record, hit, candidates, sums.probability, sums.unique, sums.true_unique

@@ -31,20 +31,11 @@ PRIOR_SHAPE, PRIOR_SIZE = 0.5, 10.0  # the shape is pulled to 0.5 as by ten more
 def smooth_weights(
     log_weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Smooth the largest importance weights of each column.
+    """Smooth the largest importance weights of each column of log weights (draw, column).
 
-    Parameters
-    ----------
-    log_weights : float64 (draw, column)
-        Logarithms of raw weights, each column up to a constant.
-
-    Returns
-    -------
-    weights : float64 (draw, column)
-        Columns sum to one.
-    shape : float64 (column,)
-        k-hat: above `RELIABLE` the weights are not to be trusted; infinite where draws are too few
-        or too often equal to tell, minus infinite where all weights are equal.
+    Columns of weights sum to one. With them comes k-hat of each column: above `RELIABLE` its
+    weights are not to be trusted; infinite where draws are too few or too often equal to tell,
+    minus infinite where all weights are equal.
     """
     n_draws, n_columns = log_weights.shape
     weights = np.empty((n_draws, n_columns))
@@ -83,12 +74,7 @@ def _fit_pareto(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Estimate shape and scale of a generalized Pareto distribution, column by column.
 
-    Parameters
-    ----------
-    exceedance : float64 (tail, column)
-        Sorted upwards.
-    quarter : float64 (column,)
-        The exceedance a quarter of the way up.
+    Exceedances are (tail, column), sorted upwards; `quarter` is the one a quarter of the way up.
     """
     size = exceedance.shape[0]
     n_points = 30 + int(size**0.5)

@@ -147,20 +147,11 @@ def population_risk(data: Microdata, known: Sequence[str] | str | None = None) -
 
 
 def individual_risk(records: NDArray[np.int64], people: Numbers) -> Numbers:
-    """Expected 1/F of patterns with f records and an estimated number of people.
+    """Expected 1/F of patterns with f records and an estimated number of people, (pattern,) each.
 
-    Parameters
-    ----------
-    records : int64 (pattern,)
-        Records of the sample, f.
-    people : float64 (pattern,)
-        Sums of their weights; where these are below f, all people are in the sample.
-
-    Returns
-    -------
-    float64 (pattern,)
-        (p/f) 2F1(1, 1; f + 1; 1 - p) with p = f/people: the mean of 1/F where F - f is negative
-        binomial (f, p). With one record that is -p log(p)/(1 - p).
+    It is (p/f) 2F1(1, 1; f + 1; 1 - p) with p = f/people: the mean of 1/F where F - f is negative
+    binomial (f, p). With one record that is -p log(p)/(1 - p). Where the sums of weights are below
+    f, all people are in the sample.
     """
     from scipy.special import hyp2f1
 

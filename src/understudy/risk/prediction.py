@@ -226,15 +226,7 @@ def _without(
 
 
 def pooled_rows(data: Microdata, source: Microdata, sets: SyntheticSets) -> LabelRows:
-    """Count the rows of all files by pattern of the data and label.
-
-    Parameters
-    ----------
-    data, source : Microdata
-        All records, and those that the files stand for.
-    sets : SyntheticSets
-        The files.
-    """
+    """Count the rows of all files, which stand for `source`, by pattern of the data and label."""
     index = {tuple(row): position for position, row in enumerate(data.patterns.codes.tolist())}
     patterns = np.array([index[tuple(row)] for row in source.patterns.codes.tolist()])
     of_record = patterns[source.patterns.of_combination[source.of_record]]
@@ -255,18 +247,9 @@ def grow_on_rows(
     rows: LabelRows,
     sizes: NDArray[np.int64] | None = None,
 ) -> Forest:
-    """Grow her forest.
+    """Grow her forest on the rows of all files, by pattern.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For the forest.
-    data : Microdata
-        All records.
-    rows : LabelRows
-        Rows of all files, by pattern.
-    sizes : int64 (pattern,), optional
-        Records that the files stand for; those of the data when left out.
+    `sizes` are the records that the files stand for; those of the data when left out.
     """
     sizes = data.patterns.sizes if sizes is None else sizes
     once = np.ones(sizes.size)

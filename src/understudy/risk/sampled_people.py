@@ -116,16 +116,8 @@ def sample_people(
 ) -> SampledPeople | None:
     """Draw cells whose people stand for all; None where everybody is measured.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Draws the cells.
-    data : Microdata
-        The confidential records.
-    knowledge : sequence of sequences of str
-        What each intruder knows.
-    coarsening : Coarsening, optional
-        The finer data that labels are drawn for.
+    `knowledge` is what each intruder knows; `coarsening` has the finer data that labels are drawn
+    for.
     """
     size, fitted = data.n_labels, data if coarsening is None else coarsening.fine
     share = min(

@@ -24,16 +24,8 @@ def totals_effects(
 ) -> dict[Key, float]:
     """Own-record effects of labels drawn from the overall distribution, by the modal guesses.
 
-    By the row the effect is at most one record, whatever the data, and is left out.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        For the simulated files.
-    attacked : Attacked
-        Data and number of files.
-    people : SampledPeople, optional
-        Whom the data stand for, where they are a sample.
+    By the row the effect is at most one record, whatever the data, and is left out. `people` stand
+    for all where they are a sample.
     """
     data, scale = attacked.data, 1.0 if people is None else people.scale
     whole = data if people is None else people.whole

@@ -15,13 +15,10 @@ Compared = tuple[str, Findings, Verdict]
 
 
 def compared_studies(directories: Sequence[Path]) -> list[Compared]:
-    """Read what several studies measured and decided, each under a name of its own.
+    """Read what several finished studies measured and decided, each under a name of its own.
 
-    Parameters
-    ----------
-    directories : sequence of Path
-        The folders of finished studies, each once; the name of a study is that of its folder, with
-        as many folders above it as tell it from the others.
+    The name is that of the study's folder, with as many folders above it as tell it from the
+    others.
     """
     folders = [directory.absolute() for directory in directories]
     return [(_name(folder, folders), *finished_findings(folder)) for folder in folders]

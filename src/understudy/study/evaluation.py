@@ -49,30 +49,11 @@ def file_findings(
     reviewed: bool,
     remarks: Sequence[str],
 ) -> Findings:
-    """Measure everything that a verdict about these files judges.
+    """Measure everything that a verdict about these files, row by row beside the data, judges.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    sets : SyntheticSets
-        The files, row by row beside them.
-    intruders : sequence of tuple of str
-        What each intruder knows; empty where nothing is kept.
-    title : str
-        Of the page.
-    formula, family : str
-        A regression to ask, if any.
-    control : Microdata, frame or path, optional
-        People who were not in the synthesis.
-    repeats : int
-        How often the baselines are drawn.
-    seed : int
-        Makes what is drawn repeatable.
-    reviewed : bool
-        Whether the codebook was reviewed.
-    remarks : sequence of str
-        What was noticed about the files.
+    Intruders are by what each knows, none where nothing is kept. `control` are people who were not
+    in the synthesis, `repeats` how often the baselines are drawn, and `remarks` what was noticed
+    about the files.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnderstudyWarning)
@@ -129,10 +110,7 @@ def judged_files(
 ) -> tuple[Verdict, str]:
     """Measure files of another tool and judge them; give the verdict, and the page that shows it.
 
-    Parameters
-    ----------
-    data, sets, intruders, **asked
-        As `file_findings` takes them.
+    What else is asked is as `file_findings` takes it.
     """
     from understudy.pages.report import page
 

@@ -89,17 +89,8 @@ Record = TypeVar("Record", bound=BaseModel)
 def check_study_folder(directory: str | os.PathLike[str], *, resume: bool) -> Path:
     """Refuse a path where no study may lie, before anything is read or written.
 
-    Parameters
-    ----------
-    directory : path
-        Does not exist, is empty, or holds a study and nothing else.
-    resume : bool
-        Whether it may hold a study.
-
-    Returns
-    -------
-    Path
-        The study's confidential folder, which need not exist yet.
+    A folder may be empty, or hold a study (where `resume` allows it) and nothing else. Gives the
+    study's confidential folder, which need not exist yet.
     """
     if not isinstance(directory, str | os.PathLike) or "\0" in str(directory) or not str(directory):
         raise OutputError(
@@ -280,12 +271,8 @@ class StudyFolder:
     def use_register(self, folder: Path | None, people: str) -> None:
         """Enter this run in a register, that of an earlier run where none is named.
 
-        Parameters
-        ----------
-        folder : Path, optional
-            The register; must be the one that the study was entered in before, if it was.
-        people : str
-            Digest of the records' labels, by which the register knows data again.
+        It must be the one that the study was entered in before, if it was. By the digest of the
+        records' labels, `people`, it knows data again.
         """
         saved = self._content["register"]
         before = None if saved is None else Path(saved["folder"])
@@ -362,15 +349,7 @@ class StudyFolder:
         self.close()
 
     def finished(self, stage: str, of: str = "") -> bool:
-        """Tell whether a stage is finished and whole; warn where it is damaged.
-
-        Parameters
-        ----------
-        stage : str
-            Its name.
-        of : str
-            Digest of what it has to be made from.
-        """
+        """Tell whether a stage, made from what has this digest, is whole; warn of damage."""
         saved = self._content["stages"].get(stage)
         if saved is None or saved["of"] != of:
             return False
@@ -385,16 +364,9 @@ class StudyFolder:
         return not broken
 
     def save(self, stage: str, files: Iterable[tuple[str, bytes]], of: str = "") -> None:
-        """Write the files of a stage, and then that it is finished.
+        """Write the files of a stage, by path inside of the folder, and then that it is finished.
 
-        Parameters
-        ----------
-        stage : str
-            Its name.
-        files : iterable of (str, bytes)
-            Paths inside of the folder, and contents.
-        of : str
-            Digest of what they were made from.
+        `of` is the digest of what they were made from.
         """
         digests = {}
         for path, content in files:

@@ -291,12 +291,8 @@ class StudyPlan(Settings):
     ) -> dict[str, SynthesizerPlan]:
         """Give the synthesizers by name, the default ones where the plan has none.
 
-        Parameters
-        ----------
-        patterns : bool
-            Whether the data have kept variables.
-        holes : bool
-            Whether the data have missing values that are to be modelled.
+        The data have `patterns` if there are kept variables, and `holes` if missing values are to
+        be modelled.
         """
         if self.synthesizers is not None:
             return {plan.name or plan.model: plan for plan in self.synthesizers}
@@ -314,15 +310,5 @@ def plan_from(content: Mapping[str, Any]) -> StudyPlan:
 
 
 def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
-    """Read a plan, or name all that is wrong with it.
-
-    Parameters
-    ----------
-    path : str or path
-        A TOML file.
-
-    Returns
-    -------
-    StudyPlan
-    """
+    """Read a plan from a TOML file, or name all that is wrong with it."""
     return read_settings(path, StudyPlan, "plan")

@@ -46,40 +46,13 @@ def plan_text(
     na: Sequence[str] = ("",),
     missing: str = "error",
 ) -> str:
-    """Write a first plan, with every key explained.
+    """Write a first plan, TOML with every key explained.
 
-    Parameters
-    ----------
-    file : str
-        The data, relative to the plan's folder.
-    columns : sequence of str
-        All columns of the file.
-    synthesize : sequence of str
-        Columns to synthesize; empty leaves the choice open.
-    ignore : mapping of str to str
-        Columns that cannot be used as they are, with the reason.
-    codebook : str, optional
-        File of the codebook, relative to the plan's folder.
-    reading : mapping of str to str, optional
-        How the file was read: ``encoding``, ``delimiter``, ``header``, ``catalog``, where
-        given.
-    bins : mapping of str to Bins, optional
-        Groups of columns of numbers.
-    offered : mapping of str to bool, optional
-        Columns that bins would help, and whether they are ignored without.
-    pass_through : sequence of str
-        Columns that are in every file unchanged.
-    weight : str, optional
-        The survey weight.
-    na : sequence of str
-        Texts that mean missing.
-    missing : str
-        What to do with missing values.
-
-    Returns
-    -------
-    str
-        TOML with comments.
+    File and codebook are relative to the plan's folder. `synthesize` may be empty, which leaves the
+    choice open; columns of `ignore` cannot be used as they are, for the reason given. `reading` is
+    how the file was read: ``encoding``, ``delimiter``, ``header``, ``catalog``, where given. `bins`
+    are groups of columns of numbers; `offered` are columns that bins would help, and whether they
+    are ignored without. `na` are texts that mean missing, and `missing` what to do with them.
     """
     comments = [_comment(name, reason) for name, reason in ignore.items()]
     kept = [name for name in columns if name not in synthesize and name not in ignore]
@@ -208,18 +181,7 @@ def _attributes(model: type[BaseModel]) -> list[tuple[list[str], str]]:
 
 
 def plan_as_toml(plan: StudyPlan) -> str:
-    """Write a plan with all its settings, defaults included, as TOML.
-
-    Parameters
-    ----------
-    plan : StudyPlan
-        The plan.
-
-    Returns
-    -------
-    str
-        TOML that reads as the same plan.
-    """
+    """Write a plan, defaults included, as TOML that reads as the same plan."""
     content = plan.model_dump(mode="json", exclude_none=True, by_alias=True)
     return "\n".join(_table(content, ())).lstrip("\n") + "\n"
 

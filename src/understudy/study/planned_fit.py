@@ -77,12 +77,8 @@ class PlannedFit:
     def in_words(self, data: Microdata, kept: int) -> dict[str, str]:
         """All settings as text, as a reader wants them.
 
-        Parameters
-        ----------
-        data : Microdata
-            What was fitted: its size settles what was left to it.
-        kept : int
-            Draws per chain that were kept in the end: targets may ask for more.
+        The size of the data settles what was left to it; `kept` are the draws per chain that were
+        kept in the end, for targets may ask for more.
         """
         model = self.model.settled(data)
         words = {

@@ -50,15 +50,7 @@ Tell = Callable[[StudyProgress], None]
 
 @contextmanager
 def told(progress: Any, words: str) -> Iterator[Tell | None]:
-    """Give what is told how far it is: the user's function, a bar where one can be seen, or none.
-
-    Parameters
-    ----------
-    progress : bool or callable
-        What the user asked for.
-    words : str
-        What is being done.
-    """
+    """Give what is told how far it is: the user's function, a visible bar, or none."""
     if not (progress is True or progress is None):
         yield from_the_user(progress if callable(progress) else None)
         return

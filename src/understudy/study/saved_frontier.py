@@ -20,12 +20,7 @@ RECORD = "frontier.json"
 def last_frontier(folder: Path | None, data: Microdata) -> FrontierFindings | None:
     """Read a frontier, which must be of these data or of one of its points' coarser data.
 
-    Parameters
-    ----------
-    folder : Path or None
-        What ``understudy frontier`` wrote to; None where the study names no frontier.
-    data : Microdata
-        The study's.
+    The folder is what ``understudy frontier`` wrote to; None where the study names no frontier.
     """
     if folder is None:
         return None

@@ -49,13 +49,7 @@ class StudyStatus:
 
 
 def study_status(directory: str | os.PathLike[str]) -> StudyStatus:
-    """Tell how far a study is.
-
-    Parameters
-    ----------
-    directory : path
-        The study's folder, which holds ``internal``.
-    """
+    """Tell how far the study in this folder is."""
     internal = Path(directory) / INTERNAL
     with _opened(internal) as folder:
         study = _manifest(folder)

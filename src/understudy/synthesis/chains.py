@@ -100,22 +100,9 @@ def run_chains(
 ) -> ChainDraws:
     """Run all chains to the end of the plan, or until the plan's targets are met.
 
-    Parameters
-    ----------
-    sampler : ChainSampler
-        The model's sampler.
-    plan : Plan
-        How long, how many, from which seed.
-    checkpoint : Checkpoint, optional
-        Where to save segments, and to take complete ones from.
-    progress : callable, optional
-        Called with a `Progress` after every segment, in the calling thread.
-    summarize : callable, optional
-        Adds to every observation what it means for the sets that are drawn from it.
-
-    Returns
-    -------
-    ChainDraws
+    Segments are saved to the checkpoint, and complete ones taken from there. `progress` is called
+    after every segment, in the calling thread. `summarize` adds to every observation what it means
+    for the sets that are drawn from it.
     """
     chains = [_resumed(sampler, plan, number, checkpoint) for number in range(plan.chains)]
     reporter = _Reporter(plan, progress, chains)

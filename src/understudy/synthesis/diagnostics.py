@@ -135,27 +135,16 @@ def rhat_limit(n_quantities: int, n_chains: int, ess: float) -> float:
     """Give the R-hat that the worst of many quantities of chains that have met stays below.
 
     Chains are cut into h = 2 * n_chains halves. Where all have the same distribution, and `ess`
-    independent draws are what they are worth, a half is worth e = ess / h, the mean of a half
-    varies by 1 / e of the variance within halves, and so R-hat^2 is at most 1 + F / e with F from
-    the F distribution with h - 1 and ess - h degrees of freedom. R-hat is the larger of two such
-    figures (location, and spread). By Bonferroni's inequality, whatever the quantities' dependence,
-    the worst exceeds the limit in at most one in 200 fits (FALSE_ALARMS); in fewer where draws are
-    worth more than `ess`.
+    independent draws are what they are worth together, a half is worth e = ess / h, the mean of a
+    half varies by 1 / e of the variance within halves, and so R-hat^2 is at most 1 + F / e with F
+    from the F distribution with h - 1 and ess - h degrees of freedom. R-hat is the larger of two
+    such figures (location, and spread). By Bonferroni's inequality, whatever the quantities'
+    dependence, the worst exceeds the limit in at most one in 200 fits (FALSE_ALARMS); in fewer
+    where draws are worth more than `ess`.
 
     What it finds: among 5,320 quantities of four chains and ``ess=400`` the limit is 1.06, which a
     single one exceeds where one chain lies one of its standard deviations away from the others.
     Smaller shifts that many quantities share are found by the sums.
-
-    Parameters
-    ----------
-    n_quantities, n_chains : int
-        How many quantities there are, and chains.
-    ess : float
-        Effective draws, all chains together.
-
-    Returns
-    -------
-    float
     """
     from scipy.special import fdtri
 
@@ -175,26 +164,11 @@ def diagnose(
 ) -> pl.DataFrame:
     """Diagnose all quantities of a run.
 
-    Parameters
-    ----------
-    targets : ConvergenceTargets
-        What they have to meet.
-    sums : mapping of str to float (chain, draw)
-        Judged one by one.
-    many : mapping of str to float32 (chain, draw, quantity)
-        Kinds of quantities of which there are many, judged with their number in mind.
-    shown : mapping of str to float (chain, draw)
-        Not judged.
-    threads : int
-        That work at the same time.
-    names : mapping of str to sequence of str, optional
-        What the many of a kind are called; numbers from 0 when left out.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns quantity, rhat, ess_bulk, ess_tail (null where undefined: a single chain has no
-        R-hat, a constant has neither), converged, judged. One of many is called ``kind[name]``.
+    `sums` and `shown` are (chain, draw) by name, the first judged one by one, the second not
+    judged. `many` are (chain, draw, quantity) by kind, judged with their number in mind, and called
+    ``kind[name]``; numbers from 0 take the place of names left out. The frame has columns quantity,
+    rhat, ess_bulk, ess_tail (null where undefined: a single chain has no R-hat, a constant has
+    neither), converged, judged.
     """
     rows: list[tuple[str, float | None, float | None, float | None, bool, bool]] = []
     for kind, judged in ((sums, True), (shown or {}, False)):

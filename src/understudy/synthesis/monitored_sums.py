@@ -98,18 +98,9 @@ class ReleasedSums:
     def label_probability(
         self, table: LabelTable, patterns: NDArray[np.int64], labels: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Give the average probability of these labels in the sets' records of these patterns.
+        """Average probability of cells (pattern, label) in the sets' records of these patterns.
 
-        Parameters
-        ----------
-        table : LabelTable
-            What sets are drawn from.
-        patterns, labels : int64 (cell,)
-            The pattern and the label of each cell.
-
-        Returns
-        -------
-        float32 (cell,)
+        The table is what sets are drawn from.
         """
         by_pattern = self._average_table(table)  # (pattern, label)
         return by_pattern[patterns, labels].astype(np.float32)
@@ -177,15 +168,7 @@ def known_cells(data: Microdata, known: Sequence[str]) -> KnownCells:
 
 
 def released_sums(data: Microdata, table_rows: int) -> ReleasedSums | None:
-    """Prepare the sums of a fit; None where the table of label probabilities is too large.
-
-    Parameters
-    ----------
-    data : Microdata
-        The confidential records.
-    table_rows : int
-        Rows of the tables that sets are drawn from.
-    """
+    """Prepare the sums of a fit; None where the table of label probabilities is too large."""
     if table_rows * data.n_labels > MOST_PROBABILITIES:
         return None
     columns = [data.names.index(name) for name in data.synthesized]

@@ -287,19 +287,9 @@ def load_model(name: str) -> Any:
 
 
 def memory_estimates(data: Microdata, chains: int = 4, kept_draws: int = 1000) -> dict[str, int]:
-    """Estimate the bytes that each model needs at its default settings.
+    """Estimate the bytes that each model needs at its default settings, by title.
 
-    Parameters
-    ----------
-    data : Microdata
-        The data.
-    chains, kept_draws : int
-        Chains, and draws of label probabilities kept of each, as 4-byte numbers.
-
-    Returns
-    -------
-    dict of str to int
-        By title: the chains of a model and their kept draws. And 20 synthetic sets.
+    They are those of the chains and their kept draws, as 4-byte numbers, and of 20 synthetic sets.
     """
     draws = chains * kept_draws * len(data.patterns) * data.n_labels * 4
     estimates = {model.title: chains * model.chain_bytes(data) + draws for model in MODELS.values()}

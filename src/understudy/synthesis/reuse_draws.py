@@ -22,17 +22,7 @@ __all__ = ["reuse_draws"]
 def reuse_draws(fit: Any, **settings: Any) -> Any:
     """Give a fit with other settings, none of which has a part in the chains.
 
-    Parameters
-    ----------
-    fit : SampledFit
-        With its snapshots.
-    **settings
-        Such as ``class_draw="full"``.
-
-    Returns
-    -------
-    SampledFit
-        With draws at the snapshots alone.
+    Settings are such as ``class_draw="full"``; the new fit has draws at the snapshots alone.
     """
     other: SampledFit = replace(fit, settings=replace(fit.settings, **settings))
     draws, summarize = fit.chain_draws, other.summarizer()

@@ -32,23 +32,11 @@ ALIKE = 1e-15  # values that differ by less are one constant
 def rhat_and_ess(
     values: NDArray[np.floating], threads: int = 1, effective: bool = True
 ) -> NDArray[np.float64]:
-    """R-hat, bulk and tail effective sample size of every quantity.
+    """R-hat, bulk and tail effective sample size, (quantity, 3), of draws (chain, draw, quantity).
 
-    Parameters
-    ----------
-    values : float (chain, draw, quantity)
-        Kept draws, at least four of each chain.
-    threads : int
-        How many blocks of quantities to work on at the same time.
-    effective : bool
-        Whether effective sample sizes are asked for; they take the most time where chains are long
-        and apart.
-
-    Returns
-    -------
-    float64 (quantity, 3)
-        R-hat, bulk ESS, tail ESS; none (nan) of a constant. A quantity with values that are
-        not finite has an infinite R-hat and no effective draws.
+    Each chain has at least four draws. Effective sample sizes take the most time where chains are
+    long and apart, and may be left out. A constant has none of the three (nan). A quantity with
+    values that are not finite has an infinite R-hat and no effective draws.
     """
     n_chains, n_draws, n_quantities = values.shape
     scores = _normal_scores(2 * n_chains * (n_draws // 2))
@@ -93,11 +81,9 @@ def _normal_scores(n_values: int) -> NDArray[np.float64]:
 
 
 def _halves(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cut chains (quantity, chain, draw) into halves; a draw in the middle is left out.
+    """Cut chains (quantity, chain, draw) into halves (quantity, half chain, draw).
 
-    Returns
-    -------
-    float64 (quantity, half chain, draw)
+    A draw in the middle is left out.
     """
     n_quantities, n_chains, n_draws = block.shape
     size = n_draws // 2

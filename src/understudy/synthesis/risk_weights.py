@@ -68,18 +68,7 @@ def check_dial(dial: object, risk: object) -> None:
 def check_weights(data: Microdata, weights: Any, steps: int = STEPS) -> Floats | None:
     """Check weights of the distinct combinations and round them; None where all are one.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential records.
-    weights : array or None
-        One number for each distinct combination.
-    steps : int
-        Weights are rounded to whole multiples of 1 / `steps`.
-
-    Returns
-    -------
-    float64 (combination,) or None
+    They are rounded to whole multiples of 1 / `steps`.
     """
     if weights is None:
         return None

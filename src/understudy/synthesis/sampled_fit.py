@@ -355,12 +355,7 @@ class SampledFit(Shown, ABC):
     def of_part(self, data: Microdata, combinations: NDArray[np.int64]) -> SampledFit | None:  # noqa: ARG002
         """Give the same draws as seen from some of the combinations, where that saves tables.
 
-        Parameters
-        ----------
-        data : Microdata
-            The records of these combinations alone.
-        combinations : int64 (combination of `data`,)
-            Which they are.
+        `data` are the records of these combinations alone.
         """
         return None
 
@@ -465,12 +460,7 @@ class SampledFit(Shown, ABC):
 
 
 def by_pattern(data: Microdata, table: LabelTable) -> NDArray[np.float64]:
-    """Give the row of every pattern, of a table that depends on kept variables only.
-
-    Returns
-    -------
-    float64 (pattern, label)
-    """
+    """Give the rows (pattern, label) of a table that depends on kept variables only."""
     row_of_pattern = np.empty(len(data.patterns), dtype=np.int64)
     row_of_pattern[data.patterns.of_combination] = table.row_of_combination
     return table.probabilities[row_of_pattern]

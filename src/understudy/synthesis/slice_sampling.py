@@ -24,25 +24,10 @@ def slice_draw(
     width: float,
     height: float | None = None,
 ) -> tuple[float, float]:
-    """Draw a number that leaves a density as it is.
+    """Draw a number that leaves a density as it is; give it with its log density.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Where the randomness comes from.
-    log_density : callable
-        Logarithm of the density, up to a constant.
-    here : float
-        The present number.
-    width : float
-        About how wide the slices are.
-    height : float, optional
-        Log density of the present number, where it is known.
-
-    Returns
-    -------
-    float, float
-        The new number, and its log density.
+    The log density, up to a constant, has `height` at the present number, `here`, where that is
+    known. Slices are about `width` wide.
     """
     level = (log_density(here) if height is None else height) + log(1.0 - generator.random())
     left = here - width * generator.random()

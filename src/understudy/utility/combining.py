@@ -297,12 +297,7 @@ def _covariance(values: Numbers, matrices: Numbers | None, rule: str) -> Numbers
 def quantile(freedom: Any, level: float) -> Numbers:
     """How many standard errors an interval of this level reaches to either side.
 
-    Parameters
-    ----------
-    freedom : float or array
-        Degrees of freedom of the t distribution, infinite for the normal one.
-    level : float
-        Such as 0.95.
+    Degrees of freedom are those of the t distribution, infinite for the normal one.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -349,11 +344,8 @@ def significance(
 ) -> list[str]:
     """Say for each quantity whether the sets tell what the original tells.
 
-    Returns
-    -------
-    list of str
-        ``kept`` (both intervals lie on the same side of 0), ``lost`` (only the original's excludes
-        0), ``gained`` (only the sets' does), ``reversed`` (on different sides) or ``none``.
+    ``kept`` (both intervals lie on the same side of 0), ``lost`` (only the original's excludes 0),
+    ``gained`` (only the sets' does), ``reversed`` (on different sides) or ``none``.
     """
     first = np.sign(lower) * (np.sign(lower) == np.sign(upper))
     second = np.sign(other_lower) * (np.sign(other_lower) == np.sign(other_upper))

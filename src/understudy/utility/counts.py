@@ -163,21 +163,9 @@ def _note(n_unknown: int, size: int) -> str | None:
 def _interval(
     count: Numbers, error: Numbers, total: int, reach: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Ends of an interval of counts, on the logit scale; nan where the error is zero.
+    """Ends of intervals of counts, (cell,), on the logit scale; nan where the error is zero.
 
-    Parameters
-    ----------
-    count, error : float64 (cell,)
-        Counts and their standard errors.
-    total : int
-        Records.
-    reach : float64, one or (cell,)
-        Standard errors to either side.
-
-    Returns
-    -------
-    lower, upper : float64 (cell,)
-        Between 0 and `total`, the count between them.
+    They lie between 0 and `total`, the count between them, `reach` standard errors to either side.
     """
     known = (error > 0) & (count > 0) & (count < total)
     inside = np.where(known, count, total / 2)

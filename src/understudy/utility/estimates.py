@@ -61,23 +61,9 @@ def compare(
 ) -> dict[str, pl.Series]:
     """Set the combined estimates beside the original's.
 
-    Parameters
-    ----------
-    original : Estimates
-        From the confidential data.
-    sets : sequence of Estimates
-        One per synthetic set.
-    rule : {"partial", "full"}
-        How the sets are combined.
-    level : float
-        Of the intervals.
-
-    Returns
-    -------
-    dict of column name to column
-        ``original``, ``original_standard_error``, ``original_lower``, ``original_upper``,
-        ``combined`` with the same endings and ``degrees_of_freedom``, ``overlap``,
-        ``significance``, ``sets_failed`` and ``note``; null where there is nothing to show.
+    Columns by name: ``original``, ``original_standard_error``, ``original_lower``,
+    ``original_upper``, ``combined`` with the same endings and ``degrees_of_freedom``, ``overlap``,
+    ``significance``, ``sets_failed`` and ``note``; null where there is nothing to show.
     """
     known = original.usable
     reach = quantile(original.degrees_of_freedom, level) * original.errors

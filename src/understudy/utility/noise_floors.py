@@ -46,21 +46,9 @@ LARGEST_KEY = 1 << 62
 def perfect_counts(
     generator: np.random.Generator, data: Microdata, repeats: int
 ) -> NDArray[np.int64]:
-    """Draw sets of the perfect synthesizer, as counts of the data's combinations.
+    """Draw sets of the perfect synthesizer, as counts (repeat, combination) of the data.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Source of the draws.
-    data : Microdata
-        The confidential data.
-    repeats : int
-        Number of sets.
-
-    Returns
-    -------
-    int64 (repeat, combination)
-        Every pattern keeps its size.
+    Every pattern keeps its size.
     """
     of_combination = data.patterns.of_combination
     order = np.argsort(of_combination, kind="stable")  # combinations, pattern by pattern
@@ -85,20 +73,9 @@ def perfect_counts(
 
 
 def perfect_codes(generator: np.random.Generator, data: Microdata) -> NDArray[np.int32]:
-    """Draw one set of the perfect synthesizer, record by record.
+    """Draw one set of the perfect synthesizer, (record, synthesized variable), record by record.
 
     Every record takes the synthesized levels of a record picked at random from its pattern.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Source of the draws.
-    data : Microdata
-        The confidential data.
-
-    Returns
-    -------
-    int32 (record, synthesized variable)
     """
     pattern = data.patterns.of_combination[data.of_record]  # (record,)
     by_pattern = np.argsort(pattern, kind="stable")
@@ -118,22 +95,8 @@ def expected_cell_deviation(
 ) -> NDArray[np.float64]:
     """Expected absolute deviation of every cell of a table under the perfect synthesizer, exact.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential data.
-    names : tuple of str
-        Variables of the table.
-    of_combination : integer (combination,)
-        The cell of each combination.
-    n_cells : int
-        Number of cells.
-    between_two : bool
-        False for a perfect set against the original, True for two perfect sets.
-
-    Returns
-    -------
-    float64 (cell,)
+    It is that of a perfect set from the original, or `between_two` perfect sets. Each combination
+    has a cell, (combination,), of the table of `names`.
     """
     drawn = [name for name in data.synthesized if name in names]
     groups = data.cells((*data.kept, *drawn))  # what one pattern adds to one cell
@@ -153,25 +116,11 @@ def expected_deviation(
     *,
     between_two: bool = False,
 ) -> NDArray[np.float64]:
-    """Mean absolute deviation of sums of independent binomial counts from their means, exact.
+    """Mean absolute deviation, (cell,), of sums of independent binomial counts, exact.
 
-    Parameters
-    ----------
-    trials : int64 (part,)
-        Trials of each binomial count.
-    means : int64 (part,)
-        Its mean, a whole number: the probability is ``means / trials``.
-    cell : int64 (part,)
-        The cell that it is added to.
-    n_cells : int
-        Number of cells.
-    between_two : bool
-        Whether the deviation is from an independent sum of the same kind, not from the mean.
-
-    Returns
-    -------
-    float64 (cell,)
-        Expected absolute deviation of each cell's sum.
+    Each part has its trials, a mean that is a whole number (the probability is ``means / trials``),
+    and the cell that it is added to. The deviation is from the mean or, `between_two`, from an
+    independent sum of the same kind.
     """
     varies = (means > 0) & (means < trials)
     trials, means, cell = trials[varies], means[varies], cell[varies]

@@ -55,21 +55,11 @@ def table_measures(
     synthetic: NDArray[np.integer],
     kept_cell: NDArray[np.integer],
 ) -> Measures:
-    """Compare one table of the original with the same table of every set.
+    """Compare one table of the original with the same table of every set, (set, cell).
 
-    Parameters
-    ----------
-    original : integer (cell,), or (set, cell)
-        Counts of the original; one row per set where each set is compared with its own.
-    synthetic : integer (set, cell)
-        Counts of each set; cells that are empty in both do not count.
-    kept_cell : integer (cell,)
-        Which cell of kept variables each cell lies in, from 0.
-
-    Returns
-    -------
-    Measures
-        Where no degree of freedom is left, a standardized measure is nan.
+    Counts of the original are (cell,), or (set, cell) where each set is compared with its own;
+    cells that are empty in both do not count. Each cell lies in a cell of kept variables, (cell,).
+    Where no degree of freedom is left, a standardized measure is nan.
 
     References
     ----------

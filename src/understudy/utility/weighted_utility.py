@@ -204,20 +204,8 @@ def _deviations(
 def share_estimates(survey: SurveyDesign, codes: NDArray[Any], n_levels: int) -> Estimates:
     """Estimate the weighted share of every level, with design-based standard errors.
 
-    Parameters
-    ----------
-    survey : SurveyDesign
-        Weights and design.
-    codes : integer (record,)
-        Level of each record.
-    n_levels : int
-        Number of levels.
-
-    Returns
-    -------
-    Estimates
-        A share is a ratio of two weighted totals. With strata and units its variance is that of
-        the total of (indicator - share)/(sum of weights); replicates are computed anew.
+    A share is a ratio of two weighted totals. With strata and units its variance is that of the
+    total of (indicator - share)/(sum of weights); replicates are computed anew.
     """
     total = survey.weights.sum()
     shares = np.bincount(codes, weights=survey.weights, minlength=n_levels) / total

@@ -155,19 +155,7 @@ def _share_of_limit(reason: Reason) -> float | None:
 
 
 def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:
-    """Decide on a study.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the study measured.
-    thresholds : Thresholds, optional
-        The limits; the defaults when left out.
-
-    Returns
-    -------
-    Verdict
-    """
+    """Decide on a study, by the default limits when left out."""
     limits = thresholds or Thresholds()
     about_data = [
         *reasons_about_data(findings.data, limits),

@@ -178,16 +178,9 @@ def valued(artist: Artist, words: str) -> None:
 
 
 def svg_of(figure: Figure, name: str, title: str, description: str) -> str:
-    """Write a figure as an SVG element for the page.
+    """Write a figure made inside `drawing` as an SVG element, described for who cannot see it.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The drawing, made inside `drawing`.
-    name : str
-        Word of letters, digits and dashes that no other drawing of the page has.
-    title, description : str
-        For readers who cannot see it.
+    No other drawing of the page has its name, a word of letters, digits and dashes.
     """
     target = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

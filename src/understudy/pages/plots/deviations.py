@@ -138,12 +138,7 @@ def density(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Turn counts of whole numbers into a density with few enough points to look at.
 
-    Returns
-    -------
-    centres, shares : float64 (bin,)
-        Middles of bins and density there.
-    spread : float
-        Standard deviation of all values.
+    Gives middles of bins, (bin,), their density, (bin,), and the standard deviation of all values.
     """
     edges = np.asarray(histogram.edges, dtype=float)
     counts = np.asarray(histogram.counts, dtype=float)

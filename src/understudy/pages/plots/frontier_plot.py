@@ -45,18 +45,9 @@ def anchor(point: FrontierPoint) -> str:
 def frontier_svg(
     findings: FrontierFindings, name: str, studies: Sequence[StudyMark] = (), linked: bool = True
 ) -> str | None:
-    """Draw a frontier; None where no point has both coordinates.
+    """Draw a frontier, studies on top; None where no point has both coordinates.
 
-    Parameters
-    ----------
-    findings : FrontierFindings
-        What was measured.
-    name : str
-        Of the drawing; links lead to ``#NAME-ANCHOR``.
-    studies : sequence of StudyMark
-        Drawn on top.
-    linked : bool
-        Whether points are links.
+    Where points are links, they lead to ``#NAME-ANCHOR``.
     """
     points = [point for point in findings.points if point.drawable]
     landmarks = [point for point in findings.landmarks if point.drawable]

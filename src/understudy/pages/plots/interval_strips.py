@@ -48,21 +48,8 @@ def interval_svg(
 ) -> str | None:
     """Draw intervals below each other, each with its name and its mean in words.
 
-    Parameters
-    ----------
-    title, axis : str
-        What is drawn, and its unit.
-    rows : sequence of StripRow
-        From top to bottom.
-    written : callable, optional
-        Writes a value in words; as a plain number, all with as many decimals, when left out.
-    name : str
-        Of the drawing.
-
-    Returns
-    -------
-    str or None
-        None where there is nothing to compare: one row, or the same value everywhere.
+    `written` writes a value; left out, all are plain numbers with as many decimals. None where
+    there is nothing to compare: one row, or the same value everywhere.
     """
     ends = [end for row in rows for end in (row.lowest, row.highest)]
     if len(rows) < 2 or max(ends) - min(ends) <= SAME * max(map(abs, ends)):

@@ -34,19 +34,7 @@ STRONGEST = 4.0  # standard deviations that have the full colour
 def bar_figures(
     counts: LabelCounts, names: Sequence[str], style: SeriesStyle, name: str
 ) -> list[str]:
-    """Draw the most frequent levels, in drawings of even length and on one scale.
-
-    Parameters
-    ----------
-    counts : LabelCounts
-        Of one synthesized variable.
-    names : sequence of str
-        Its levels in the words of the codebook.
-    style : SeriesStyle
-        Of the synthesizer.
-    name : str
-        Of the drawings.
-    """
+    """Draw the most frequent levels, in drawings of even length and on one scale."""
     if not names:
         return []
     columns = -(-len(names) // ROWS)
@@ -121,14 +109,8 @@ def heat_figures(
 ) -> list[str]:
     """Draw the pairs of one synthesized variable with others, as many columns as fit in each.
 
-    Parameters
-    ----------
-    pairs : sequence of (PairCounts, sequence of str, sequence of str)
-        All with the same synthesized variable; the names of its levels and of the other's.
-    n_sets : int
-        Synthetic sets that the counts are means over.
-    name : str
-        Of the drawings.
+    With each pair come the names of its levels, and of the other variable's; counts are means over
+    `n_sets` sets.
     """
     names = max((each for _, each, _ in pairs), key=len, default=[])
     left = 8 + LETTER * max((len(short(each, LONGEST)) for each in names), default=0)

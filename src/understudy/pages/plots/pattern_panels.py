@@ -36,21 +36,8 @@ def panel_svg(
 ) -> str:
     """Draw one pattern: shares of labels, the original's falling from left to right.
 
-    Parameters
-    ----------
-    name : str
-        Word that no other drawing of the page has.
-    title : str
-        The pattern, in words.
-    shares : sequence of (SeriesStyle, PatternShares)
-        Every synthesizer's; the original is in each.
-    n_labels : int
-        Number of labels on the horizontal axis, the same in all panels.
-    highest : float
-        Share at the top of the vertical axis, the same in all panels.
-    names : sequence of str
-        The labels in words, where the most frequent ones are to show their numbers. The sets'
-        spread is then drawn, too.
+    All panels share the number of labels and the highest share. Where the labels are given in
+    `names`, the most frequent show their numbers, and the sets' spread is drawn.
     """
     first = shares[0][1]
     order = sorted(

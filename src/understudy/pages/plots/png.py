@@ -27,19 +27,9 @@ KEPT = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"}  # chunks that are needed t
 
 
 def public_figures(findings: Findings, name: str) -> dict[str, bytes]:
-    """Draw what may be published about one synthesizer's sets.
+    """Draw what may be published about one synthesizer's sets, and nothing about others.
 
-    Parameters
-    ----------
-    findings : Findings
-        What the study found.
-    name : str
-        The synthesizer whose sets are released; nothing about others is drawn.
-
-    Returns
-    -------
-    dict of str to bytes
-        PNG files by file name: ``table-deviation.png``.
+    Gives PNG files by file name: ``table-deviation.png``.
     """
     names = [synthesizer.name for synthesizer in findings.synthesizers]
     if name not in names:

@@ -92,12 +92,8 @@ def sum_log_rates(
 ) -> Sums:
     """Draw the log rates of all cells given their clusters, and add them up.
 
-    Given members (pair, cluster) and means (cluster, pattern).
-
-    Returns
-    -------
-    sizes, sums, squares : float64 (cluster, pattern)
-        Numbers of cells, sums, and sums of squared deviations from the mean.
+    Given members (pair, cluster) and means (cluster, pattern). Gives numbers of cells, sums, and
+    sums of squared deviations from the mean, (cluster, pattern) each.
     """
     sizes, sums, squares = (np.empty(means.shape) for _ in range(3))  # (cluster, pattern)
     centres = modes(problem, members, means, precision)  # (pair, cluster)

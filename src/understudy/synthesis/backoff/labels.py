@@ -123,10 +123,8 @@ def cell_nodes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], tuple[Possible | None, ...]]:
     """Find what gives cells (pattern, label) their probability: a node for each factor.
 
-    Returns
-    -------
-    int64 (synthesized variable, cell), int32 (synthesized variable, cell), tuple by variable
-        Nodes of the forest, the levels of the cells' labels, and what is possible (`_possible`).
+    Gives nodes of the forest, (synthesized variable, cell), the levels of the cells' labels, of the
+    same shape, and by variable what is possible (`_possible`).
     """
     levels = split_labels(data, labels)  # (cell, synthesized variable)
     nodes = np.empty((len(problem.trees), labels.size), dtype=np.int64)
@@ -162,10 +160,7 @@ def _ends(
 def label_table(data: Microdata, problem: Problem, draw: KeptDraw) -> LabelTable:
     """Tabulate what `draw_codes` draws from.
 
-    Returns
-    -------
-    LabelTable
-        With a row per group of records for one synthesized variable, else a row per pattern.
+    The table has a row per group of records for one synthesized variable, else a row per pattern.
     """
     distributions = [_all_rows(problem, tree, draw) for tree in range(len(problem.trees))]
     if len(distributions) == 1:
@@ -195,20 +190,8 @@ def factor(
 ) -> NDArray[np.float64]:
     """Give the probability of each cell's level of one synthesized variable, given the ones before.
 
-    Parameters
-    ----------
-    every : Wanted
-        Nodes of its tree.
-    rows : float64 (row, label)
-        Their label distributions.
-    at, levels : int64 (cell,), int32 (cell,)
-        Row and level of every cell.
-    possible : Possible, optional
-        What is possible in the cells.
-
-    Returns
-    -------
-    float64 (cell,)
+    Label distributions of the nodes of its tree are (row, label); each cell has a row and a level,
+    (cell,).
     """
     if possible is None:
         return np.asarray(rows[at, levels])
@@ -219,12 +202,7 @@ def factor(
 def draw_codes(
     generator: np.random.Generator, data: Microdata, problem: Problem, draw: KeptDraw
 ) -> NDArray[np.int32]:
-    """Draw synthetic levels for every record, one variable after another.
-
-    Returns
-    -------
-    int32 (record, synthesized variable)
-    """
+    """Draw synthetic levels (record, synthesized variable), one variable after another."""
     drawn = np.empty((data.n_records, len(problem.trees)), dtype=np.int32)
     for tree in range(len(problem.trees)):
         nodes, possible = _record_nodes(data, problem, tree, drawn)

@@ -50,20 +50,9 @@ class Forest(NamedTuple):
 
 
 def plant(trees: Sequence[Tree], rows: Sequence[Rows]) -> tuple[Forest, list[NDArray[np.int64]]]:
-    """Number the nodes of all trees through, and make their pairs.
+    """Number the nodes of all trees, one per synthesized variable, through, and make their pairs.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-        One per synthesized variable.
-    rows : sequence of Rows
-        The data that each was made of.
-
-    Returns
-    -------
-    Forest
-    list of int64 (node of the tree,)
-        For each tree, its nodes' numbers in the forest.
+    For each tree comes its nodes' numbers in the forest.
     """
     tree = np.repeat(np.arange(len(trees)), [grown.parent.size for grown in trees])  # (node,)
     depth = np.concatenate([grown.depth for grown in trees])  # (node,)

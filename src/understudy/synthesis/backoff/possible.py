@@ -46,23 +46,8 @@ def possible_in_nodes(
 ) -> Possible:
     """Find what is possible for rows, and go up from nodes in which none of that is.
 
-    Parameters
-    ----------
-    data : Microdata
-        Its rules.
-    forest : Forest
-        The trees.
-    names, label : tuple of str, str
-        Variables of the tree, and the one that it is about.
-    codes : int32 (row, variable)
-        Levels of `names`.
-    nodes : int64 (row,)
-        Where they end in the tree.
-
-    Returns
-    -------
-    Possible
-        No label for rows that are impossible already.
+    Rows have levels of `names`, (row, variable), and end in `nodes` of the tree that is about
+    `label`. No label is possible for rows that are impossible already.
     """
     kinds, possible = possible_levels(data, names, label, codes)
     keys, pair_of_row = np.unique(nodes * possible.shape[0] + kinds, return_inverse=True)

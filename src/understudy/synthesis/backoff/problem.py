@@ -53,17 +53,8 @@ class Problem:
 def make_problem(data: Microdata, order: tuple[str, ...] | None) -> Problem:
     """Make the trees of the data.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential records.
-    order : tuple of str, optional
-        Which kept variables split, one after another; when left out, trees grow where that gains.
-        Synthesized variables before a tree's own come behind them.
-
-    Returns
-    -------
-    Problem
+    `order` are kept variables that split one after another; left out, trees grow where that gains.
+    Synthesized variables before a tree's own come behind them.
     """
     if order is not None:
         _check_order(data, order)

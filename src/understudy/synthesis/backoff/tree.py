@@ -82,18 +82,9 @@ class _Split(NamedTuple):
 def grow(rows: Rows, order: Sequence[int] | None = None) -> Tree:
     """Make the tree of some rows of data.
 
-    Parameters
-    ----------
-    rows : Rows
-        The data.
-    order : sequence of int, optional
-        Split by these variables, one after another, every level a child of its own; one in which a
-        node's records agree is passed over there. When left out, by whichever gains most, until
-        none does.
-
-    Returns
-    -------
-    Tree
+    With an order, it splits by these variables, one after another, every level a child of its own;
+    one in which a node's records agree is passed over there. Left out, it splits by whichever gains
+    most, until none does.
     """
     parent, variable, starts, depth = [-1], [-1], [0], [0]
     children: list[NDArray[np.int32]] = []

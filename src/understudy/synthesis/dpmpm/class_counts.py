@@ -461,20 +461,9 @@ def draw_classes(
 ) -> bool:
     """Draw the classes of all records; fills the counts, returns whether all weights vanished.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        The chain's; gives three words for every slice.
-    problem : Problem
-        Combinations and their counts.
-    log_weights : float64 (class,)
-        Logarithms of the class weights.
-    probabilities : float64 (level, class)
-        Level probabilities.
-    class_size, level_count : int64 (class,), int64 (level, class)
-        Filled.
-    pool, threads : Executor and int, optional
-        Threads beside the calling one, and how many in all.
+    The generator gives three words for every slice. Log weights are (class,), level probabilities
+    (level, class); records are counted by (class,) and by (level, class). A pool has threads beside
+    the calling one, `threads` in all.
     """
     slices = n_slices(problem.counts.size)
     words = slice_words(generator, slices)  # (slice, word)

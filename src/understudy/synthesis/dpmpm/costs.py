@@ -39,18 +39,8 @@ def sweep_seconds(
 ) -> float:
     """Estimate what a sweep costs.
 
-    Parameters
-    ----------
-    sampler : {"collapsed", "blocked"}
-        Which sampler.
-    counts : int (combination,)
-        Records of each combination.
-    n_levels : int
-        Levels of all variables together.
-    n_classes : int
-        Classes of the blocked sampler, of which about a quarter is in use.
-    device : {"cpu", "gpu"}
-        Where classes are drawn; a GPU takes as long as one of its slices does.
+    Counts are the records of each combination; of the blocked sampler's classes about a quarter is
+    in use. A GPU takes as long as one of its slices does.
     """
     if sampler == "collapsed":
         return 5e-9 * n_classes * float(counts.sum())

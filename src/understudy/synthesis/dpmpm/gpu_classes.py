@@ -115,24 +115,7 @@ class GpuClasses:
         class_size: NDArray[np.int64],
         level_count: NDArray[np.int64],
     ) -> bool:
-        """Draw the classes of all records, as `class_counts.draw_classes` does.
-
-        Parameters
-        ----------
-        generator : numpy.random.Generator
-            The chain's; gives three words for every slice.
-        log_weights : float64 (class,)
-            Logarithms of the class weights.
-        probabilities : float64 (level, class)
-            Level probabilities.
-        class_size, level_count : int64 (class,), int64 (level, class)
-            Filled.
-
-        Returns
-        -------
-        bool
-            Whether all weights of some combination vanished.
-        """
+        """Draw the classes of all records, as `class_counts.draw_classes` does."""
         cupy, problem = self._cupy, self._problem
         slices = n_slices(problem.counts.size)
         order = order_by_weight(log_weights, probabilities, problem.counts.sum())

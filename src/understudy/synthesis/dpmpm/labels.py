@@ -59,25 +59,10 @@ def draw_labels(
     class_draw: ClassDraw,
     possible: PossibleLabels | None = None,
 ) -> NDArray[np.int32]:
-    """Draw a synthetic label for every record.
+    """Draw synthetic levels (record, synthesized variable) from one posterior draw of parameters.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Where the randomness comes from.
-    data : Microdata
-        The records.
-    parameters : Parameters
-        One draw from the posterior.
-    class_draw : {"kept", "full", "prior"}
-        What a record's class is drawn from.
-    possible : PossibleLabels, optional
-        What the rules of these data leave, where it is known already.
-
-    Returns
-    -------
-    int32 (record, synthesized variable)
-        Codes of levels, in the order of the data's records.
+    `class_draw` says what a record's class is drawn from; `possible` is what the rules of these
+    data leave, where it is known already.
     """
     if data.impossible:
         table = label_table(data, parameters, class_draw, possible)
@@ -112,11 +97,8 @@ def label_table(
 ) -> LabelTable:
     """Tabulate what `draw_labels` draws from: probabilities of combined labels.
 
-    Returns
-    -------
-    LabelTable
-        With a row per pattern (``kept``), per combination (``full``), or one (``prior``; a row
-        per pattern where labels may be impossible).
+    The table has a row per pattern (``kept``), per combination (``full``), or one (``prior``; a row
+    per pattern where labels may be impossible).
     """
     possible = possible or PossibleLabels(data)
     given, row_of_combination = class_probabilities(data, parameters, class_draw, possible)
@@ -160,22 +142,9 @@ def weighted_label_likelihood(
 ) -> NDArray[np.float64]:
     """What the label of a weighted record adds to the likelihood, its class summed out.
 
-    With the label a record contributes sum_k w_k (prod_v p_kv)^weight, without it the same over
-    the kept variables alone; this is their ratio. At weight 1 it is p(label | kept variables).
-
-    Parameters
-    ----------
-    data : Microdata
-        The records.
-    parameters : Parameters
-        One draw from the posterior.
-    weights : float64 (combination,)
-        Powers of their likelihoods.
-
-    Returns
-    -------
-    float64 (pattern, label)
-        1 where nobody is.
+    With the label a record contributes sum_k w_k (prod_v p_kv)^weight, without it the same over the
+    kept variables alone; this is their ratio, (pattern, label), and 1 where nobody is. At weight 1
+    it is p(label | kept variables). Weights are (combination,).
     """
     starts, names = _level_starts(data), model_variables(data)
     columns = [data.names.index(name) for name in names]

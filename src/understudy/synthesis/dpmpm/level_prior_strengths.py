@@ -136,22 +136,10 @@ def draw_strengths(
     strengths: NDArray[np.float64],
     level_count: NDArray[Any],
 ) -> NDArray[np.float64]:
-    """Draw the strengths of all sampled variables given the classes.
+    """Draw the strengths of all sampled variables, (sampled variable,), given the classes.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        The chain's; nothing is drawn from it where no variable is sampled.
-    problem : Problem
-        Which variables are sampled, and the prior of their log strengths.
-    strengths : float64 (sampled variable,)
-        The present ones.
-    level_count : int64 or float64 (class, level)
-        Records of each class with each level, or their weights.
-
-    Returns
-    -------
-    float64 (sampled variable,)
+    `level_count` are records of each class with each level, (class, level), or their weights.
+    Nothing is drawn where no variable is sampled.
     """
     drawn = np.empty_like(strengths)  # (sampled variable,)
     mean, sd = problem.strength_prior

@@ -113,18 +113,10 @@ class PossibleLabels:
         labels: Floats,
         each: Floats,
     ) -> Floats:
-        """Condition a table of label probabilities on what is possible.
+        """Condition a table of label probabilities, (row, label), on what is possible; changes it.
 
-        Parameters
-        ----------
-        table : float64 (row, label)
-            Without rules; changed.
-        patterns : int (row,)
-            The pattern of each row.
-        given, labels : float64 (row, class), float64 (class, label)
-            Their product is the table.
-        each : float64 (class, level)
-            Level probabilities.
+        It is the product of `given`, (row, class), and `labels`, (class, label), each row of one
+        pattern; level probabilities of `each` class are (class, level).
         """
         table *= ~self.impossible[patterns]
         if self.holes_matter:

@@ -134,22 +134,11 @@ def make_problem(
 ) -> Problem:
     """Bring the data and the level prior into the form of the kernels.
 
-    Parameters
-    ----------
-    data : Microdata
-        The confidential records.
-    level_prior : float, "sampled" or mapping
-        Prior count of every level; or, by the name of a variable, a number, "sampled", or one
-        number per level. Variables that a mapping does not name get 1. "sampled" alone is for all
-        synthesized variables, and for kept ones with many levels.
-    strength_prior : (float, float)
-        Mean and standard deviation of the logarithm of sampled prior counts.
-    weights : float64 (combination,), optional
-        Powers of the records' likelihoods, in the order of the data.
-
-    Returns
-    -------
-    Problem
+    The level prior is the prior count of every level; or, by the name of a variable, a number,
+    "sampled", or one number per level. Variables that a mapping does not name get 1. "sampled"
+    alone is for all synthesized variables, and for kept ones with many levels. The strength prior
+    is mean and standard deviation of the logarithm of sampled prior counts. Weights,
+    (combination,), are powers of the records' likelihoods.
     """
     names = model_variables(data)
     columns = [data.names.index(name) for name in names]

@@ -99,20 +99,10 @@ def add_completions(
     probabilities: NDArray[np.float64],
     level_count: NDArray[np.int64],
 ) -> None:
-    """Draw what holes are where rules restrict them, and add it to the counts.
+    """Draw what holes are where rules restrict them, and add it to the counts (level, class).
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        The chain's.
-    of_kind : int64 (kind, class)
-        Records.
-    completions, kind_of_box : bool (box, level), int64 (box,)
-        Disjoint boxes of what the holes may be.
-    level_start, probabilities : int64 (variable + 1,), float64 (level, class)
-        Level probabilities.
-    level_count : int64 (level, class)
-        Added to. Of variables that a box does not restrict, no level is counted.
+    Records are by (kind, class); disjoint boxes (box, level) say what the holes of a kind may be.
+    Of variables that a box does not restrict, no level is counted.
     """
     shares = box_probabilities(completions, level_start, probabilities)  # (box, class)
     drawn = of_kind[kind_of_box]  # (box, class)
@@ -158,18 +148,8 @@ def add_impossible(
 ) -> None:
     """Draw the records that would have fallen into the boxes, and add them to the counts.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        The chain's.
-    n_records : int
-        Records of the data.
-    boxes, level_start : bool (box, level), int64 (variable + 1,)
-        Disjoint impossible boxes.
-    log_weights, probabilities : float64 (class,), float64 (level, class)
-        Weights and level probabilities.
-    class_size, level_count : int64 (class,), int64 (level, class)
-        Added to. Of variables that a box does not restrict, no level is counted.
+    Impossible boxes (box, level) are disjoint; counts are (class,) and (level, class). Of variables
+    that a box does not restrict, no level is counted.
     """
     weights = np.exp(log_weights - np.logaddexp.reduce(log_weights))  # (class,)
     mass = box_probabilities(boxes, level_start, probabilities) * weights  # (box, class)

@@ -81,20 +81,9 @@ def draw_weighted_classes(
     class_size: NDArray[np.int64],
     level_count: NDArray[Any],
 ) -> bool:
-    """Draw the classes of all records; fills the counts, returns whether all weights vanished.
+    """Draw the classes of all records, as `class_counts.draw_classes` does.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        The chain's.
-    problem : Problem
-        Combinations, their counts and weights.
-    log_weights : float64 (class,)
-        Logarithms of the class weights.
-    probabilities : float64 (level, class)
-        Level probabilities.
-    class_size, level_count : int64 (class,), float64 (level, class)
-        Filled: records, and sums of their weights.
+    `level_count`, (level, class), is filled with sums of the records' weights.
     """
     with np.errstate(divide="ignore"):
         logs = np.log(probabilities)  # (level, class)

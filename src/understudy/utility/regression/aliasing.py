@@ -17,17 +17,8 @@ Numbers = NDArray[np.float64]
 def column_status(rows: Indicators, weights: Numbers) -> list[str]:
     """Say of every column whether it can be estimated beside an intercept, or why not.
 
-    Parameters
-    ----------
-    rows : Indicators
-        The design.
-    weights : float64 (row,)
-        Records with each row.
-
-    Returns
-    -------
-    list of str
-        ``estimated``, ``absent`` or ``aliased``, by column.
+    Weights, (row,), are the records with each row. Columns are ``estimated``, ``absent`` or
+    ``aliased``.
     """
     size = rows.n_columns
     products = rows.gram_with_intercept(weights, np.ones(size, dtype=bool))
@@ -65,23 +56,10 @@ def independent_columns(
     tolerance: float = 1e-9,
     order: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """Find columns that are not sums of columns before them.
+    """Find columns that are not sums of columns before them: their indices, rising.
 
-    Parameters
-    ----------
-    products : float64 (column, column)
-        Products of the columns with each other; symmetric, not negative.
-    scale : float64 (column,)
-        What a column's own product is measured by.
-    tolerance : float
-        The least share of `scale` that must be left of it when earlier columns are swept out.
-    order : int64 (column,), optional
-        Which columns come before which; as given when left out.
-
-    Returns
-    -------
-    int64 (independent column,)
-        Indices of the columns, rising.
+    Of a column's own product, by products (column, column), the share `tolerance` of its `scale`
+    must be left when columns earlier in the `order` are swept out.
     """
     order = np.arange(len(products)) if order is None else order
     rest = products[np.ix_(order, order)]  # a copy, to be swept

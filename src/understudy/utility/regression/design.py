@@ -151,14 +151,7 @@ def make_design(
 ) -> Design:
     """Give every level of every term a column, except the reference levels.
 
-    Parameters
-    ----------
-    data : Microdata
-        For the levels.
-    formula : Formula
-        From `read_formula`.
-    reference : mapping of str to str, or "largest", optional
-        Reference level by variable; the first level that occurs in the data when left out.
+    `reference` is by variable, or "largest"; the first level that occurs in the data when left out.
     """
     if isinstance(reference, str):
         if reference != LARGEST:

@@ -40,14 +40,8 @@ class Formula:
 def read_formula(text: str, data: Microdata) -> Formula:
     """Read ``income ~ county + age + gender``, with ``a:b`` and ``a*b`` for interactions.
 
-    Parameters
-    ----------
-    text : str
-        Left of ``~`` the response, for a logistic regression perhaps with a level
-        (``income == Q4``); right of it terms joined by ``+``. Names with spaces or signs are
-        written in backquotes.
-    data : Microdata
-        Whose variables may be named.
+    Left of ``~`` is the response, for a logistic regression perhaps with a level (``income ==
+    Q4``); right of it terms joined by ``+``. Names with spaces or signs are written in backquotes.
     """
     left, right = _sides(text)
     response, event = _response(left, data)

@@ -18,23 +18,11 @@ NOTHING = 1e-12  # residuals, relative to the response, that are rounding alone
 
 
 def fit_linear(rows: Indicators, score: Numbers, weights: Numbers) -> Fit:
-    """Fit a linear regression by least squares.
+    """Fit a linear regression by least squares of a score, (row,), with records as weights, (row,).
 
-    Parameters
-    ----------
-    rows : Indicators
-        The design.
-    score : float64 (row,)
-        The response as a number.
-    weights : float64 (row,)
-        Records with each row.
-
-    Returns
-    -------
-    Fit
-        ``intercepts`` holds the one intercept; intervals use t with the residual degrees of
-        freedom. Where the regression leaves no residual, the coefficients are called ``exact fit``
-        and have no standard errors.
+    There is one intercept; intervals use t with the residual degrees of freedom. Where the
+    regression leaves no residual, the coefficients are called ``exact fit`` and have no standard
+    errors.
     """
     status = column_status(rows, weights)
     usable = estimated(status)

@@ -18,22 +18,7 @@ Numbers = NDArray[np.float64]
 
 
 def fit_logistic(rows: Indicators, event: NDArray[np.integer], weights: Numbers) -> Fit:
-    """Fit a logistic regression.
-
-    Parameters
-    ----------
-    rows : Indicators
-        The design.
-    event : integer (row,)
-        1 where the event occurred, else 0.
-    weights : float64 (row,)
-        Records with each row.
-
-    Returns
-    -------
-    Fit
-        ``intercepts`` holds the one intercept.
-    """
+    """Fit a logistic regression of events, 1 or 0, (row,), with records as weights, (row,)."""
     fit = fit_ordered_logit(rows, event, weights)
     return replace(fit, intercepts=-fit.intercepts)
 

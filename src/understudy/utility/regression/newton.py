@@ -50,17 +50,9 @@ class Maximum:
 def newton(evaluate: Evaluate, start: Numbers, shape: Arrow, enough: float = ENOUGH) -> Maximum:
     """Maximize a concave function, halving steps that do not lead upwards.
 
-    Parameters
-    ----------
-    evaluate : callable
-        Gives value, gradient and information (minus the second derivatives) at parameters; the
-        value is minus infinity outside of the domain.
-    start : float64 (parameter,)
-        Inside of the domain.
-    shape : Arrow
-        Of the information.
-    enough : float
-        Twice the gain in value at which the search ends.
+    `evaluate` gives value, gradient and information (minus the second derivatives, of this shape)
+    at parameters, (parameter,); the value is minus infinity outside of the domain, in which `start`
+    lies. The search ends where twice the gain in value is not above `enough`.
     """
     parameters = start.copy()
     value, gradient, information = evaluate(parameters)

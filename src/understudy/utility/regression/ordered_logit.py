@@ -28,21 +28,9 @@ FLAT = 1e-6  # share of the information that is left of a coefficient that runs 
 
 
 def fit_ordered_logit(rows: Indicators, response: NDArray[np.integer], weights: Numbers) -> Fit:
-    """Fit an ordered logistic regression.
+    """Fit an ordered logistic regression of codes, (row,), with records as weights, (row,).
 
-    Parameters
-    ----------
-    rows : Indicators
-        The design, one row per distinct combination of the formula's variables.
-    response : integer (row,)
-        Codes of the response, in its order.
-    weights : float64 (row,)
-        Records with each row.
-
-    Returns
-    -------
-    Fit
-        ``intercepts`` are the cutpoints.
+    Rows are the distinct combinations of the formula's variables; intercepts are the cutpoints.
 
     References
     ----------
@@ -107,19 +95,9 @@ def information_and_scores(
 ) -> tuple[Numbers, Numbers]:
     """Work out what a sandwich is made of, at the maximum.
 
-    Parameters
-    ----------
-    rows, category, weights
-        The design, the category of each row from 0, and its weight: (row,).
-    cuts, coefficients : float64 (cut,), float64 (column,)
-        Of the fit; nan where a column has no coefficient.
-
-    Returns
-    -------
-    information : float64 (parameter, parameter)
-        Weighted; cutpoints first, then the columns that have a coefficient.
-    scores : float64 (row, parameter)
-        Derivatives of each row's log-likelihood, without its weight.
+    Categories from 0 and weights are (row,); coefficients, (column,), are nan where a column has
+    none. Gives the weighted information (parameter, parameter), cutpoints first, and the
+    derivatives (row, parameter) of each row's log-likelihood, without its weight.
     """
     usable = ~np.isnan(coefficients)
     model = _Likelihood(rows, category, weights, cuts.size, usable)

@@ -65,14 +65,10 @@ class RegressionModel:
         train: NDArray[np.int64],
         held: NDArray[np.int64],
     ) -> SetFit:
-        """Fit on the training records and predict the held-out ones.
+        """Fit on the training records and predict the held-out ones, by their indices.
 
-        Parameters
-        ----------
-        drawn : integer (record, synthesized variable) or None
-            Codes of a set; None for the original, which must have a fit.
-        train, held : int64 (record,)
-            Indices of the records to fit on and to predict.
+        Codes of a set are (record, synthesized variable); None is the original, which must have a
+        fit.
         """
         codes = self._codes(drawn)
         try:

@@ -260,10 +260,8 @@ def _group_overlaps(
 ) -> Numbers:
     """Interval overlaps of groups of as many perfect sets as there are sets.
 
-    Returns
-    -------
-    float64 (group, coefficient)
-        nan where a group has none; no group where there is one set, which has no combining rule.
+    They are (group, coefficient), nan where a group has none; there is no group where there is one
+    set, which has no combining rule.
     """
     groups = len(perfect) // size if size > 1 else 0
     overlaps = np.full((groups, original.estimates.values.size), np.nan)
@@ -324,15 +322,7 @@ def _usual_train(n_records: int) -> int | None:
 def wasserstein(first: Numbers, second: Numbers) -> float:
     """Wasserstein distance between two samples: the area between their distribution functions.
 
-    Parameters
-    ----------
-    first, second : float64 (value,)
-        The samples, of any sizes from 1 on.
-
-    Returns
-    -------
-    float
-        In the units of the values: how far, on average, mass has to be moved.
+    It is in the units of the values: how far, on average, mass has to be moved.
     """
     first, second = np.sort(first), np.sort(second)
     points = np.sort(np.concatenate([first, second]))

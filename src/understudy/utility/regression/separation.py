@@ -28,20 +28,7 @@ def separated_columns(
 ) -> NDArray[np.bool_]:
     """Find the columns of a logistic or ordered logit whose coefficients run to infinity.
 
-    Parameters
-    ----------
-    rows : Indicators
-        Distinct rows that occur.
-    response : int64 (row,)
-        Category of each row, from 0.
-    n_categories : int
-        Number of categories.
-    usable : bool (column,)
-        Columns that take part.
-
-    Returns
-    -------
-    bool (column,)
+    Rows are distinct, each with a category from 0, (row,). Gives bool (column,), of usable columns.
 
     References
     ----------
