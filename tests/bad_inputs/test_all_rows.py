@@ -17,7 +17,7 @@ def test_every_row_has_a_test() -> None:
         if "@covers(" in path.read_text(encoding="utf-8"):
             name = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
             importlib.import_module(name)
-    lines = (TESTS.parent / "docs" / "bad-inputs.md").read_text(encoding="utf-8").splitlines()
+    lines = (TESTS / "bad_inputs" / "inputs.md").read_text(encoding="utf-8").splitlines()
     rows = [
         int(row)
         for line in lines

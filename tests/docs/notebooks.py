@@ -21,7 +21,7 @@ from typing import Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
-__all__ = ["FOLDER", "Cell", "cells_of", "notebook_of", "run"]
+__all__ = ["FOLDER", "Cell", "cells_of", "notebook_of", "page_of", "run"]
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "notebooks"
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -100,23 +100,21 @@ def notebook_of(cells: list[Cell]) -> str:
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
-def page_of(name: str, cells: list[Cell]) -> str:
-    """Write cells as a page of the docs."""
-    parts = []
+def page_of(name: str, cells: list[Cell]) -> tuple[str, dict[str, str]]:
+    """Write cells as a page of the docs, and the files of outputs that the page includes."""
+    parts, files = [], {}
     for cell in cells:
         parts.append(f"```python\n{cell.text}\n```" if cell.code else cell.text)
         for kind, content in cell.outputs:
             if kind == "text/plain":
                 parts.append(f"```text\n{content.rstrip()}\n```")
-            elif kind == "text/html":
-                parts.append(f"```{{raw}} html\n{content}\n```")
-            else:
-                image = (
-                    f'<img alt="the drawing of this cell" src="data:image/png;base64,{content}">'
-                )
-                parts.append(f"```{{raw}} html\n{image}\n```")
+                continue
+            file = f"outputs/{name}-{len(files) + 1}.html"
+            image = f'<img alt="the drawing of this cell" src="data:image/png;base64,{content}">'
+            files[file] = content if kind == "text/html" else image
+            parts.append(f"```{{raw}} html\n:file: {file}\n```")
     parts.append(f"To run it yourself: {{download}}`{name}.ipynb <{name}.ipynb>`.")
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts) + "\n", files
 
 
 def main() -> None:
@@ -124,7 +122,11 @@ def main() -> None:
     for path in sorted(FOLDER.glob("*.py")):
         cells = run(path)
         path.with_suffix(".ipynb").write_text(notebook_of(cells), encoding="utf-8")
-        path.with_suffix(".md").write_text(page_of(path.stem, cells), encoding="utf-8")
+        page, files = page_of(path.stem, cells)
+        path.with_suffix(".md").write_text(page, encoding="utf-8")
+        for file, content in files.items():
+            (FOLDER / file).parent.mkdir(exist_ok=True)
+            (FOLDER / file).write_text(content + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.docs.notebooks import FOLDER, cells_of, run
+from tests.docs.notebooks import FOLDER, cells_of, page_of, run
 
 NOTEBOOKS = sorted(FOLDER.glob("*.py"))
 
@@ -32,11 +32,16 @@ def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_notebook_with_outputs_has_the_same_cells(path: Path) -> None:
+def test_the_notebook_and_the_page_with_outputs_have_the_same_cells(path: Path) -> None:
     kept = json.loads(path.with_suffix(".ipynb").read_text(encoding="utf-8"))
     assert (kept["nbformat"], kept["nbformat_minor"]) == (4, 5)
     assert [(cell["source"], cell["cell_type"] == "code") for cell in kept["cells"]] == [
         (cell.text, cell.code) for cell in cells_of(path)
     ]
-    page = path.with_suffix(".md").read_text(encoding="utf-8")
-    assert all(cell.text in page for cell in cells_of(path))
+    for cell, shown in zip(cells := cells_of(path), kept["cells"], strict=True):
+        outputs = [output["data"] for output in shown.get("outputs", [])]
+        cell.outputs = [next(iter(data.items())) for data in outputs]
+    page, files = page_of(path.stem, cells)
+    assert path.with_suffix(".md").read_text(encoding="utf-8") == page
+    for file, content in files.items():
+        assert (FOLDER / file).read_text(encoding="utf-8") == content + "\n"
