@@ -13,7 +13,8 @@ import understudy as us
 from understudy.errors import SettingError
 from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint, MeasuredPoint
 from understudy.findings.schema import AttackFindings, OwnRecordFindings
-from understudy.frontiers.dials import Curve, curves, grid
+from understudy.frontiers.dials import Curve, Point, curves, grid
+from understudy.frontiers.fit_points import first_points
 from understudy.frontiers.measure_points import graded_point
 from understudy.frontiers.search import dominated, next_points, recommend
 from understudy.microdata.coarsening import coarsened
@@ -132,6 +133,54 @@ def test_default_dials() -> None:
                                                                    "sets": [5, 20]}}]}}
     )  # fmt: skip
     assert len({each.fit_key for each in grid(shared)}) == 1
+
+
+def declared(*dials: dict[str, Any]) -> list[Point]:
+    return first_points(plan_from({**PLAN, "frontier": {"dials": list(dials)}}))
+
+
+def test_blocks_that_differ_in_what_is_fixed_have_points_of_their_own() -> None:
+    """The first block's names do not change when another one is added."""
+    first = {"model": "dpmpm", "vary": {"level_prior": [1.0, 0.1]}}
+    longer = {**first, "fixed": {"warmup": 20_001, "sampler": "blocked"}}
+    other = {**first, "fixed": {"warmup": 20_000}}
+    alone = [each.name for each in declared(first)]
+    assert alone == ["dpmpm-level-prior-1", "dpmpm-level-prior-0.1"]
+    names = [each.name for each in declared(first, longer, other, first)]
+    assert names[:2] == alone
+    assert names[2] == "dpmpm-level-prior-1-warmup-20001-sampler-blocked"
+    assert names[4] == "dpmpm-level-prior-1-warmup-2e-04"
+    assert len(names) == 6
+    later = declared({**longer, "vary": {"n_classes": [10]}}, first)
+    assert [each.name for each in later] == ["dpmpm-n-classes-10", *alone]
+    searched = {"model": "backoff", "between": {"scale": [0.1, 10.0]}}
+    again = {**searched, "fixed": {"draws": 300}}
+    points = declared(searched, again)
+    assert len(points) == 6
+    assert len({each.curve for each in points}) == 2
+
+
+def test_values_that_are_nearly_alike_have_points_of_their_own() -> None:
+    points = declared({"model": "dpmpm", "vary": {"level_prior": [0.12341, 0.12342, 0.1]}})
+    assert [each.name for each in points] == [
+        "dpmpm-level-prior-0.12341", "dpmpm-level-prior-0.12342", "dpmpm-level-prior-0.1"
+    ]  # fmt: skip
+
+
+def test_a_vector_as_a_dial_has_a_name_that_a_file_can_have() -> None:
+    vectors = [{"county": [0.5 + step / 1000] * 133} for step in (1, 2)]
+    points = declared({"model": "dpmpm", "vary": {"level_prior": [*vectors, {"county": [0.5, 1]}]}})
+    names = [each.name for each in points]
+    assert len(set(names)) == 3
+    assert max(map(len, names)) < 100
+    assert names[2] == "dpmpm-level-prior-county-0.5-1"
+
+
+def test_points_that_would_have_one_name_are_refused() -> None:
+    """Names are in small letters, and those of variables need not be."""
+    steps = [{"Town": 1}, {"town": 1}]
+    with pytest.raises(SettingError, match="two different points"):
+        declared({"model": "backoff", "vary": {"coarsen": steps}})
 
 
 def test_another_class_draw_of_the_same_fit_is_that_of_a_fit_of_its_own() -> None:

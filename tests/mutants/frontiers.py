@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 __all__ = ["MUTANTS"]
 
 SEARCH = "frontiers/search.py"
+DIALS = "frontiers/dials.py"
 REUSE_DRAWS = "synthesis/reuse_draws.py"
 COARSENING = "microdata/coarsening.py"
 TESTS = "tests/frontiers/test_search.py"
@@ -45,6 +46,38 @@ MUTANTS = [
         "crosses and high / low < NEAR",
         TESTS,
         "halves or near_the_limit",
+    ),
+    Mutant(
+        "frontier: blocks that differ in what is fixed share names, and points are lost",
+        DIALS,
+        "listed.append(Curve(dials, fixed, plan.sets, apart))",
+        "listed.append(Curve(dials, fixed, plan.sets))",
+        TESTS,
+        "what_is_fixed",
+    ),
+    Mutant(
+        "frontier: values alike in four digits share a name",
+        DIALS,
+        "return short if float(short) == value else repr(value)",
+        "return short",
+        TESTS,
+        "nearly_alike",
+    ),
+    Mutant(
+        "frontier: two points of one name are one point",
+        "frontiers/fit_points.py",
+        "if points.setdefault(point.name, point).key != point.key:",
+        "if points.setdefault(point.name, point).name != point.name:",
+        TESTS,
+        "would_have_one_name",
+    ),
+    Mutant(
+        "frontier: a vector is written out in a name",
+        DIALS,
+        "if len(name) > LONGEST_NAME:",
+        "if len(name) > 1000:",
+        TESTS,
+        "a_vector",
     ),
     Mutant(
         "frontier: another class draw keeps the diagnostics of the first",

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from understudy.settings import settings_from
+from understudy.storage import digest_of
 from understudy.study.frontier_plan import COARSEN, SETS, DialsPlan
 from understudy.study.plan import MODEL_PLANS, StudyPlan, SynthesizerPlan
 from understudy.study.planned_fit import PlannedFit
@@ -22,6 +23,8 @@ from understudy.study.planned_fit import PlannedFit
 __all__ = ["Curve", "Point", "curves", "default_dials", "grid", "middle"]
 
 CLASS_DRAW = "class_draw"
+LONGEST_NAME = 200  # characters: files are named after points
+BEGINNING = 40  # characters of a longer one, before its digest
 LENGTHS: dict[str, dict[str, int]] = {  # of chains: shorter than those of a study
     "dpmpm": {"warmup": 2000, "draws": 250, "thin": 30},
     "backoff": {"draws": 250},
@@ -87,6 +90,12 @@ class Point:
         settings = {**self.planned.described(), CLASS_DRAW: None}
         return json.dumps(settings, sort_keys=True, default=list)
 
+    @property
+    def key(self) -> str:
+        """What decides the files, as text."""
+        merged = json.dumps(self.coarsen, sort_keys=True)
+        return f"{self.fit_key} {self.class_draw} {self.m} {merged}"
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -100,11 +109,14 @@ class Curve:
         Values of the other dials.
     sets : int
         Of the study.
+    apart : str
+        What tells its names from those of an earlier curve with the same dials.
     """
 
     dials: DialsPlan
     fixed: dict[str, Any]
     sets: int
+    apart: str = ""
 
     @property
     def ends(self) -> tuple[str, float, float] | None:
@@ -116,7 +128,7 @@ class Curve:
     @property
     def name(self) -> str:
         """The model and the values of the other dials."""
-        return _name(self.dials.model, self.fixed)
+        return _name(self.dials.model, self.fixed, self.apart)
 
     @property
     def shared(self) -> str:
@@ -137,7 +149,7 @@ class Curve:
         whole = {**LENGTHS.get(model, {}), **content}
         plan: SynthesizerPlan = settings_from(whole, MODEL_PLANS[model], f"dial of {model}")
         return Point(
-            name=_name(model, varied),
+            name=_name(model, varied, self.apart),
             dials=varied,
             planned=PlannedFit.of(model, plan, m),
             plan=content,
@@ -154,7 +166,7 @@ def _only_number(settings: Mapping[str, Any]) -> float | None:
     return float(values[0]) if len(values) == len(settings) == 1 else None
 
 
-def _name(model: str, varied: Mapping[str, Any]) -> str:
+def _name(model: str, varied: Mapping[str, Any], apart: str) -> str:
     parts = [model]
     for dial, value in varied.items():
         if dial == COARSEN:
@@ -163,13 +175,28 @@ def _name(model: str, varied: Mapping[str, Any]) -> str:
             parts.append(f"m-{value}")
         else:
             parts.append(f"{dial}-{_text(value)}")
-    return re.sub(r"[^a-z0-9.]+", "-", "-".join(parts).lower()).strip("-.")
+    name = re.sub(r"[^a-z0-9.]+", "-", "-".join([*parts, apart]).lower()).strip("-.")
+    if len(name) > LONGEST_NAME:
+        name = f"{name[:BEGINNING]}-{digest_of(name.encode())[:12]}"
+    return name
 
 
 def _text(value: Any) -> str:
+    """Write a value: four digits where they are all of it."""
     if isinstance(value, int | float):
-        return f"{value:.4g}"
+        short = f"{value:.4g}"
+        return short if float(short) == value else repr(value)
     return value if isinstance(value, str) else json.dumps(value, default=list)
+
+
+def _apart(first: DialsPlan, dials: DialsPlan) -> str:
+    """Say in what the fixed settings of a block differ from those of an earlier one."""
+    keys = dict.fromkeys([*first.fixed, *dials.fixed])
+    return "-".join(
+        f"{key}-{_text(dials.fixed.get(key, 'default'))}"
+        for key in keys
+        if dials.fixed.get(key) != first.fixed.get(key)
+    )
 
 
 def default_dials(sets: int) -> tuple[DialsPlan, ...]:
@@ -185,11 +212,15 @@ def default_dials(sets: int) -> tuple[DialsPlan, ...]:
 def curves(plan: StudyPlan) -> list[Curve]:
     """List the curves of a plan: every combination of the values that its dials list."""
     declared = plan.frontier.dials
-    return [
-        Curve(dials, dict(zip(dials.vary, values, strict=True)), plan.sets)
-        for dials in (default_dials(plan.sets) if declared is None else declared)
-        for values in itertools.product(*dials.vary.values())
-    ]
+    firsts: dict[tuple[str, ...], DialsPlan] = {}  # by model and dials that names say
+    listed = []
+    for dials in default_dials(plan.sets) if declared is None else declared:
+        named = (key for key in (*dials.vary, *dials.between) if key != COARSEN)
+        apart = _apart(firsts.setdefault((dials.model, *named), dials), dials)
+        for values in itertools.product(*dials.vary.values()):
+            fixed = dict(zip(dials.vary, values, strict=True))
+            listed.append(Curve(dials, fixed, plan.sets, apart))
+    return listed
 
 
 def middle(low: float, high: float) -> float:

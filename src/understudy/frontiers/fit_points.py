@@ -65,7 +65,14 @@ NOTES = (
 
 def first_points(plan: StudyPlan) -> list[Point]:
     """List the points that a plan declares, each once; check that its budget is enough."""
-    points = {point.name: point for point in grid(plan)}
+    points: dict[str, Point] = {}
+    for point in grid(plan):
+        if points.setdefault(point.name, point).key != point.key:
+            raise SettingError(
+                expected="dials whose points have names of their own",
+                came=f"two different points that would both be called {quoted(point.name)}",
+                do="write the values that differ in another way",
+            )
     if len(points) > plan.frontier.budget:
         raise SettingError(
             expected=f"a budget for the {len(points)} points that the plan declares",
