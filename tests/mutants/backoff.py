@@ -210,4 +210,20 @@ MUTANTS = [
         FIT,
         "scale_leads",
     ),
+    Mutant(
+        "backoff: a cell has the factor of the last variable alone",
+        LABELS,
+        "chances *= factor(every, rows, at, levels[tree], possible[tree])",
+        "chances = factor(every, rows, at, levels[tree], possible[tree])",
+        FIT,
+        "sets_follow",
+    ),
+    Mutant(
+        "backoff: a table of patterns by labels is asked for in vain",
+        "synthesis/backoff/model.py",
+        "whole_tables: ClassVar[bool] = False",
+        "whole_tables: ClassVar[bool] = True",
+        "tests/test_memory.py",
+        "tables_of_all_labels",
+    ),
 ]

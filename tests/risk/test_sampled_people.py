@@ -17,8 +17,7 @@ from understudy.randomness import stream
 from understudy.risk import sampled_people
 from understudy.risk.left_out_refits import leave_out
 from understudy.risk.sampled_people import FitOfPeople, refit_of_people, sample_people
-from understudy.synthesis.dpmpm.fit import DPMPMFit
-from understudy.synthesis.dpmpm.labels import ClassDraw
+from understudy.synthesis.dpmpm.labels import CLASS_DRAWS
 
 CELLS, SIZE = 8, 6
 
@@ -136,14 +135,23 @@ def test_a_fit_without_some_people_is_one_of_all_other_records() -> None:
     assert np.array_equal(shown, whole[[0, 1, 2, 5]])
 
 
+ONE, TWO = ("county",), ("county", "income")
+
+
 @pytest.mark.filterwarnings("ignore::understudy.errors.ConvergenceWarning")
-@pytest.mark.parametrize("class_draw", ["kept", "full", "prior"])
+@pytest.mark.parametrize(
+    ("model", "synthesized"),
+    [
+        *((us.DPMPM(sampler="blocked", class_draw=each), ONE) for each in CLASS_DRAWS),
+        (us.BackoffTree(), ONE),
+        (us.BackoffTree(order=["gender"]), TWO),
+    ],
+)
 def test_a_fit_seen_from_some_people_is_part_of_its_tables(
-    monkeypatch: pytest.MonkeyPatch, class_draw: ClassDraw
+    monkeypatch: pytest.MonkeyPatch, model: Any, synthesized: tuple[str, ...]
 ) -> None:
     """The rows that are worked out for the people alone, against those of whole tables."""
-    data = us.load_ce_like()
-    model = us.DPMPM(sampler="blocked", class_draw=class_draw, level_prior=1.0)
+    data = us.read_microdata(us.load_ce_like().frame(), synthesized)
     fit = model.fit(data, chains=1, warmup=3, draws=4, thin=1, seed=1, progress=False)
     monkeypatch.setattr(sampled_people, "MOST_PAIRS", 1000)
     monkeypatch.setattr(sampled_people, "FEWEST_CELLS", 5)
@@ -151,7 +159,7 @@ def test_a_fit_seen_from_some_people_is_part_of_its_tables(
     assert people is not None
     alone = FitOfPeople(fit, people)
     with monkeypatch.context() as without:
-        without.delattr(DPMPMFit, "of_part")
+        without.delattr(type(fit), "of_part")
         whole = FitOfPeople(fit, people)
         assert whole._part is None
     for name in ("predictive_tables", "left_out_weights_tables"):

@@ -155,8 +155,8 @@ def check_table_fits(data: Microdata, row: str = "pattern") -> None:
     check_fits(
         f"a table of {rows:,} {row}s and {labels} labels",
         TABLE_COPIES * 8 * rows * data.n_labels,
-        "synthesize fewer or coarser variables, keep fewer ones, or take the DPMPM, which needs no "
-        "such table",
+        "synthesize fewer or coarser variables, keep fewer ones, or take the back-off tree or the "
+        "DPMPM, which need no such table",
     )
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.microdata.label_table import LabelTable
-from understudy.synthesis.backoff.labels import KeptDraw, draw_codes, label_table
+from understudy.microdata.label_table import LabelTable, true_labels
+from understudy.microdata.table import Microdata
+from understudy.synthesis.backoff.labels import (
+    KeptDraw,
+    cell_chances,
+    cell_nodes,
+    draw_codes,
+    label_table,
+)
 from understudy.synthesis.backoff.sampler import GroupCells
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.sampled_fit import SampledFit
@@ -41,6 +49,18 @@ class BackoffFit(SampledFit):
 
     def _tabulated(self, snapshot: Arrays) -> LabelTable:
         return label_table(self.data, self.cells.problem, KeptDraw(**snapshot))
+
+    def of_part(self, data: Microdata, combinations: NDArray[np.int64]) -> BackoffFit:  # noqa: ARG002
+        """Give the same draws as seen from some of the combinations: their patterns' rows alone."""
+        return replace(self, data=data)
+
+    def own_chances(self) -> Iterator[NDArray[np.float64]]:
+        """Give p(own label | pattern) of each combination, without a table of all labels."""
+        data, problem = self.data, self.cells.problem
+        patterns = data.patterns.of_combination.astype(np.int64)  # (combination,)
+        found = cell_nodes(data, problem, patterns, true_labels(data))
+        for snapshot in self._snapshots():
+            yield cell_chances(problem, KeptDraw(**snapshot), *found)
 
     def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
         return draw_codes(generator, self.data, self.cells.problem, KeptDraw(**snapshot))

@@ -28,6 +28,7 @@ from understudy.synthesis.backoff.problem import Problem
 __all__ = [
     "KeptDraw",
     "Wanted",
+    "cell_chances",
     "cell_nodes",
     "draw_codes",
     "draw_rows",
@@ -162,9 +163,8 @@ def label_table(data: Microdata, problem: Problem, draw: KeptDraw) -> LabelTable
 
     The table has a row per group of records for one synthesized variable, else a row per pattern.
     """
-    distributions = [_all_rows(problem, tree, draw) for tree in range(len(problem.trees))]
-    if len(distributions) == 1:
-        every, rows = distributions[0]
+    if len(problem.trees) == 1:
+        every, rows = _all_rows(problem, 0, draw)
         nodes = problem.nodes(0, _combination_codes(data, problem.variables[0]))  # (combination,)
         used, of_combination = np.unique(nodes, return_inverse=True)
         return LabelTable(
@@ -172,13 +172,25 @@ def label_table(data: Microdata, problem: Problem, draw: KeptDraw) -> LabelTable
         )
     _check_size(len(data.patterns), data.n_labels, "patterns")
     patterns, labels = np.divmod(np.arange(len(data.patterns) * data.n_labels), data.n_labels)
-    nodes, levels, possible = cell_nodes(data, problem, patterns, labels)
-    cells = np.ones(labels.size)  # (cell,)
-    for tree, (every, rows) in enumerate(distributions):
-        at = np.searchsorted(every.nodes, nodes[tree])  # (cell,)
-        cells *= factor(every, rows, at, levels[tree], possible[tree])
+    cells = cell_chances(problem, draw, *cell_nodes(data, problem, patterns, labels))
     table = cells.reshape(len(data.patterns), data.n_labels)  # (pattern, label)
     return LabelTable(table, data.patterns.of_combination)
+
+
+def cell_chances(
+    problem: Problem,
+    draw: KeptDraw,
+    nodes: NDArray[np.int64],
+    levels: NDArray[np.int32],
+    possible: tuple[Possible | None, ...],
+) -> NDArray[np.float64]:
+    """Give the probability (cell,) of cells (pattern, label), found by `cell_nodes`, in a draw."""
+    chances = np.ones(nodes.shape[1])  # (cell,)
+    for tree in range(len(problem.trees)):
+        every, rows = _all_rows(problem, tree, draw)
+        at = np.searchsorted(every.nodes, nodes[tree])  # (cell,)
+        chances *= factor(every, rows, at, levels[tree], possible[tree])
+    return chances
 
 
 def factor(

@@ -62,6 +62,7 @@ class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=500, thin=3):
     no_holes: ClassVar[str] = (
         "the back-off tree sorts every record into one leaf, which asks for all its values"
     )
+    whole_tables: ClassVar[bool] = False
     order: Literal["auto"] | Sequence[str] = "auto"
     scale: float = 1.0
     prior_median: float = 1000.0

@@ -224,7 +224,8 @@ def _split_like_others(
             others = total - gains[index]
             weights = np.exp(others - others.max(axis=1, keepdims=True))
             weights /= weights.sum(axis=1, keepdims=True)  # (variable, grid point)
-            own = np.log((weights * np.exp(gains[index])).sum(axis=1))  # (variable,)
+            with np.errstate(divide="ignore"):  # a loss too large for a number
+                own = np.log((weights * np.exp(gains[index])).sum(axis=1))  # (variable,)
             number = int(np.argmax(own))
             if own[number] > _hurdle(n_possible[index]):
                 point = int(np.argmax(others[number] + gains[index, number]))
