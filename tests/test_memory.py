@@ -8,14 +8,20 @@ import polars as pl
 import pytest
 
 import understudy as us
+from tests.conftest import Command
 from tests.studies import files_of, plain_page, run_quietly, write_study
 from understudy import memory
-from understudy.errors import NotEnoughMemoryError, SettingError, UnderstudyWarning
-from understudy.microdata import coding
+from understudy.errors import (
+    ExitCode,
+    NotEnoughMemoryError,
+    SettingError,
+    UnderstudyWarning,
+)
 from understudy.pages import report
 from understudy.study.memory_needs import memory_needs
 from understudy.study.plan import read_plan
 from understudy.study.planned_fit import PlannedFit
+from understudy.synthesis import workers
 from understudy.synthesis.registry import load_model
 
 
@@ -74,12 +80,42 @@ def test_models_with_tables_of_all_labels_are_refused_where_they_do_not_fit() ->
         assert fit.synthesize(m=1, seed=1).codes.max() < 5000
 
 
-def test_reading_is_refused_when_combinations_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coding, "check_fits", memory.check_fits)
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_reading_is_refused_when_combinations_do_not_fit(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "LEAST", 1)
     frame = pl.DataFrame({"a": pl.arange(100_000, eager=True), "t": ["x", "y"] * 50_000})
-    monkeypatch.setattr(memory, "most_memory", lambda: 3_000_000)
-    with pytest.raises(NotEnoughMemoryError, match=r"distinct combinations of 2 columns so far"):
-        us.read_microdata(frame, "t")
+    path = tmp_path / f"records.{suffix}"
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
+    for source in (frame, path):
+        with us.memory_limit(3_000_000), pytest.raises(NotEnoughMemoryError) as refused:
+            us.read_microdata(source, "t")
+        assert "distinct combinations of 2 columns so far" in str(refused.value)
+
+
+def test_every_command_that_computes_takes_a_limit(command: Command, tmp_path: Path) -> None:
+    plan, out = write_study(tmp_path), tmp_path / "out"
+    for words in (
+        ("run", plan, "--out", out),
+        ("frontier", plan, "--out", out),
+        ("demo", "--out", out),
+        ("reproduce", "--quick", "--out", out),
+        ("evaluate", tmp_path / "data.csv", tmp_path / "data.csv", "--synthesize", "county"),
+    ):
+        answer = command(*words, "--memory", "lots")
+        assert answer.code == ExitCode.WRONG_INPUT
+        assert "a number with MB, GB or %" in answer.err
+
+
+def test_a_frontier_and_workers_have_the_setting(tmp_path: Path) -> None:
+    plan = read_plan(write_study(tmp_path)).with_memory("200 MB")
+    with pytest.raises(NotEnoughMemoryError, match=r"0\.2 GB of memory; found 40 records"):
+        us.frontier(plan, tmp_path / "frontier", home=tmp_path)
+    assert workers._checked(workers.deciding_versions(), 10**9, memory.most_memory) == 10**9
+    with us.memory_limit("5 GB"):
+        assert memory.given_memory() == 5 * 10**9
+    assert memory.given_memory() is None
 
 
 def test_a_study_is_refused_before_its_first_computation(

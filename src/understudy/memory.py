@@ -1,9 +1,9 @@
 """How much memory may be used: a setting, and a quarter of what the machine has without one.
 
 The setting never changes a result. It decides whether work is refused before it starts, with an
-estimate of what it needs, and how large the pieces are in which some of it is done. What a machine
-has is what the system says, or less where the process runs under a limit of its own (a container, a
-batch system).
+estimate of what it needs. What a machine has is what the system says, or less where the process
+runs under a limit of its own (a container, a batch system). Each worker has the same setting, or
+without one a quarter of its own machine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from understudy.errors import NotEnoughMemoryError, SettingError
 
 __all__ = [
     "check_fits",
+    "given_memory",
     "in_gigabytes",
     "machine_memory",
     "memory_from",
@@ -35,9 +36,14 @@ GROUPS = Path("/sys/fs/cgroup")
 _GIVEN: ContextVar[int | None] = ContextVar("memory", default=None)
 
 
+def given_memory() -> int | None:
+    """Give the setting in force, in bytes; None without any."""
+    return _GIVEN.get()
+
+
 def most_memory() -> int:
     """Give the bytes that may be used: the setting in force, or a quarter of the machine's."""
-    given = _GIVEN.get()
+    given = given_memory()
     return given if given is not None else machine_memory() // SHARE
 
 

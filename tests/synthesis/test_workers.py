@@ -159,7 +159,7 @@ def test_workers_with_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch
         ):
             pass
     with pytest.raises(WorkerError, match="with others the draws would differ"):
-        workers._checked(["an older one"], os.getpid)
+        workers._checked(["an older one"], None, os.getpid)
 
 
 def test_workers_without_the_package_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,7 @@ def demo(
     *,
     out: Path = Path("understudy-demo"),
     seed: int | None = None,
+    memory: str | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Run a whole study on the bundled sample, in which nobody real is.
@@ -74,13 +75,15 @@ def demo(
         A folder for the study: new, empty, or holding a demonstration.
     seed
         Makes the figures repeatable.
+    memory
+        How much may be used, such as "8 GB" or "25%"; a quarter of the machine's when left out.
     as_json
         Print JSON.
     """
     from understudy.study.run import Study
 
     say_aside(paragraph(ABOUT))
-    return run_study(Study(demo_plan(seed)), out, as_json=as_json)
+    return run_study(Study(demo_plan(seed).with_memory(memory)), out, as_json=as_json)
 
 
 def demo_plan(seed: int | None = None) -> StudyPlan:

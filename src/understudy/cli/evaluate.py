@@ -10,9 +10,18 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from understudy.cli.confidential_page import new_page
-from understudy.cli.options import AsJson, BinOptions, Names, Texts, read_bins, source_options
+from understudy.cli.options import (
+    AsJson,
+    BinOptions,
+    Names,
+    Texts,
+    has_memory,
+    read_bins,
+    source_options,
+)
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.cli.survey_output import show_survey, survey_json
+from understudy.cli.utility_output import show_utility, utility_json
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
 from understudy.microdata.codebook import codebook_from
 from understudy.microdata.file_remarks import file_remarks
@@ -29,9 +38,9 @@ from understudy.risk.identification import IdentificationRisk, identification_ri
 from understudy.risk.own_record import OwnRecordEffect, own_record_effect
 from understudy.study.evaluation import survey_measures
 from understudy.summaries import Spread, counted, number, one_in
-from understudy.utility.regression.regression_utility import RegressionUtility, regression_utility
-from understudy.utility.tables import TableUtility, table_utility
-from understudy.utility.within_pattern import WithinPatternUtility, within_pattern_utility
+from understudy.utility.regression.regression_utility import regression_utility
+from understudy.utility.tables import table_utility
+from understudy.utility.within_pattern import within_pattern_utility
 
 __all__ = ["evaluate"]
 
@@ -43,6 +52,7 @@ MEASURES = {
 }
 
 
+@has_memory
 def evaluate(
     original: str,
     synthetic: Annotated[tuple[str, ...], Parameter(negative="")],
@@ -71,6 +81,7 @@ def evaluate(
     repeats: int = 100,
     seed: int | None = None,
     report: Path | None = None,
+    memory: str | None = None,  # noqa: ARG001  (of the decorator)
     as_json: AsJson = False,
 ) -> ExitCode:
     """Measure what synthetic files, made by any tool, give away and what they are worth.
@@ -135,6 +146,8 @@ def evaluate(
     report
         A page to write (.html), with the verdict that a study of these files would get: the same
         measures, limits and figures. The exit code is then the verdict's. Confidential.
+    memory
+        How much may be used, such as "8 GB" or "25%"; a quarter of the machine's when left out.
     as_json
         Print JSON.
     """
@@ -194,7 +207,7 @@ def evaluate(
         }
         content |= {} if risk is None else _risk_json(*risk)
         content |= _own_record_json(own_record)
-        content["utility"] = _utility_json(tables, patterns, regression)
+        content["utility"] = utility_json(tables, patterns, regression)
         content |= survey_json(survey)
         say_json(content)
     else:
@@ -202,7 +215,7 @@ def evaluate(
         if own_record is not None:
             say()
             say(str(own_record))
-        _show_utility(tables, patterns, regression)
+        show_utility(tables, patterns, regression)
         show_survey(survey)
     for note in notes:
         warnings.warn(note, DataWarning, stacklevel=1)
@@ -357,58 +370,6 @@ def _show(
     )
     say()
     say(paragraph(EXPLANATION if pairs[0][1] is not None else NO_LEVELS))
-
-
-def _show_utility(
-    tables: TableUtility,
-    patterns: WithinPatternUtility | None,
-    regression: RegressionUtility | None,
-) -> None:
-    say()
-    say("What an analyst keeps: deviations of tables, beside what chance alone explains")
-    say(str(tables))
-    if patterns is not None:
-        say()
-        say(str(patterns))
-    if regression is not None:
-        say()
-        say(str(regression))
-
-
-def _utility_json(
-    tables: TableUtility,
-    patterns: WithinPatternUtility | None,
-    regression: RegressionUtility | None,
-) -> dict[str, Any]:
-    content: dict[str, Any] = {
-        "tables": {
-            f"{order}-way": {
-                "deviation": tables.deviation[order],
-                "noise_floor": tables.noise_floor[order],
-                "truth_floor": tables.truth_floor[order],
-                "lowest": tables.spread[order].minimum,
-                "highest": tables.spread[order].maximum,
-            }
-            for order in tables.deviation
-        },
-    }
-    if patterns is not None:
-        content["within_pattern"] = {
-            "patterns": len(patterns.distance),
-            "above_noise_floor": int((patterns.distance > patterns.noise_floor).sum()),
-            "above_truth_floor": int((patterns.distance > patterns.truth_floor).sum()),
-            "far_above_truth_floor": int((patterns.spreads_above > 3).sum()),
-            "mean_distance": float(patterns.distance.mean()),
-            "mean_noise_floor": float(patterns.noise_floor.mean()),
-            "mean_truth_floor": float(patterns.truth_floor.mean()),
-        }
-    if regression is not None:
-        content["regression"] = {
-            "formula": regression.formula,
-            "family": regression.family,
-            "mean_interval_overlap": regression.mean_overlap,
-        }
-    return content
 
 
 HEADER = ("", "mean", "lowest", "highest", "Min", "Max", "together", "its Min", "its Max")

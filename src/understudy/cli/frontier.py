@@ -35,6 +35,7 @@ def frontier(
     workers: int | None = None,
     cluster: str | None = None,
     tls: Path | None = None,
+    memory: str | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
     """Measure many points of the models' dials and show them on one picture.
@@ -70,16 +71,21 @@ def frontier(
         Compute on a Dask cluster, given the address of its scheduler.
     tls
         A folder with ca.pem, cert.pem and key.pem for the cluster.
+    memory
+        How much may be used, such as "8 GB" or "25%"; replaces the plan's. A quarter of the
+        machine's when left out.
     as_json
         Print JSON.
     """
     from understudy.frontiers.run import frontier as measure
+    from understudy.study.plan import read_plan
 
     try:
         with helped_by(workers, cluster, tls), stoppable(), study_progress() as progress:
             measured = measure(
-                plan,
+                read_plan(plan).with_memory(memory),
                 out,
+                home=plan.parent,
                 budget=budget,
                 seed=seed,
                 beside={called: beside} if beside else None,

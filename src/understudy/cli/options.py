@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, cast
 
 from cyclopts import Parameter, Token
 
-from understudy.errors import SettingError, quoted
+from understudy.errors import ExitCode, SettingError, quoted
+from understudy.memory import memory_limit
 from understudy.microdata.bins import Bins, bins_from
 
 __all__ = [
@@ -18,10 +20,14 @@ __all__ = [
     "Names",
     "Switch",
     "Texts",
+    "has_memory",
     "helped_by",
     "read_bins",
     "source_options",
 ]
+
+
+Command = TypeVar("Command", bound=Callable[..., ExitCode])
 
 
 def _split(_type: Any, tokens: tuple[Token, ...]) -> tuple[str, ...]:
@@ -96,6 +102,17 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
     from understudy.study.plan import read_plan
 
     return read_plan(file).data.reading_options(Path(file).parent)
+
+
+def has_memory(command: Command) -> Command:
+    """Run a command within what its option ``memory`` says."""
+
+    @wraps(command)
+    def limited(*arguments: Any, **options: Any) -> ExitCode:
+        with memory_limit(options.get("memory")):
+            return command(*arguments, **options)
+
+    return cast("Command", limited)
 
 
 @contextmanager

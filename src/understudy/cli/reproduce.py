@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from understudy.cli.options import AsJson, Switch, helped_by
+from understudy.cli.options import AsJson, Switch, has_memory, helped_by
 from understudy.cli.output import paragraph, say, say_json, table
 from understudy.errors import ExitCode
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 
+@has_memory
 def reproduce(
     *,
     out: Path = Path("understudy-reproduction"),
@@ -27,6 +28,7 @@ def reproduce(
     workers: int | None = None,
     cluster: str | None = None,
     tls: Path | None = None,
+    memory: str | None = None,  # noqa: ARG001  (of the decorator)
     as_json: AsJson = False,
 ) -> ExitCode:
     """Compute every printed cell of the paper, and write them beside it as a page.
@@ -50,6 +52,8 @@ def reproduce(
         Compute on a Dask cluster, given the address of its scheduler.
     tls
         A folder with ca.pem, cert.pem and key.pem for the cluster.
+    memory
+        How much may be used, such as "8 GB" or "25%"; a quarter of the machine's when left out.
     as_json
         Print the cells as JSON.
     """

@@ -24,6 +24,7 @@ from understudy.display.result import Shown
 from understudy.errors import CheckpointWarning, InputError, SettingError, UnderstudyWarning
 from understudy.findings.frontier_schema import FrontierFindings
 from understudy.frontiers.fit_points import CHOSEN, PAGE, FrontierRun, first_points
+from understudy.memory import memory_limit
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed
 from understudy.study.folder import StudyFolder, check_study_folder
@@ -193,7 +194,8 @@ def frontier(
         )
     internal = check_study_folder(directory, resume=True)
     first_points(settled)
-    stages = prepare(settled, study.home, None)
+    with memory_limit(settled.memory):
+        stages = prepare(settled, study.home, None)
     if not stages.data.kept:
         raise InputError(
             expected="some kept variables, so that own-record effects can be measured",
@@ -201,6 +203,7 @@ def frontier(
             do="keep some columns; a fully synthetic file has no frontier here",
         )
     with (
+        memory_limit(settled.memory),
         told(progress, "frontier") as tell,
         _flagged_instead(),
         StudyFolder(internal, _identity(stages), settled.seed, check_seed(None)) as folder,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures.thread import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
@@ -237,6 +238,7 @@ def count_codes(
     stands for it. Numbers stay as they are stored; see `with_whole_numbers`.
     """
     combinations = CombinationStore(n_columns)
+    count = copy_context().run  # with the caller's limit of memory
     # One batch is counted while the next is read.
     with postponed_interrupts() as interrupts, ThreadPoolExecutor(1) as counting:
         counted = None
@@ -244,7 +246,8 @@ def count_codes(
             interrupts.raise_postponed()
             if counted is not None:
                 counted.result()
-            counted = counting.submit(combinations.add, batch.view(np.int32), len(batch))
+            codes = batch.view(np.int32)
+            counted = counting.submit(count, combinations.add, codes, len(batch))
         if counted is not None:
             counted.result()
     return with_missing_last(combinations.table(columns()))

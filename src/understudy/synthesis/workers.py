@@ -35,6 +35,7 @@ from understudy.errors import (
     WorkerError,
     quoted,
 )
+from understudy.memory import given_memory, memory_limit
 from understudy.spreading import spread_by
 
 __all__ = ["Workers", "current_workers", "deciding_versions", "helped_by_client", "on_workers"]
@@ -100,13 +101,15 @@ class Workers:
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Have a function computed; arguments may be shared values."""
         with _noticing_loss():
-            return self.executor.submit(_checked, deciding_versions(), work, *arguments)
+            setting = (deciding_versions(), given_memory())
+            return self.executor.submit(_checked, *setting, work, *arguments)
 
     def begin(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Have a function computed, whose result other tasks may take without it coming here."""
         with _noticing_loss():
+            setting = (deciding_versions(), given_memory())
             return self.client.submit(
-                _checked, deciding_versions(), work, *arguments, pure=False, retries=ATTEMPTS
+                _checked, *setting, work, *arguments, pure=False, retries=ATTEMPTS
             )
 
     def as_finished(
@@ -162,11 +165,14 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _checked(versions: list[str], work: Callable[..., Any], *arguments: Any) -> Any:
+def _checked(
+    versions: list[str], memory: int | None, work: Callable[..., Any], *arguments: Any
+) -> Any:
     """Compute on a worker, if it has the same versions; it may have joined after we looked."""
     if deciding_versions() != versions:
         raise _other_versions(versions, deciding_versions())
-    return work(*arguments)
+    with memory_limit(memory):
+        return work(*arguments)
 
 
 def _other_versions(ours: list[str], theirs: list[str]) -> WorkerError:
