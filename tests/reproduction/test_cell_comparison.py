@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -26,7 +27,7 @@ from understudy.reproduction.level_priors import level_prior_blocks
 from understudy.reproduction.published import PUBLISHED
 from understudy.reproduction.regression_intervals import compare_intervals
 from understudy.reproduction.reproduction_page import page_blocks
-from understudy.reproduction.write import cells_as_csv
+from understudy.reproduction.write import cells_as_csv, table_as_csv
 
 DOCS = Path(__file__).parents[2] / "docs"
 VARIES = (
@@ -39,6 +40,7 @@ VARIES = (
     "By the definitions, these two",
     "Every value and table was written",
     "Cells inside, of those that are defined",
+    "The rest has not converged",
 )  # texts with numbers
 
 
@@ -310,7 +312,13 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
     headings = [
         f"{'#' * block.level} {block.text}\n" for block in blocks if isinstance(block, Heading)
     ]
-    captions = [f"**{table.caption}**\n" for table in all_tables(blocks) if not table.folded]
+    tables = [table for table in all_tables(blocks) if not table.folded]
+    captions = [f"**{table.caption}**\n" for table in tables if not table.file]
+    filed = [table for table in tables if table.file]
+    captions += [f"[{table.caption}](reproduction/{table.file}.csv)" for table in filed]
+    for table in filed:
+        with (DOCS / "reproduction" / f"{table.file}.csv").open(encoding="utf-8") as lines:
+            assert set(next(csv.reader(lines))[1:]) <= set(table.header[1:])
     ways = (DOCS / "reproduction" / "cells.csv").read_text(encoding="utf-8").splitlines()
     assert ways[0] == cells_as_csv([]).strip()
     assert len(ways) > 150
@@ -350,6 +358,7 @@ def test_fits_that_missed_a_target_stand_apart_from_those_that_converged() -> No
     assert f"| {name} | 1 | 2,010 | 3 of 10 | 1.2000 | 9 | 1 of 1 | 1.0200 | 99 |" in page
     shared = f"| {name} | 0, 2 | 2,000–2,020 | none | 1.0090 | 500 | 1 of 2 | 1.0300 | 99 |"
     assert shared in page
+    assert f"The rest has not converged in {3 * len(FITS) - 1} of {3 * len(FITS)} fits." in page
     assert page.index("Some label probability has not") < page.index("Every label probability has")
 
 
@@ -398,3 +407,8 @@ def test_every_way_goes_into_a_file() -> None:
     )
     way = '"DPMPM, collapsed, class draw kept"'
     assert second == f"utility,one-way,DPMPM,9.087,{way},1,2,0.5,1.5,2,4,no"
+
+
+def test_a_table_goes_into_a_file() -> None:
+    table = Table("Two", ("", "paper", "ours"), [("DPMPM",), ("a, b", "1", "2†")], file="two")
+    assert table_as_csv(table) == ',paper,ours\nDPMPM\n"a, b",1,2†\n'

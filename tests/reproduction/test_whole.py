@@ -62,6 +62,9 @@ def test_it_writes_a_page_a_report_and_pages_for_the_documentation(made: Path) -
     assert len(drawings) == 18
     text = (made / "documentation" / "reproduction.md").read_text(encoding="utf-8")
     assert all(f"(reproduction/{name})" in text for name in drawings)
+    for name in ("settings", "intervals", "compatible", "fits"):
+        assert f"(reproduction/{name}.csv)" in text
+        assert (made / "documentation" / "reproduction" / f"{name}.csv").is_file()
     for name in drawings:
         svg = (made / "documentation" / "reproduction" / name).read_text(encoding="utf-8")
         assert "var(--" not in svg

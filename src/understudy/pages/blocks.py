@@ -108,6 +108,8 @@ class Table:
         Below the table.
     printed : bool
         Whether it reproduces a table that was printed elsewhere.
+    file : str
+        Name of the CSV file that holds it where the page is part of the documentation.
     """
 
     caption: str
@@ -117,6 +119,7 @@ class Table:
     folded: bool = False
     note: str = ""
     printed: bool = False
+    file: str = ""
 
     @property
     def cells(self) -> list[list[Cell]]:

@@ -36,11 +36,10 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
         return []
     named = (
         f"""
-        Label probabilities have an R-hat above {APART} in: {"; ".join(apart)}. There the chains
-        stayed in different modes; for population 4 of the full run these are two modes of about
-        equal mass (see the page on the DPMPM). Except for class counts, ranges over populations
-        include these fits and may be too wide or shifted: sets weight the modes by the number of
-        chains that ended in each.
+        Label probabilities have an R-hat above {APART} in: {"; ".join(apart)}. There chains stayed
+        in different modes; in population 4 of the full run in two of about equal mass. Except for
+        class counts, ranges over populations include these fits and may be too wide or shifted:
+        sets weight the modes by the number of chains that ended in each.
         """
         if apart
         else ""
@@ -57,7 +56,7 @@ def warning_blocks(results: dict[str, Any]) -> list[Block]:
         Paragraph(
             f"""
             NOT ALL CHAINS HAVE CONVERGED. {named} {closer} The end of the page has the fits, and
-            what is measured on the sets of each chain where chains are apart.
+            compares chains that are apart.
             """
         )
     ]
@@ -92,12 +91,12 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
         Paragraph(
             f"""
             Do chains that are apart also give different results? Sets come from all chains in turn.
-            An analysis of variance, which takes the sets of a chain as independent, gives the
-            probability of differences between chains at least as large as those observed. Each
-            sampler and variant has its usual class draw. Allowing for the number of comparisons, a
-            difference is shown for: {"; ".join(differ) or "none of these measures"}. With few sets
-            per chain, means up to about two standard deviations of a set apart can go unnoticed, so
-            the table has the largest gaps too, beside the standard deviation over populations.
+            An analysis of variance, with the sets of a chain taken as independent, gives the
+            probability of differences between chains at least as large as those observed. Allowing
+            for the number of comparisons, a difference is shown for:
+            {"; ".join(differ) or "none of these measures"}. With few sets per chain, means up to
+            about two standard deviations of a set apart can go unnoticed, so the table has the
+            largest gaps too.
             """
         ),
         Table(
@@ -112,6 +111,7 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
                 "smallest probability, chains apart",
             ),
             rows,
+            file="chains",
         ),
     ]
 

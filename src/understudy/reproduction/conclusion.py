@@ -44,10 +44,9 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
         Paragraph(
             """
             The paper concludes that the DPMPM keeps more utility and carries more risk. Below, the
-            DP-areal (text) minus the DPMPM, both with rows aligned, population by population. A
-            sign that is the same in all populations is a result about data like these; it need not
-            hold for others. More overlap and more significance kept are better; larger deviations
-            are worse.
+            DP-areal (text) minus the DPMPM, both with rows aligned. A sign that is the same in all
+            populations is a result about data like these; it need not hold for others. More overlap
+            and more significance kept are better; larger deviations are worse.
             """
         ),
         Table(
@@ -60,11 +59,10 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
         ),
         Paragraph(
             """
-            A synthetic label comes from a class, and the class of a record is drawn given its kept
-            variables ("kept", understudy's default), given the whole record with its true label
-            ("full", as in the software that the paper names), or from the weights of the classes
-            alone ("prior", as in the paper's text). The more a draw conditions on, the more labels
-            stay the same.
+            A record's class is drawn given its kept variables ("kept", understudy's default), given
+            the whole record with its true label ("full", as in the software that the paper names),
+            or from the weights of the classes alone ("prior", as in the paper's text). The more a
+            draw conditions on, the more labels stay the same.
             """
         ),
         Table(
@@ -81,6 +79,7 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
                 )
                 for index, words in enumerate(measures)
             ],
+            file="signs",
         ),
         Paragraph(_whatever(list(signs.values()), measures)),
     ]  # fmt: skip

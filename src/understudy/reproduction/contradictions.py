@@ -62,11 +62,10 @@ def _minimum(bundled: dict[str, Any]) -> list[Block]:
             """
             First, the paper's text gives the Min baseline of identification as 0, without a unique
             match. If every label is redrawn uniformly over G labels, the expected match risks of
-            the n records of a known cell add up to 1 - (1 - 1/G)^n, which is close to 1 for cells
-            of some hundred records: the baseline is slightly less than the number of known cells.
-            Whichever pattern has which gender and age, the sum over cells is at least that of one
-            cell with all 6,208 records, which is 1.00. Our results agree that no match is unique
-            where gender is known, but not where age is known too.
+            the n records of a known cell add up to 1 - (1 - 1/G)^n: nearly 1 for cells of some
+            hundred records. Whichever pattern has which gender and age, the sum over cells is at
+            least that of one cell with all 6,208 records, which is 1.00. Our results agree that no
+            match is unique where gender is known, but not where age is known too.
             """
         ),
         Table(
@@ -83,19 +82,19 @@ def _alignment(bundled: dict[str, Any]) -> list[Block]:
             f"""
             Second, the DP-areal's expected match risk is printed as
             {printed_cell(GENDER, "DP-areal")} with gender known, and as
-            {printed_cell(GENDER_AGE, "DP-areal")} with gender and age known: it falls as the
-            intruder's knowledge grows, which the paper remarks on. In files whose row i stands in
-            for record i it cannot, for any data and any synthesizer: a record is among the
-            candidates if its synthetic label is the true one, whatever else is known, and further
-            knowledge can only take other candidates away.
+            {printed_cell(GENDER_AGE, "DP-areal")} with gender and age known: it falls as knowledge
+            grows, which the paper remarks on. In files whose row i stands in for record i it
+            cannot, for any data and any synthesizer: a record is among the candidates if its
+            synthetic label is the true one, and further knowledge can only take other candidates
+            away.
             """
         ),
         Paragraph(
             """
-            If the rows of a synthetic file are paired with the records at random, record i is
-            matched with probability c/n times 1/c. So the average over all pairings of the expected
-            match risk is the share of records with any candidate: at most 1, and falling with
-            knowledge, for any data and any synthesizer. A single pairing scatters around that.
+            If rows are paired with records at random, record i is matched with probability c/n
+            times 1/c. So the average over all pairings of the expected match risk is the share of
+            records with any candidate: at most 1, and falling with knowledge. A single pairing
+            scatters around that.
             """
         ),
         *_pairing(bundled),
@@ -109,8 +108,8 @@ def _explained(results: dict[str, Any], comparisons: list[Comparison]) -> list[B
     judged = [position_inside(results, key) for key in (AREAL, f"{AREAL} shuffled")]
     aligned, shuffled = ("outside" if each is False else "inside" for each in judged)
     position = f"""
-        The printed position of the DP-areal's attribute matches between Min and Max lies {aligned}
-        the range of aligned rows and {shuffled} that of shuffled ones.
+        The printed position of the DP-areal's attribute matches lies {aligned} the range of aligned
+        rows and {shuffled} that of shuffled ones.
         """
     tables = [
         each for each in comparisons if (each.configuration, each.cell.table) == (AREAL, "utility")
@@ -118,15 +117,15 @@ def _explained(results: dict[str, Any], comparisons: list[Comparison]) -> list[B
     outside = sum(each.inside is False for each in tables)
     tables_differ = f"""
         And {outside} of its {len(tables)} printed table deviations, which no pairing affects, lie
-        outside: the paper's DP-areal sets, or its data, differ from ours in more than the pairing.
+        outside: the paper's sets, or its data, differ from ours in more than the pairing.
         """
     return [
         Paragraph(
             f"""
-            By the definitions, these two printed values of the DP-areal cannot both come from
-            row-aligned files. That rows were not aligned in that computation is a hypothesis; it is
-            not proven, and other causes are possible. In its favour, both values are near 1 and
-            fall with knowledge, as with shuffled rows. It need not explain everything.
+            By the definitions, these two printed values cannot both come from row-aligned files.
+            That rows were not aligned in that computation is a hypothesis; it is not proven, and
+            other causes are possible. In its favour, both values are near 1 and fall with
+            knowledge, as with shuffled rows. It need not explain everything.
             {"" if None in judged else position}
             {tables_differ if outside else ""}
             """
@@ -152,9 +151,8 @@ def _pairing(bundled: dict[str, Any]) -> list[Block]:
             f"""
             The DP-areal (text), on the bundled population. Expected match risk, gender known:
             {words.format(*values(GENDER))}. Gender and age known:
-            {words.format(*values(GENDER_AGE))}. Attribute matches, which depend on the data far
-            more (see the range over populations above):
-            {words.format(*values("attribute_matches"))}.
+            {words.format(*values(GENDER_AGE))}. Attribute matches, which depend far more on
+            the data: {words.format(*values("attribute_matches"))}.
             """
         )
     ]

@@ -27,18 +27,20 @@ def convergence_blocks(results: dict[str, Any]) -> list[Block]:
         ]
         if group:
             rows += [(f"{'Some' if failed else 'Every'} label probability {words}",), *group]
+    rests = [fit["rest"] for fits in found.values() for _, fit in fits]
+    missed = [rest for rest in rests if rest["failed"] > 0]
     return [
         Heading("Have the chains converged?"),
         Paragraph(
             """
-            The targets are an R-hat below 1.01 and effective sample sizes of at least 400. Sets of
-            the DP-areal, and of the DPMPM with class draw kept, are drawn from the label
-            probabilities, so every one of them is judged. The rest are the numbers of occupied
-            classes or clusters, the concentration, the precision of log rates and the
-            log-likelihood, which mix more slowly: where it has not converged, do not rely on the
-            last digit of class counts. Where a label probability has an R-hat above 1.01, the same
-            holds for all values of that fit; above 1.05, rely on them only as far as the comparison
-            by chain below allows. Population 0 is the bundled one.
+            The targets are an R-hat below 1.01 and at least 400 effective draws. Sets of the
+            DP-areal, and of the DPMPM with class draw kept, are drawn from the label probabilities,
+            so every one of them is judged. The rest (numbers of occupied classes or clusters,
+            concentration, precision of log rates, log-likelihood) mixes more slowly: where it has
+            not converged, do not rely on the last digit of class counts. Where a label probability
+            has an R-hat above 1.01, the same holds for all values of that fit; above 1.05, rely on
+            them only as far as the comparison by chain below allows. Population 0 is the bundled
+            one.
             """
         ),
         Table(
@@ -50,7 +52,9 @@ def convergence_blocks(results: dict[str, Any]) -> list[Block]:
             ),
             rows,
             text_columns=(0, 1),
+            file="fits",
         ),
+        Paragraph(f"The rest has not converged in {len(missed)} of {len(rests)} fits."),
         *_how_long(results),
         *apart_blocks(results),
     ]  # fmt: skip
@@ -93,8 +97,8 @@ def _how_long(results: dict[str, Any]) -> list[Block]:
             f"""
             On the other populations the chains of the DP-areal are judged after {first:,} sweeps
             and every {first - warmup:,} further ones, and stop when all label probabilities have
-            converged, or give up after {most:,}. Chains that are checked often pass sooner than in
-            one check at a fixed length, so a worst R-hat just below 1.01 is borderline.
+            converged, or give up after {most:,}. Chains that are checked often pass sooner, so a
+            worst R-hat just below 1.01 is borderline.
             """
         )
     ]

@@ -44,15 +44,16 @@ def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison
         Heading("Which prior of the county's probabilities is compatible with which cells"),
         Paragraph(
             f"""
-            The paper gives every county in every class a prior of one invented record, which is
-            133 in all. Ours, on the bundled population, with class draw kept; {OUTSIDE}: the
-            printed cell lies outside the range over populations.
+            The paper gives every county in every class a prior of one invented record, 133 in all.
+            Ours, on the bundled population, with class draw kept; {OUTSIDE}: the printed cell lies
+            outside the range over populations.
             """
         ),
         Table(
             "The DPMPM's column with three priors",
             ("", "printed", *(f"prior {words}" for words in priors.values())),
             rows,
+            file="priors",
         ),
     ]
 

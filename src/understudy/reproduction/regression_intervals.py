@@ -52,15 +52,20 @@ def interval_blocks(results: dict[str, Any]) -> list[Block]:
         *_ours(results),
         Paragraph(
             """
-            The counties of invented data have no counterpart among the paper's, and an interval
-            depends on the reference county, which is not printed (ours is the largest county). So
-            intervals are compared by how those from synthetic sets relate to those from the
-            original: by overlap (below zero where they are apart), width, and whether a coefficient
-            stays above zero, below zero, or neither. In print, the intervals of the DP-areal are
-            the wider ones; the paper's text says the DPMPM's are.
+            Counties of invented data have no counterpart among the paper's, and an interval depends
+            on the reference county, which is not printed (ours is the largest). So intervals from
+            synthetic sets are compared with those from the original: by overlap (below zero where
+            they are apart), width, and whether a coefficient stays above zero, below zero, or
+            neither. In print, the intervals of the DP-areal are the wider ones; the paper's text
+            says the DPMPM's are.
             """
         ),
-        Table("Five intervals each: synthetic against original", ("", *QUANTITIES), _rows(results)),
+        Table(
+            "Five intervals each: synthetic against original",
+            ("", *QUANTITIES),
+            _rows(results),
+            file="intervals",
+        ),
     ]
 
 

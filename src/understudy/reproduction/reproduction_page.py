@@ -45,14 +45,12 @@ PART = {
 }
 NOTES = {
     "identification": """
-        The paper's table has no Min column; its Min is from the text. A false match rate is a mean
-        over the sets that have a unique match, as where the paper marks its own; their number is
-        given where not all sets have one.
+        The paper's Min is from its text. A false match rate is a mean over the sets that have a
+        unique match, as in the paper; their number is given where not all sets have one.
         """,
     "attribute": """
-        Populations differ much in how many labels can be guessed, so the ranges of the plain
-        numbers exclude little. The position between a population's own baselines, 0 at Min and 1 at
-        Max, compares better.
+        Populations differ much in how many labels can be guessed, so plain numbers exclude little.
+        The position between a population's own baselines, 0 at Min and 1 at Max, compares better.
         """,
 }
 
@@ -87,31 +85,32 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
             """
             Hu and Savitsky's data are confidential. Public are the number of records (6,208), the
             counts of the 40 patterns, the number of counties (133) and the printed results. This
-            page computes every printed cell on invented data with the same pattern counts.
+            page computes every printed cell on invented data with the same pattern counts. Which
+            pattern has which gender, income and age is our assumption: in the supplement's order
+            age varies fastest, then income, then gender.
             """
         ),
         Paragraph(
             f"""
             How to read it. "Ours" is the mean over {results["sets"]} synthetic sets of the bundled
-            population, and in brackets the range of such means over {count} further populations,
-            drawn by the same program from other seeds, where they differ; of class counts, without
-            fits whose chains are apart. {OUTSIDE}: the printed cell lies outside that range,
-            allowing for rounding in print. If the paper's population is like these, the range over
-            all {count} covers its value with probability at least {coverage(count)}, for any
-            distribution. {OUTSIDE} is therefore weak evidence for a single cell, and none if the
-            paper's data are unlike ours. Nothing was tuned to the printed results of any
-            synthesizer. Three printed baselines were used in making the program that draws the
-            populations, with seeds {MEDIAN_SEEDS[0]} to {MEDIAN_SEEDS[-1]}, the redrawn ones among
-            them: Max of the attribute matches and of both expected match risks fits by
-            construction. The DPMPM is the {sampler} sampler with class draw kept,
-            and the DP-areal as in the paper's text.
+            population, in brackets the range of such means over {count} further populations from
+            other seeds, where they differ; of class counts, without fits whose chains are apart.
+            {OUTSIDE}: the printed cell lies outside that range, allowing for rounding in print. If
+            the paper's population is like these, the range over all {count} covers its value with
+            probability at least {coverage(count)}, for any distribution: weak evidence for a single
+            cell, and none if the paper's data are unlike ours. Nothing was tuned to the printed
+            results of any synthesizer. Three printed baselines were used in making the program that
+            draws the populations, with seeds {MEDIAN_SEEDS[0]} to {MEDIAN_SEEDS[-1]}, the redrawn
+            ones among them: Max of the attribute matches and of both expected match risks fits by
+            construction. The DPMPM is the {sampler} sampler with class draw kept, and the DP-areal
+            as in the paper's text.
             """
         ),
         Paragraph(
             f"""
             Every value and table was written by understudy reproduce (version
-            {understudy.__version__}, seed {results["seed"]}); none was typed. Its cells.csv has
-            every way of computing every cell, its results.json every set.
+            {understudy.__version__}, seed {results["seed"]}); none was typed. Its results.json has
+            every set.
             """
         ),
     ]
@@ -246,8 +245,8 @@ def _compatibility(comparisons: list[Comparison], results: dict[str, Any]) -> li
         Paragraph(
             f"""
             Cells inside, of those that are defined in print and in the populations. Even if all
-            assumptions hold, up to {1 - coverage(count)} of the cells fall outside by chance, and
-            the cells of a table are not independent of each other.
+            assumptions hold, up to {1 - coverage(count)} of the cells fall outside by chance; cells
+            of a table are not independent.
             """
         ),
         Table(
@@ -257,6 +256,7 @@ def _compatibility(comparisons: list[Comparison], results: dict[str, Any]) -> li
                 "regression",
             ),
             rows,
+            file="compatible",
         ),
     ]  # fmt: skip
 

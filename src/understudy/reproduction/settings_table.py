@@ -29,8 +29,8 @@ def settings_blocks(results: dict[str, Any]) -> list[Block]:
         Paragraph(
             """
             What is not in this table is as in the paper: priors, numbers of sets and of training
-            records, repeats of Min and Max. The samplers are our own: they draw from the same
-            posteriors, and the page on each model says how that was tested.
+            records, repeats of Min and Max. The samplers are our own, tested to draw from the same
+            posteriors.
             """
         ),
         Table(
@@ -38,14 +38,7 @@ def settings_blocks(results: dict[str, Any]) -> list[Block]:
             ("", "paper", "here"),
             rows,
             text_columns=(0, 1, 2),
-        ),
-        Paragraph(
-            """
-            The numbers of records in the 40 patterns are those of the supplement, in every
-            population here. The supplement numbers the patterns; which of them has which gender,
-            income and age is our assumption: in its order, age varies fastest, then income, then
-            gender.
-            """
+            file="settings",
         ),
     ]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.pages.blocks import Figure, Heading, Paragraph, Table, all_tables
+from understudy.pages.blocks import Block, Figure, Heading, Paragraph, Table, all_tables
 from understudy.pages.html import html_page
 from understudy.pages.markdown import markdown_page
 from understudy.pages.plots.canvas import standalone_svg
@@ -22,7 +22,7 @@ from understudy.reproduction.reproduction_page import TITLE, page_blocks
 from understudy.reproduction.run import Said, bundled_findings, run_all
 from understudy.storage import new_file
 
-__all__ = ["Made", "cells_as_csv", "write_all", "write_documentation"]
+__all__ = ["Made", "cells_as_csv", "table_as_csv", "write_all", "write_documentation"]
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,33 @@ def write_documentation(folder: Path, results: dict[str, Any], drawings: Sequenc
         _write(figures / f"{figure.name}.svg", standalone_svg(figure.svg) + "\n")
     _write(figures / "cells.csv", cells_as_csv(compare_all(results)))
     blocks = page_blocks(results, drawings)
-    short = [block for block in blocks if not (isinstance(block, Table) and block.folded)]
+    for table in all_tables(blocks):
+        if table.file:
+            _write(figures / f"{table.file}.csv", table_as_csv(table))
+    short = [_in_a_file(block, figures.name) for block in blocks if not _is_folded(block)]
     after = next(number for number, block in enumerate(short[1:], 1) if isinstance(block, Heading))
     link = f"Every way of computing every cell: [cells.csv]({figures.name}/cells.csv)."
     short.insert(after, Paragraph(link))
     _write(folder / "reproduction.md", markdown_page(short, figures.name))
+
+
+def _is_folded(block: Block) -> bool:
+    return isinstance(block, Table) and block.folded
+
+
+def _in_a_file(block: Block, folder: str) -> Block:
+    """Put a link where a table has a file of its own."""
+    if not isinstance(block, Table) or not block.file:
+        return block
+    return Paragraph(f"Table: [{block.caption}]({folder}/{block.file}.csv).")
+
+
+def table_as_csv(table: Table) -> str:
+    """Write a table as it is set; a row of one cell heads a group."""
+    text = io.StringIO()
+    rows = ([cell.text for cell in row] for row in table.cells)
+    csv.writer(text, lineterminator="\n").writerows([table.header, *rows])
+    return text.getvalue()
 
 
 def cells_as_csv(comparisons: Sequence[Comparison]) -> str:
