@@ -128,6 +128,8 @@ def test_default_dials() -> None:
     assert sum(curve.ends is not None for curve in curves(plan)) == 1
     formal = [each for each in listed if each.kind == "formal"]
     assert [each.value for each in formal] == [20.0, 60.0, 100.0, 160.0]
+    modelled = plan_from({**PLAN, "data": {**PLAN["data"], "missing": "model"}})
+    assert {each.kind for each in grid(modelled)} == {"dpmpm"}  # others do not take holes
     shared = plan_from(
         {**PLAN, "frontier": {"dials": [{"model": "dpmpm", "vary": {"class_draw": ["kept", "full"],
                                                                    "sets": [5, 20]}}]}}

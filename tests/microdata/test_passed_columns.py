@@ -141,6 +141,7 @@ def test_the_data_are_other_data_when_one_of_their_values_changes() -> None:
         ({"pass_through": ["wt"], "ignore": ["wt"]}, SettingError, "one role"),
         ({"pass_through": ["wt"], "keep": []}, SettingError, "stand for nobody"),
         ({"pass_through": [3]}, SettingError, "names of columns"),
+        ({"weight": "n", "keep": []}, SettingError, "nobody's weight"),
     ],
 )
 def test_what_cannot_pass(options: Any, error: type[Exception], words: str) -> None:

@@ -29,6 +29,28 @@ def test_check_of_reserved_and_unknown_names(command: Command, make_file: MakeFi
     assert "county" not in kept.out.split("Ignored")[0]
 
 
+def test_check_recognizes_what_passes_through(
+    command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    rows = "".join(f"P{row:03d},{row % 4},{'ab'[row % 2]},{row / 7}\n" for row in range(60))
+    path = make_file("person_id,wave,town,w\n" + rows)
+    options = ("--synthesize", "town", "--pass-through", "person_id,wave,w", "--weight", "w")
+    told = command("check", path.rename(tmp_path / "with.csv"), *options)
+    assert told.code == 2, told.out  # nothing is kept
+    path = make_file("sex,person_id,wave,town,w\n" + "".join(
+        f"{'fm'[row % 3 % 2]},{line}\n" for row, line in enumerate(rows.splitlines())
+    ))  # fmt: skip
+    told = command("check", path, *options)
+    assert told.code == 0, told.err
+    advice = " ".join(told.out.split())
+    assert '"person_id" passes through: identifier, and 60 of 60 records' in advice
+    assert "wave passes" not in advice
+    assert '"w" passes through' not in advice
+    wrote = command("init", path, *options, "--out", tmp_path)
+    assert '"person_id" passes through' in " ".join(wrote.out.split())
+    assert "P0" not in told.out + wrote.out
+
+
 def test_check_when_no_column_holds_categories(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pl.DataFrame({"a": [[1], [2]], "b": [[3], [4]]}).write_parquet(path)

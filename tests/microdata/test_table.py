@@ -86,6 +86,19 @@ def test_fingerprint_notices_everything(data: Microdata) -> None:
     assert data.fingerprint() == accepted(FRAME).fingerprint()
 
 
+def test_fingerprint_notices_replicate_weights() -> None:
+    frame = FRAME.with_columns(*(pl.Series(name, [1.0, 2.0, 1.0, 2.0, 1.0]) for name in "wrst"))
+
+    def printed(table: pl.DataFrame, **design: object) -> str:
+        names = {"weight": "w", "ignore": ["t"], "design": {"replicates": ["r", "s"], **design}}
+        return accepted(table, **names).fingerprint()  # type: ignore[arg-type]
+
+    changed = frame.with_columns(pl.Series("s", [1.0, 2.0, 1.0, 2.0, 3.0]))
+    prints = {printed(frame), printed(changed), printed(frame, method="jk2")}
+    assert len(prints) == 3
+    assert printed(frame) == printed(frame)
+
+
 def test_synthetic_sets(data: Microdata) -> None:
     codes = np.array([[0, 1, 2, 0, 1], [2, 2, 2, 2, 2]], dtype=np.uint8)[:, :, None]
     sets = SyntheticSets(data, codes)

@@ -9,9 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from tests import findings_factory as making
 
 import understudy as us
 from understudy.errors import DataWarning
+from understudy.findings.data import data_findings
+from understudy.findings.risk import intruder_findings
+from understudy.pages.blocks import all_tables, name_cell
+from understudy.pages.sections.risk_section import identification_section
 from understudy.randomness import stream
 from understudy.risk.population import individual_risk
 
@@ -74,3 +79,30 @@ def test_uniques_of_a_known_population() -> None:
     n_alone = expected / share
     assert true == pytest.approx(n_alone * exact, abs=5 * np.sqrt(n_alone * exact))
     assert expected > true
+
+
+def test_findings_and_report_have_it_by_intruder() -> None:
+    """One who knows less finds fewer people: each has a row."""
+    generator = stream(3, "by intruder")
+    table = pl.DataFrame(
+        {name: [str(code) for code in generator.integers(0, 9, 80)] for name in ("a", "b", "town")}
+        | {"w": generator.gamma(3.0, 5.0, 80)}
+    )
+    with pytest.warns(DataWarning):
+        data = us.read_microdata(table, "town", weight="w")
+    known = [
+        intruder_findings(data, each, repeats=2, sets=2, seed=1) for each in (["a"], ["a", "b"])
+    ]
+    for findings in known:
+        assert findings.population is not None
+        risk = us.population_risk(data, findings.known)
+        assert findings.population.expected_matches == risk.expected_matches
+    described = data_findings(data, codebook_declared=True, codebook_reviewed=True)
+    assert described.population == known[1].population
+    assert known[0].population != known[1].population
+    whole = making.findings()
+    section = identification_section(
+        whole.model_copy(update={"data": described, "intruders": tuple(known), "synthesizers": ()})
+    )
+    (listed,) = (each for each in all_tables(section.blocks) if "found" in each.header)
+    assert [row[0] for row in listed.rows] == [name_cell("a, b"), name_cell("a")]

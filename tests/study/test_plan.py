@@ -209,7 +209,7 @@ def test_a_plan_without_synthesizers_has_the_one_that_answers_soon(make_file: Ma
     plan = read_plan(make_file(FIRST, "plan.toml"))
     assert list(plan.chosen_synthesizers()) == ["backoff"]
     assert list(plan.chosen_synthesizers(patterns=False)) == ["backoff"]
-    assert 'Left out: "backoff" with the defaults.' in FIRST
+    assert 'Left out: "backoff", or "dpmpm" where missing values are modelled.' in FIRST
 
 
 def test_a_plan_can_name_bundled_data(make_file: MakeFile, tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import pandas as pd
 import polars as pl
 import pytest
 
 import understudy as us
-from understudy.errors import UnderstudyError
+from understudy.errors import UnderstudyError, UnderstudyWarning
 
 FRAME = pl.DataFrame(
     {
@@ -33,6 +36,27 @@ def test_the_same_seed_gives_the_same_frames_and_another_does_not() -> None:
     assert all(one.equals(two) for one, two in zip(first, again, strict=True))
     assert not all(one.equals(two) for one, two in zip(first, other, strict=True))
     assert not first[0].equals(first[1])
+
+
+def test_the_default_model_is_one_that_takes_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = []
+
+    def load(name: str) -> Any:
+        chosen.append(name)
+        return lambda: us.DPMPM(n_classes=2)
+
+    monkeypatch.setattr("understudy.synthesis.synthesize.load_model", load)
+    few: dict[str, Any] = {"chains": 1, "warmup": 2, "draws": 4}
+    fit = us.DPMPM.fit
+    monkeypatch.setattr(us.DPMPM, "fit", lambda self, data, **options: fit(
+        self, data, **options, **few))  # fmt: skip
+    holed = FRAME.with_columns(sex=pl.when(pl.int_range(60) % 7 > 0).then("sex"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnderstudyWarning)
+        for missing in ("model", "level"):
+            sets = us.synthesize(holed, "town", m=2, ignore="id", missing=missing, progress=False)
+            assert sets[0]["sex"].null_count() == 9
+    assert chosen == ["dpmpm", "backoff"]
 
 
 def test_wrong_numbers_and_names() -> None:

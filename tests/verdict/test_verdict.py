@@ -387,7 +387,7 @@ def test_group_facts() -> None:
 
 @pytest.mark.parametrize(
     ("unique", "decides", "outcome"),
-    [(0, False, "pass"), (1, False, "pass"), (2, False, "review"), (50, False, "review"),
+    [(0, False, "review"), (1, False, "review"), (2, False, "review"), (50, False, "review"),
      (51, False, "fail"), (0, True, "fail")],
 )  # fmt: skip
 def test_columns_passed_through(unique: int, decides: bool, outcome: str) -> None:
@@ -400,6 +400,19 @@ def test_columns_passed_through(unique: int, decides: bool, outcome: str) -> Non
     assert f'"wt" (numbers) {unique}' in reason.words
     assert ("reads the secret from it" in reason.words) == decides
     assert "as in a name or an identifier" in reason.words
+
+
+@pytest.mark.parametrize(
+    ("alone", "weight", "outcome"), [(50, False, "pass"), (51, False, "review"), (90, True, "pass")]
+)
+def test_values_of_their_own_are_reviewed_even_where_all_are_alone_already(
+    alone: int, weight: bool, outcome: str
+) -> None:
+    column = PassedFindings(
+        name="wt", stored="text", values=90, alone=alone, unique_with_kept=0, weight=weight
+    )
+    reason = of(judge(making.findings(passed=(column,))), "columns passed through")
+    assert reason.outcome == outcome
 
 
 @covers(150)

@@ -60,7 +60,7 @@ def init(
     bins: BinOptions = (),
     na: Texts = (),
     empty: Literal["missing", "level"] = "missing",
-    missing: Literal["error", "level", "drop"] | None = None,
+    missing: Literal["error", "level", "drop", "model"] | None = None,
     codebook_from: Path | None = None,
     out: Path = Path(),
     encoding: str | None = None,
@@ -93,8 +93,8 @@ def init(
     empty
         Whether empty cells are missing values or a level of their own.
     missing
-        What to do with missing values: refuse, make missing a level of its own, or drop records.
-        Left out: a level, where there are any.
+        What to do with missing values: refuse, make missing a level of its own, drop records, or
+        keep them as holes that the DPMPM fills. Left out: a level, where there are any.
     codebook_from
         Draft the codebook's levels from a file with value labels (SPSS, Stata, SAS), a DDI codebook
         (.xml), or a table of variable, level and label (.csv). Left out: from the value labels of
@@ -218,6 +218,8 @@ def _report(
     say(f"Wrote {quoted(plan.name)} and {quoted(codebook.name)}, which only you can read.")
     for name, reason in left_out.items():
         say(paragraph(f"Ignored: {quoted(name)}: {reason}.", "- ", "  "))
+    for words in inspection.about_passed:
+        say(paragraph(words, "- ", "  "))
     n_empty = sum(column.n_empty for column in remaining.columns)
     if n_empty and empty == "missing":
         words = "cell is read as missing" if n_empty == 1 else "cells are read as missing"
@@ -225,7 +227,8 @@ def _report(
                       "of their own."))  # fmt: skip
     if missing is None and any(column.n_missing for column in remaining.columns):
         say(paragraph('Missing values become a level of their own (missing = "level"); "--missing '
-                      'drop" leaves such records out.'))  # fmt: skip
+                      'drop" leaves such records out, "--missing model" keeps them as holes that '
+                      "the DPMPM fills."))  # fmt: skip
     say(
         paragraph(
             "The codebook's levels come from the data: it must be reviewed before anything is "

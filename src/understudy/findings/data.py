@@ -21,7 +21,13 @@ from understudy.microdata.table import Microdata
 from understudy.microdata.telling_columns import Column, Told, telling_columns
 from understudy.randomness import stream
 
-__all__ = ["data_findings", "listed_patterns", "passed_findings", "pattern_levels"]
+__all__ = [
+    "data_findings",
+    "listed_patterns",
+    "passed_findings",
+    "pattern_levels",
+    "population_findings",
+]
 
 PATTERN = "_row"  # a reserved name: no column has it
 MOST_PATTERNS = 1000  # patterns that are listed one by one
@@ -74,7 +80,7 @@ def data_findings(
         pattern_numbers=tuple(listed.tolist()),
         pattern_sizes={int(size): int(count) for size, count in zip(small, counts, strict=True)},
         largest_pattern=int(sizes.max()),
-        population=_population(data),
+        population=population_findings(data),
         **passed_findings(data),
     )
 
@@ -116,13 +122,18 @@ def passed_findings(data: Microdata) -> dict[str, Any]:
     }
 
 
-def _population(data: Microdata) -> PopulationFindings | None:
-    """Estimate uniqueness in the population, where the data have survey weights."""
+def population_findings(
+    data: Microdata, known: Sequence[str] | None = None
+) -> PopulationFindings | None:
+    """Estimate uniqueness in the population, where the data have survey weights.
+
+    It is that of what an intruder knows, or of all kept variables.
+    """
     from understudy.risk.population import population_risk
 
     if data.survey is None or not data.kept:
         return None
-    risk = population_risk(data)
+    risk = population_risk(data, known)
     return PopulationFindings(
         people=risk.population,
         sample_uniques=risk.sample_uniques,

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import quoted
-from understudy.findings.data import pattern_levels
+from understudy.findings.data import pattern_levels, population_findings
 from understudy.findings.schema import (
     AttackFindings,
     AttributeFindings,
@@ -58,6 +58,7 @@ def intruder_findings(
     return IntruderFindings(
         known=risk.known,
         baselines={name: _baseline(baseline) for name, baseline in risk.baselines.items()},
+        population=population_findings(data, risk.known),
     )
 
 

@@ -335,6 +335,7 @@ class IntruderFindings(_Finding):
 
     known: tuple[str, ...]
     baselines: dict[str, Baseline]  # by name; missing where a table is too large
+    population: PopulationFindings | None = None  # with a survey weight
 
     @property
     def minimum(self) -> Baseline:

@@ -19,6 +19,7 @@ from understudy.storage import digest_of
 from understudy.study.frontier_plan import COARSEN, SETS, DialsPlan
 from understudy.study.plan import MODEL_PLANS, StudyPlan, SynthesizerPlan
 from understudy.study.planned_fit import PlannedFit
+from understudy.synthesis.registry import MODELS
 
 __all__ = ["Curve", "Point", "curves", "default_dials", "grid", "middle"]
 
@@ -212,9 +213,13 @@ def default_dials(sets: int) -> tuple[DialsPlan, ...]:
 def curves(plan: StudyPlan) -> list[Curve]:
     """List the curves of a plan: every combination of the values that its dials list."""
     declared = plan.frontier.dials
+    if declared is None:
+        holes = plan.data.missing == "model"  # which some models cannot take
+        usual = default_dials(plan.sets)
+        declared = tuple(each for each in usual if MODELS[each.model].fills_holes or not holes)
     firsts: dict[tuple[str, ...], DialsPlan] = {}  # by model and dials that names say
     listed = []
-    for dials in default_dials(plan.sets) if declared is None else declared:
+    for dials in declared:
         named = (key for key in (*dials.vary, *dials.between) if key != COARSEN)
         apart = _apart(firsts.setdefault((dials.model, *named), dials), dials)
         for values in itertools.product(*dials.vary.values()):

@@ -487,7 +487,7 @@ def _check_missing(coded: CodedTable, absent: NDArray[np.bool_], missing: Missin
         raise MissingValuesError(
             expected="records without missing values",
             came=f"missing values in every one of {n_records:,} records ({by_column})",
-            do='ignore the columns with most missing values, or choose missing="level"',
+            do='ignore the columns with most missing values, or choose missing="level" or "model"',
         )
     warnings.warn(
         f"{n_dropped:,} of {n_records:,} records were left out because of missing values in "

@@ -116,6 +116,12 @@ def assign_roles(
             "them would belong to nobody either",
             do="keep a column, or pass none through",
         )
+    if design and wanted and not stay:
+        raise SettingError(
+            expected="at least one kept column where a survey weight is named",
+            came="none: the rows of fully synthetic files are new people, and have nobody's weight",
+            do="keep a column, or name no weight",
+        )
     if len(used) > MOST_USED:
         raise ColumnError(
             expected=f"at most {MOST_USED:,} columns that are kept or synthesized",

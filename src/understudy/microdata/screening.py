@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted
@@ -38,6 +39,7 @@ from understudy.microdata.reading import (
     check_header,
     declared_empty,
     open_table,
+    read_passed,
 )
 from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of_similar_names
 from understudy.microdata.structural_zeros import check_impossible
@@ -48,6 +50,7 @@ from understudy.summaries import counted
 __all__ = ["ColumnFinding", "Inspection", "inspect_source"]
 
 SMALL_PATTERN = 5
+TELLING = ("free text", "identifier", "repeating identifier")  # what a column that passes may hold
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +109,8 @@ class Inspection:
         What else is worth doing, in plain words.
     passed : tuple of str
         Columns that pass through.
+    about_passed : tuple of str
+        What is odd about those; in `advice`, too.
     """
 
     n_records: int
@@ -115,6 +120,7 @@ class Inspection:
     problems: tuple[str, ...]
     advice: tuple[str, ...]
     passed: tuple[str, ...] = ()
+    about_passed: tuple[str, ...] = ()
 
 
 def inspect_source(
@@ -179,7 +185,8 @@ def inspect_source(
         *_unused_problem(coded, book, unused_levels),
         *refusals,
     ]
-    advice = _advice(findings, data, noted, codebook is not None)
+    about_passed = _about_passed(table, roles, of_design)
+    advice = [*about_passed, *_advice(findings, data, noted, codebook is not None)]
     return Inspection(
         coded.of_record.size,
         tuple(findings),
@@ -188,6 +195,7 @@ def inspect_source(
         tuple(problems),
         tuple(advice),
         roles.passed,
+        about_passed,
     )
 
 
@@ -201,6 +209,32 @@ def _read_usable(table: OpenTable, roles: Roles) -> tuple[CodedTable, dict[str, 
             if problem.column is None:
                 raise
             refused[problem.column] = problem.advice
+
+
+def _about_passed(table: OpenTable, roles: Roles, of_design: Sequence[str]) -> tuple[str, ...]:
+    """Say which columns that pass through seem to tell whose row it is, or are no plain numbers."""
+    passed = read_passed(table, roles)
+    if passed is None:
+        return ()
+    advice = []
+    for name in passed.names:
+        if name in of_design:
+            continue
+        texts = passed.frame[name].cast(pl.String).drop_nulls()
+        values = texts.to_frame("value").group_by("value", maintain_order=True).len()
+        observed, counts = values["value"].to_list(), values["len"].to_numpy().astype(np.int64)
+        suggestion = recognize(CodedColumn(name, tuple(observed)), observed, counts)
+        own = int((counts == 1).sum())
+        if suggestion is not None and suggestion.holds == "survey weights":
+            advice.append(f"{quoted(name)} passes through, and {suggestion.advice}.")
+        elif 2 * own > texts.len() or (suggestion and suggestion.holds in TELLING):
+            holds = "" if suggestion is None else f"{suggestion.holds}, and "
+            advice.append(
+                f"{quoted(name)} passes through: {holds}{own:,} of {passed.frame.height:,} records "
+                "have a value of their own. Whoever knows it finds the person's row in every file: "
+                "take it out of pass_through unless readers need it."
+            )
+    return tuple(advice)
 
 
 def _part(name: str, roles: Roles) -> str:
@@ -297,7 +331,10 @@ def _missing_problem(findings: Sequence[ColumnFinding], missing: Missing) -> lis
     )
     if not by_column or missing != "error":
         return []
-    return [f'missing values in {by_column}: choose missing = "level", "drop" or "model"']
+    return [
+        f'missing values in {by_column}: choose missing = "level", "drop" or "model" (holes, which '
+        "the DPMPM fills)"
+    ]
 
 
 def _unused_problem(coded: CodedTable, book: Codebook, unused: UnusedLevels) -> list[str]:

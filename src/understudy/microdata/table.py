@@ -275,6 +275,9 @@ class Microdata(ShownData):
             digest.update(repr(self.survey.columns).encode("utf-8", "surrogatepass"))
             for numbers in (self.survey.weights, self.survey.unit, self.survey.stratum):
                 digest.update(numbers.tobytes())
+            if self.survey.replicates is not None:
+                digest.update(repr((self.survey.factor, self.survey.replicates.shape)).encode())
+                digest.update(np.ascontiguousarray(self.survey.replicates).tobytes())
         return digest.hexdigest()
 
     def people_digest(self) -> str:

@@ -15,7 +15,7 @@ import polars as pl
 
 from understudy.errors import UnderstudyWarning
 from understudy.findings.chains import convergence_findings
-from understudy.findings.data import data_findings
+from understudy.findings.data import data_findings, population_findings
 from understudy.findings.own_record import own_record_findings, with_own_record
 from understudy.findings.risk import intruder_findings, risk_findings
 from understudy.findings.schema import Findings, IntruderFindings, RiskFindings, SynthesizerFindings
@@ -124,7 +124,9 @@ def _baselines(
 ) -> IntruderFindings:
     """Draw the baselines of one intruder; none where a table of labels would be too large."""
     if table_size(data) > LARGEST_TABLE:
-        return IntruderFindings(known=known, baselines={})
+        return IntruderFindings(
+            known=known, baselines={}, population=population_findings(data, known)
+        )
     return intruder_findings(data, known, repeats=repeats, sets=n_sets, seed=seed)
 
 

@@ -30,7 +30,7 @@ from understudy.randomness import check_seed
 from understudy.settings import Settings, one_mistake, read_settings, settings_from
 from understudy.storage import WINDOWS_NAMES
 from understudy.study.frontier_plan import FrontierPlan
-from understudy.synthesis.registry import ESS_TARGET, MODELS, RHAT_TARGET
+from understudy.synthesis.registry import ESS_TARGET, MODELS, RHAT_TARGET, default_models
 from understudy.verdict.verdict import Thresholds
 
 __all__ = [
@@ -298,9 +298,7 @@ class StudyPlan(Settings):
             return {plan.name or plan.model: plan for plan in self.synthesizers}
         return {
             name: MODEL_PLANS[name](model=name)
-            for name, model in MODELS.items()
-            if (model.fills_holes if holes else model.by_default)
-            and (patterns or not model.needs_patterns)
+            for name in default_models(patterns=patterns, holes=holes)
         }
 
 

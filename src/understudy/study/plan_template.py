@@ -15,7 +15,7 @@ from understudy.errors import quoted, quoted_list, visible
 from understudy.microdata.bins import Bins
 from understudy.settings import toml_key, toml_text
 from understudy.study.plan import StudyPlan, UntilPlan
-from understudy.synthesis.registry import MODELS, load_model
+from understudy.synthesis.registry import MODELS, default_models, load_model
 from understudy.verdict.verdict import Thresholds
 
 __all__ = ["plan_as_toml", "plan_text"]
@@ -135,8 +135,11 @@ def _list(names: Sequence[str] | Mapping[str, str]) -> str:
 
 
 def _left_out() -> str:
-    names = [quoted(name) for name, model in MODELS.items() if model.by_default]
-    return f"Left out: {' and '.join(names)} with the defaults."
+    plain, holes = (
+        " and ".join(map(quoted, default_models(patterns=True, holes=modelled)))
+        for modelled in (False, True)
+    )
+    return f"Left out: {plain}, or {holes} where missing values are modelled."
 
 
 def _synthesizers() -> Iterator[str]:

@@ -24,6 +24,7 @@ __all__ = [
     "RHAT_TARGET",
     "Model",
     "Setting",
+    "default_models",
     "load_model",
     "memory_estimates",
 ]
@@ -278,6 +279,20 @@ MODELS = {
         formal=True,
     ),
 }
+
+
+def default_models(*, patterns: bool, holes: bool) -> tuple[str, ...]:
+    """Name the models that are used where none is named.
+
+    The data have `patterns` if there are kept variables, and `holes` if missing values are to be
+    modelled.
+    """
+    return tuple(
+        name
+        for name, model in MODELS.items()
+        if (model.fills_holes if holes else model.by_default)
+        and (patterns or not model.needs_patterns)
+    )
 
 
 def load_model(name: str) -> Any:

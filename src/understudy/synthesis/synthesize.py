@@ -13,7 +13,7 @@ from understudy.checks import check_whole
 from understudy.microdata.reading import read_microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, child_seed
-from understudy.synthesis.registry import MODELS, load_model
+from understudy.synthesis.registry import default_models, load_model
 from understudy.synthesis.run_fit import SampledModel
 
 __all__ = ["synthesize"]
@@ -44,7 +44,8 @@ def synthesize(
     m : int
         How many versions.
     model : optional
-        Settings of a synthesizer, such as ``us.DPMPM()``; the back-off tree when left out.
+        Settings of a synthesizer, such as ``us.DPMPM()``; the back-off tree when left out, or
+        the DPMPM where missing values are to be modelled.
     seed : int, optional
         Makes the draws repeatable.
     progress : bool
@@ -69,8 +70,8 @@ def synthesize(
     check_whole("m", m, 1)
     data = read_microdata(source, names, **reading)
     if model is None:
-        first = next(name for name, known in MODELS.items() if known.by_default)
-        model = load_model(first)()
+        parts = {"patterns": bool(data.kept), "holes": bool(data.with_holes)}
+        model = load_model(default_models(**parts)[0])()
     seed = check_seed(seed)
     runs_chains = isinstance(model, SampledModel)
     options: dict[str, Any] = {}

@@ -43,12 +43,14 @@ def _passed(data: DataFindings, limits: Thresholds) -> Reason:
         "through all files although their rows are shuffled. (The own-record effect in the worst "
         "case, which is judged, assumes as much.)"
     )
-    own = [quoted(column.name) for column in data.passed if 2 * column.alone > data.n_records]
+    own = [column for column in data.passed if 2 * column.alone > data.n_records]
     if own:
+        named = ", ".join(quoted(column.name) for column in own)
         words += (
-            f" Most records have a value of their own in {', '.join(own)}, as in a name or an "
-            "identifier."
+            f" Most records have a value of their own in {named}, as in a name or an identifier."
         )
+    if outcome == "pass" and not all(column.weight for column in own):
+        outcome = "review"  # even where every record is alone with its kept variables already
     deciding = [quoted(column.name) for column in data.passed if column.decides]
     deciding += [f"{quoted_list(names)} together" for names in data.passed_together]
     if deciding:

@@ -84,18 +84,31 @@ def identification_section(findings: Findings) -> Section:
 
 def _in_the_population(findings: Findings) -> list[Block]:
     """Say how many people are alone outside of the file, where the data have survey weights."""
-    population = findings.data.population
-    if population is None:
+    everything = findings.data.population
+    if everything is None:
         return []
-    return [
-        Paragraph(
-            f"In the population of {number(population.people)} that the survey weights stand for: "
-            f"of {population.sample_uniques:,} records that are alone with their kept variables "
-            f"about {number(population.population_uniques)} are alone in the population, too. "
-            "Linking every record with somebody who has the same kept variables would find about "
-            f"{number(population.expected_matches)} of {findings.data.n_records:,} people."
+    by_known = {findings.data.kept: everything} | {
+        intruder.known: intruder.population
+        for intruder in findings.intruders
+        if intruder.population is not None
+    }
+    rows = [
+        (
+            name_cell(known_words(known)),
+            number_cell(population.sample_uniques),
+            number_cell(population.population_uniques),
+            number_cell(population.expected_matches),
         )
+        for known, population in by_known.items()
     ]
+    return topic(
+        title=f"In the population of {number(everything.people)} that the survey weights stand for",
+        reading="Records that are alone with what is known, how many of them are alone in the "
+        "population, too, and how many people are found if every record is linked with somebody "
+        f"of the population, of {findings.data.n_records:,}. People of a pattern given its records "
+        "are taken as negative binomial.",
+        tables=[Table("", ("known", "alone in the file", "and in the population", "found"), rows)],
+    )
 
 
 def _strips(findings: Findings, index: int, intruder: IntruderFindings) -> list[str | None]:
