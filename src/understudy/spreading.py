@@ -13,28 +13,34 @@ from typing import Any, Protocol, TypeVar
 
 __all__ = ["Spread", "in_order", "spread_by"]
 
-Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 
 class Spread(Protocol):
     """Does tasks elsewhere: takes a function of a module and its arguments, gives the answers."""
 
-    def __call__(self, function: Callable[[Any], Any], tasks: Sequence[Any], /) -> Iterator[Any]:
-        """Give the answers in the order of the tasks."""
+    def __call__(
+        self, function: Callable[..., Any], tasks: Sequence[Any], /, *shared: Any
+    ) -> Iterator[Any]:
+        """Give the answers in the order of the tasks; what is shared is sent once."""
         ...
 
 
 _SPREAD: ContextVar[Spread | None] = ContextVar("spread", default=None)
 
 
-def in_order(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[Answer]:
+def in_order(
+    function: Callable[..., Answer], tasks: Sequence[Any], *shared: Any
+) -> Iterator[Answer]:
     """Apply a function to every task, and give the answers one by one.
 
-    The function is one of a module; tasks travel to the workers where there are any.
+    The function is one of a module; it gets a task and what all tasks share. Both travel to the
+    workers where there are any, the shared values once: also for later calls that share them.
     """
     spread = _SPREAD.get()
-    return map(function, tasks) if spread is None else spread(function, tasks)
+    if spread is None:
+        return (function(task, *shared) for task in tasks)
+    return spread(function, tasks, *shared)
 
 
 @contextmanager

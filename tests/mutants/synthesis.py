@@ -104,6 +104,22 @@ MUTANTS = [
         "other_versions",
     ),
     Mutant(
+        "workers: all parts of a baseline draw the first repeats",
+        "risk/baselines.py",
+        "parts = [range(first, min(first + at_once, repeats))",
+        "parts = [range(min(first + at_once, repeats) - first)",
+        WORKERS,
+        "risk_and_tables",
+    ),
+    Mutant(
+        "workers: what is shared is sent for every use",
+        "synthesis/workers.py",
+        "if key not in self._shared:",
+        "if True:",
+        WORKERS,
+        "risk_and_tables",
+    ),
+    Mutant(
         "workers: one slice is drawn twice and another never",
         "synthesis/dpmpm/cut_sweeps.py",
         "own = slice(first * SLICE, last * SLICE)",

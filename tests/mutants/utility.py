@@ -31,7 +31,7 @@ MUTANTS = [
     Mutant(
         "tables: pairs of perfect sets are compared with the original",
         "utility/tables.py",
-        "table_measures(table.counts_of(other), drawn, table.kept_cell)",
+        "table_measures(table.counts_of(simulated.other), drawn, table.kept_cell)",
         "table_measures(table.original, drawn, table.kept_cell)",
         FLOOR_TESTS,
         "simulated_pairs",

@@ -17,7 +17,7 @@ from understudy.errors import InputError, NotEnoughMemoryError, SettingError
 from understudy.microdata.label_table import empirical_labels, others_labels, uniform_labels
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
-from understudy.risk import baselines
+from understudy.risk import baseline_draws, baselines
 from understudy.risk.attacks import ATTACKS
 from understudy.risk.matching import NO_UNIQUE_MATCHES
 
@@ -120,7 +120,7 @@ def test_samples_are_matched_like_any_set(survey: Survey) -> None:
     ):  # fmt: skip
         assert baseline.joint is not None
         for repeat in range(2):
-            path = (3, "inherent risk", baselines.STREAMS[baseline.name])
+            path = (3, "inherent risk", baseline_draws.STREAMS[baseline.name])
             made = table.draw(stream(*path, repeat), data).tolist()
             slow = naive.match(survey.values(known), true, made)
             row = baseline.samples.row(repeat, named=True)

@@ -10,7 +10,7 @@ import understudy as us
 from understudy.microdata.label_rows import dense_rows, others_table, perfect_table, whole_table
 from understudy.microdata.label_table import true_labels
 from understudy.randomness import stream
-from understudy.risk import baselines, prediction
+from understudy.risk import baseline_draws, prediction
 from understudy.risk.forest import LARGE, SMALLEST_NODE, TREES, Forest, grow_forest
 
 
@@ -133,5 +133,5 @@ def test_a_baseline_is_to_the_model_what_its_table_is(name: str) -> None:
     expected = np.zeros((len(data.patterns), data.n_labels))
     np.add.at(expected, data.patterns.of_combination, of_combination * data.counts[:, None])
     expected /= data.patterns.sizes[:, None]
-    rows = whole_table(baselines._pattern_rows(data, table), data.n_labels)
+    rows = whole_table(baseline_draws._pattern_rows(data, table), data.n_labels)
     assert np.allclose(rows, expected, rtol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,14 @@ import understudy as us
 from understudy.cli.options import helped_by
 from understudy.cli.run import run as run_command
 from understudy.errors import SamplerError, SettingError, WorkerError
+from understudy.findings.risk import risk_findings
 from understudy.pages import report
 from understudy.randomness import stream
+from understudy.risk import baselines
 from understudy.synthesis import workers
 from understudy.synthesis.dpmpm.class_counts import SLICE
 from understudy.synthesis.dpmpm.costs import cutting_pays
+from understudy.synthesis.workers import Workers
 
 distributed = pytest.importorskip("distributed", reason='needs "understudy[dask]"')
 pytestmark = [pytest.mark.filterwarnings(warning) for warning in QUIET]
@@ -98,6 +102,41 @@ def test_a_cut_sweep_is_that_of_one_machine(
             assert same(fitted(many, model, **lengths), alone)
 
 
+def test_risk_and_tables_are_those_of_one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Task by task, whoever does them; the data and the sets are sent once."""
+    data, asked, sent = us.load_ce_like(), list[str](), list[str]()
+    sets = us.Marginal().fit(data).synthesize(2, seed=1)
+
+    def measured() -> list[Any]:
+        inherent = us.inherent_risk(data, "gender", repeats=3, seed=2, sets=2)
+        tables = us.table_utility(data, sets, repeats=2, seed=3)
+        risk = risk_findings(data, sets, [("gender",), ("income",)], by_knowledge=True)
+        frames = [inherent.measures, *(each.attacks for each in inherent.baselines.values())]
+        return [
+            *(frame.write_csv() for frame in (*frames, tables.tables)),
+            tables.truth_floor,
+            risk,
+        ]
+
+    def in_order(self: Workers, function: Any, tasks: Any, *shared: Any) -> Any:
+        asked.extend([function.__name__] * len(tasks))
+        return real(self, function, tasks, *shared)
+
+    def share(self: Workers, value: Any) -> Any:
+        sent.append(type(value).__name__)
+        return real_share(self, value)
+
+    real, real_share, alone = Workers.in_order, Workers.share, measured()
+    monkeypatch.setattr(baselines, "ROWS_OF_TASK", 3 * data.n_records)  # a repeat of two files
+    monkeypatch.setattr(Workers, "in_order", in_order)
+    monkeypatch.setattr(Workers, "share", share)
+    with threads_as_workers(2) as address, us.on_workers(cluster=address):
+        assert measured() == alone
+    assert Counter(asked) == {"attacked": 12, "in_closed_form": 4, "_measure": 7 + 7,
+                              "_identification": 2}  # fmt: skip
+    assert sent.count("SyntheticSets") == 1
+
+
 def test_sweeps_are_cut_where_that_is_faster(many: us.Microdata) -> None:
     ones = np.ones(5_000_000, dtype=np.int64)
     assert cutting_pays(ones, 600, 400, chains=4, workers=50)
@@ -154,11 +193,11 @@ def test_workers_with_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch
     with threads_as_workers() as address:
         monkeypatch.setattr(workers, "deciding_versions", lambda: other)
         with (
-            pytest.raises(WorkerError, match="NumPy, Numba, Python another, "),
+            pytest.raises(WorkerError, match="Numba, SciPy, Polars, Python another, "),
             us.on_workers(cluster=address),
         ):
             pass
-    with pytest.raises(WorkerError, match="with others the draws would differ"):
+    with pytest.raises(WorkerError, match="with others the results may differ"):
         workers._checked(["an older one"], None, os.getpid)
 
 

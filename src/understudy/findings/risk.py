@@ -27,6 +27,7 @@ from understudy.findings.schema import (
 )
 from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.table import Microdata, SyntheticSets
+from understudy.spreading import in_order
 
 if TYPE_CHECKING:
     from understudy.risk.baselines import Baseline as MeasuredBaseline
@@ -106,9 +107,7 @@ def risk_findings(
     label_right = attribute.per_record()  # (record,)
     shares = data.counts / data.patterns.sizes[data.patterns.of_combination]  # (combination,)
     return RiskFindings(
-        identification=tuple(
-            _identification(data, sets, known, label_right) for known in intruders
-        ),
+        identification=tuple(in_order(_identification, list(intruders), sets, label_right)),
         attribute=AttributeFindings(
             matches=SpreadFindings.of(attribute.per_set["matches"].to_list()),
             joint_matches=attribute.joint.matches,
@@ -189,10 +188,11 @@ def _by_knowledge(data: Microdata, sets: SyntheticSets) -> dict[str, float]:
 
 
 def _identification(
-    data: Microdata, sets: SyntheticSets, known: Sequence[str], label_right: NDArray[np.float64]
+    known: Sequence[str], sets: SyntheticSets, label_right: NDArray[np.float64]
 ) -> IdentificationFindings:
     from understudy.risk.identification import identification_risk
 
+    data = sets.data
     risk = identification_risk(data, sets, known)
     per_record = risk.per_record()  # (record,)
     pattern = data.patterns.of_combination[data.of_record]  # (record,)

@@ -12,13 +12,12 @@ even Marginal comes close to Perfect. For the false match rate Max is the lower 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 from typing import ClassVar
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from understudy.checks import check_whole
 from understudy.display.described import Described
@@ -27,10 +26,7 @@ from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.label_rows import (
-    LabelRows,
     SparseTable,
-    dense_rows,
-    others_rows,
     others_table,
     perfect_table,
 )
@@ -41,25 +37,17 @@ from understudy.microdata.label_table import (
     hole_labels,
     marginal_labels,
     others_labels,
-    true_labels,
     uniform_labels,
 )
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
-from understudy.randomness import check_seed, stream
-from understudy.risk import match_kernels as kernels
-from understudy.risk.attacks import count_labels, modal_chance
-from understudy.risk.expected import ExpectedRisk, expected_risk
-from understudy.risk.forest import grow_forest
-from understudy.risk.joint import match_jointly
+from understudy.randomness import check_seed
+from understudy.risk.baseline_draws import Attacked, Sampling, attacked, in_closed_form
+from understudy.risk.expected import ExpectedRisk
 from understudy.risk.matching import (
     NO_UNIQUE_MATCHES,
-    MatchCounts,
-    PerRecord,
-    Targets,
-    count_matches,
-    find_targets,
 )
+from understudy.spreading import in_order
 from understudy.summaries import Spread, number, spread_frame, spread_of
 
 __all__ = ["Baseline", "InherentRisk", "inherent_risk"]
@@ -71,7 +59,7 @@ MEASURES = {
     "unique_matches": "unique matches",
     "attribute_matches": "attribute matches",
 }
-STREAMS = {"Uniform": "Min", "Perfect": "Max"}  # names of their streams of random numbers
+ROWS_OF_TASK = 1 << 20  # about, drawn and attacked at a time; no result depends on it
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -327,42 +315,22 @@ def inherent_risk(
     46.68
     """
     names = _checked(data, known, repeats, sets)
-    root, size = check_seed(seed), data.n_labels
-    targets = find_targets(data, names, true_labels(data), size)
-
-    patterns = find_targets(data, data.kept, true_labels(data), size)
-
-    def baseline(name: str, table: LabelTable | SparseTable) -> Baseline:
-        def draw(*path: str | int) -> NDArray[np.int64]:
-            generator = stream(root, "inherent risk", STREAMS.get(name, name), *path)
-            return table.draw(generator, data).astype(np.int64)
-
-        samples = _samples(targets, patterns, draw, data, repeats)
-        return Baseline(
-            name=name,
-            samples=samples,
-            spreads=_spreads(samples),
-            expected=expected_risk(data, table, names),
-            joint=None if sets is None else _joint(targets, patterns, draw, repeats, sets),
-            model=None if sets is None else _believed(root, data, table, name, sets),
-        )
-
     tables: dict[str, LabelTable | SparseTable]
     tables = {"Uniform": uniform_labels(data), "Marginal": marginal_labels(data)}
     if not _needs_tables(data):
         tables |= {"Others": others_table(data), "Perfect": perfect_table(data)}
     else:
-        if data.n_combinations * size <= LARGEST_TABLE:
+        if data.n_combinations * data.n_labels <= LARGEST_TABLE:
             tables["Others"] = others_labels(data)
         tables["Perfect"] = empirical_labels(data)
-    baselines = {name: baseline(name, table) for name, table in tables.items()}
+    baselines = _measured(Sampling(data, names, tables, check_seed(seed), sets), repeats)
     return InherentRisk(
         known=names,
         minimum=baselines["Uniform"],
         maximum=baselines["Perfect"],
         baselines=baselines,
         n_records=data.n_records,
-        n_labels=size,
+        n_labels=data.n_labels,
         repeats=repeats,
         n_sets=sets,
     )
@@ -389,52 +357,26 @@ def _checked(
     return data.known(known)
 
 
-def _samples(
-    targets: Targets,
-    patterns: Targets,
-    draw: Callable[..., NDArray[np.int64]],
-    data: Microdata,
-    repeats: int,
-) -> pl.DataFrame:
-    """Draw one file in every repeat and attack it."""
-    matches, guesses = [], []
-    for repeat in range(repeats):
-        labels = draw(repeat)
-        matched, counts = targets.match_rows(labels)
-        sums = PerRecord.zeros(data.n_records)
-        matches.append(count_matches(targets, counts, matched == targets.of_record, sums))
-        chance = modal_chance(patterns, *count_labels(patterns, labels))
-        guesses.append(float(chance @ patterns.sizes))
-    return _frame(matches, data.n_records, guesses)
-
-
-def _joint(
-    targets: Targets,
-    patterns: Targets,
-    draw: Callable[..., NDArray[np.int64]],
-    repeats: int,
-    n_sets: int,
-) -> pl.DataFrame:
-    """Draw `n_sets` files in every repeat and attack them together."""
-    n_records = targets.of_record.size
-    matched = np.empty((n_sets, n_records), dtype=np.int32)  # (set, record)
-    labels = np.empty((n_sets, n_records), dtype=np.int32)  # (set, record)
-    counts = np.empty((n_sets, len(targets)), dtype=np.int64)  # (set, target)
-    true = targets.label[targets.of_record]  # (record,)
-    matches, votes, guesses = [], [], []
-    for repeat in range(repeats):
-        for index in range(n_sets):
-            made = draw("joint", repeat, index)
-            labels[index] = made
-            matched[index], counts[index] = targets.match_rows(made)
-        matches.append(match_jointly(targets, matched, counts))
-        right = np.zeros(n_records)  # (record,)
-        kernels.vote(true, labels, right)
-        votes.append(float(right.sum()))
-        chance = modal_chance(patterns, *count_labels(patterns, labels))
-        guesses.append(float(chance @ patterns.sizes))
-    frame = _frame(matches, n_records, guesses)
-    return frame.with_columns(attribute_matches=pl.Series(votes, dtype=pl.Float64))
+def _measured(sampling: Sampling, repeats: int) -> dict[str, Baseline]:
+    """Measure all baselines: a few repeats are a task, and so is what has a closed form."""
+    data, sets = sampling.data, sampling.sets
+    at_once = max(1, ROWS_OF_TASK // (data.n_records * (1 + (sets or 0))))
+    parts = [range(first, min(first + at_once, repeats)) for first in range(0, repeats, at_once)]
+    exact = in_order(in_closed_form, list(sampling.tables), sampling)
+    drawn = in_order(attacked, list(product(sampling.tables, parts)), sampling)
+    baselines = {}
+    for name, (expected, model) in zip(sampling.tables, exact, strict=True):
+        ours = [next(drawn) for _ in parts]  # (part,) of one file and of all files each
+        samples, joint = (_samples(each, data.n_records) for each in zip(*ours, strict=True))
+        baselines[name] = Baseline(
+            name=name,
+            samples=samples,
+            spreads=_spreads(samples),
+            expected=expected,
+            joint=None if sets is None else joint,
+            model=model,
+        )
+    return baselines
 
 
 def _needs_tables(data: Microdata) -> bool:
@@ -442,56 +384,7 @@ def _needs_tables(data: Microdata) -> bool:
     return data.n_records < 2 or hole_labels(data).size > 0
 
 
-def _believed(
-    seed: int, data: Microdata, table: LabelTable | SparseTable, name: str, n_sets: int
-) -> float:
-    """Sum what a model says of true labels that is trained on as many rows as are expected."""
-    pattern, true = data.patterns.of_combination, true_labels(data)
-    if isinstance(table, LabelTable) and len(table.probabilities) == 1:  # all trees say the same
-        return float(table.probabilities[0, true] @ data.counts)
-    rows = _pattern_rows(data, table)
-    weights = (data.patterns.sizes * n_sets).astype(np.float64)
-    generator = stream(seed, "inherent risk", name, "model")
-    forest = grow_forest(
-        generator, data.patterns.codes, rows, weights, data.patterns.sizes, data.n_labels
-    )
-    return float(forest.predict_pairs(rows, data.n_labels, pattern, true) @ data.counts)
-
-
-def _pattern_rows(data: Microdata, table: LabelTable | SparseTable) -> LabelRows:
-    """Average what the records of each pattern draw from.
-
-    The others of a record, averaged over the records of a pattern, are the whole pattern; a record
-    that is alone has all others.
-    """
-    if isinstance(table, LabelTable):
-        of_pattern, of_row = data.patterns.of_combination, table.row_of_combination
-        starts = np.cumsum(np.bincount(of_pattern))[:-1]
-        groups = np.split(np.argsort(of_pattern, kind="stable"), starts)
-        shares = [data.counts[each] @ table.probabilities[of_row[each]] for each in groups]
-        return dense_rows(np.stack(shares) / data.patterns.sizes[:, None])
-    if (table.rows.own < 0).all():  # Perfect: a row per pattern already
-        return table.rows
-    first = np.unique(data.patterns.of_combination, return_index=True)[1]  # (pattern,)
-    alone = data.patterns.sizes == 1
-    return others_rows(data, first)._replace(
-        own=np.where(alone, true_labels(data)[first], -1),
-        totals=np.where(alone, data.n_records - 1.0, data.patterns.sizes),
-    )
-
-
-def _frame(
-    matches: Sequence[MatchCounts], n_records: int, guesses: Sequence[float]
-) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "repeat": list(range(len(matches))),
-            "expected_match_risk": [counts.expected_match_risk for counts in matches],
-            "true_match_rate": [counts.true_matches / n_records for counts in matches],
-            "false_match_rate": [counts.false_match_rate for counts in matches],
-            "unique_matches": [counts.unique_matches for counts in matches],
-            "attribute_matches": [counts.attribute_matches for counts in matches],
-            "modal_matches": guesses,
-        },
-        schema_overrides={"false_match_rate": pl.Float64},
-    )
+def _samples(parts: Sequence[Attacked], n_records: int) -> pl.DataFrame:
+    """Put together what the parts of the repeats give away, a row of each repeat."""
+    lists = (list(chain.from_iterable(each)) for each in zip(*parts, strict=True))
+    return Attacked(*lists).frame(n_records)

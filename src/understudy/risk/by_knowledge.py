@@ -24,7 +24,8 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.identification import match_sets
-from understudy.risk.matching import NO_UNIQUE_MATCHES, Labels, find_targets, labels_of
+from understudy.risk.matching import NO_UNIQUE_MATCHES, find_targets, labels_of
+from understudy.spreading import in_order
 from understudy.summaries import number, spread_of
 
 __all__ = ["RiskLattice", "risk_lattice"]
@@ -138,9 +139,8 @@ def risk_lattice(
     """
     sets = aligned_sets(data, synthetic)
     subsets = _subsets(data, most_variables)
-    labels = labels_of(sets)
-    check_alignment(labels, if_unaligned)
-    measured = [(subset, _measure(data, subset, labels)) for subset in subsets]
+    check_alignment(labels_of(sets), if_unaligned)
+    measured = list(zip(subsets, in_order(_measure, subsets, sets), strict=True))
     measured.sort(key=lambda pair: (-pair[1]["expected_match_risk"], len(pair[0])))
     ranking = pl.DataFrame(
         [row for _, row in measured], schema_overrides={"false_match_rate": pl.Float64}
@@ -165,10 +165,10 @@ def _subsets(data: Microdata, most_variables: int | None) -> list[tuple[str, ...
     return subsets
 
 
-def _measure(data: Microdata, known: tuple[str, ...], labels: Labels) -> dict[str, Any]:
-    targets = find_targets(data, known, labels.of_combination, labels.size)
+def _measure(known: tuple[str, ...], sets: SyntheticSets) -> dict[str, Any]:
+    labels, n_records = labels_of(sets), sets.data.n_records
+    targets = find_targets(sets.data, known, labels.of_combination, labels.size)
     matches = match_sets(targets, labels).matches
-    n_records = data.n_records
     risk = spread_of([counts.expected_match_risk for counts in matches])
     return {
         "known": ", ".join(known),

@@ -1,10 +1,9 @@
 """Work on other processes and machines, by Dask: which workers may help, and what they get.
 
 Inside ``with on_workers(...)`` workers compute segments of chains, slices of the blocked sampler's
-sweeps, points of a frontier and fits of a reproduction. Each is a function of what it is given, so
-it comes out the same wherever it is computed, and is computed again elsewhere if a worker dies.
-Everything else stays where the study runs: the data are read there, and what is finished is saved
-there.
+sweeps, points of a frontier, fits of a reproduction, and what `spreading.in_order` is asked for.
+Each is a function of what it is given, so it comes out the same wherever it is computed, and is
+computed again elsewhere if a worker dies. What is finished is saved where the study runs.
 
 Workers hold confidential data in memory. So those that would write memory to their disks are
 refused, and local ones are reached by TLS with keys that exist in memory only. Workers with other
@@ -17,12 +16,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -50,7 +50,7 @@ NEVER_TO_DISK = {"target": False, "spill": False, "pause": False}  # shares of w
 WHAT_WORKERS_ARE = """[
     [getattr(__import__("importlib").import_module(name), "__version__", "")
      if __import__("importlib.util").util.find_spec(name) else "none"
-     for name in ("understudy", "numpy", "numba")]
+     for name in ("understudy", "numpy", "numba", "scipy", "polars")]
     + [".".join(map(str, __import__("sys").version_info[:2]))],
     [__import__("dask").config.get("distributed.worker.memory." + key, None)
      for key in ("target", "spill")],
@@ -58,14 +58,17 @@ WHAT_WORKERS_ARE = """[
 
 
 def deciding_versions() -> list[str]:
-    """Give the versions that decide the draws: of this package, NumPy, Numba and Python."""
+    """Give the versions that decide the results: of this package, its libraries and Python."""
     import numba
     import numpy as np
+    import polars as pl
+    import scipy
 
     import understudy
 
     python = ".".join(map(str, sys.version_info[:2]))
-    return [understudy.__version__, np.__version__, numba.__version__, python]
+    libraries = [library.__version__ for library in (np, numba, scipy, pl)]
+    return [understudy.__version__, *libraries, python]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,7 @@ class Workers:
     client: Any
     executor: Executor
     cut_sweeps: bool | None = None
+    _shared: dict[int, tuple[weakref.ref[Any], Any]] = field(default_factory=dict)
 
     @property
     def number(self) -> int:
@@ -131,20 +135,34 @@ class Workers:
         with _noticing_loss():
             return future.result()
 
-    def in_order(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+    def in_order(
+        self, function: Callable[..., Any], tasks: Sequence[Any], /, *shared: Any
+    ) -> Iterator[Any]:
         """Do tasks on workers, a few ahead, and give the answers in the order of the tasks."""
         waiting = deque[Future[Any]]()
         ahead = TASKS_AHEAD * max(1, self.number)
+        sent = [self._sent(value) for value in shared]
         try:
             for task in tasks:
                 if len(waiting) >= ahead:
                     yield self._answer(waiting.popleft())
-                waiting.append(self.submit(_done, function, task))
+                waiting.append(self.submit(_done, function, task, *sent))
             while waiting:
                 yield self._answer(waiting.popleft())
         finally:
             for future in waiting:
                 future.cancel()
+
+    def _sent(self, value: Any) -> Any:
+        """Share a value, once as long as it is there."""
+        key = id(value)
+
+        def forget(_: object) -> None:
+            self._shared.pop(key, None)
+
+        if key not in self._shared:
+            self._shared[key] = weakref.ref(value, forget), self.share(value)
+        return self._shared[key][1]
 
     def _answer(self, future: Future[Any]) -> Any:
         answer, problem = self.result(future)
@@ -177,9 +195,9 @@ def _checked(
 
 def _other_versions(ours: list[str], theirs: list[str]) -> WorkerError:
     return WorkerError(
-        expected=f"workers with understudy, NumPy, Numba, Python {', '.join(ours)}",
+        expected=f"workers with understudy, NumPy, Numba, SciPy, Polars, Python {', '.join(ours)}",
         came=f"one with {', '.join(theirs)}",
-        do="install the same versions there: with others the draws would differ",
+        do="install the same versions there: with others the results may differ",
     )
 
 

@@ -27,6 +27,7 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
+from understudy.spreading import in_order
 from understudy.summaries import Spread, estimate_number, number, spread_of
 from understudy.utility.noise_floors import expected_cell_deviation, perfect_counts
 from understudy.utility.table_measures import Measures, table_measures
@@ -256,20 +257,14 @@ def table_utility(
     reached = {order: np.zeros(counted.n_sets) for order in listed}
     simulated = {order: np.zeros(repeats) for order in listed}
     floors, truth_floors = dict.fromkeys(listed, 0.0), dict.fromkeys(listed, 0.0)
-    for variables in names:
-        table = tabulate(counted, variables)
+    measured = in_order(_measure, names, _Simulated(counted, perfect, other))
+    for variables, (row, own, by_chance) in zip(names, measured, strict=True):
         order = len(variables)
-        own = table_measures(table.original, table.synthetic, table.kept_cell)
-        drawn = table.counts_of(perfect)  # (repeat, cell)
-        by_chance = table_measures(table.original, drawn, table.kept_cell)
-        of_pairs = table_measures(table.counts_of(other), drawn, table.kept_cell)
-        floor = float(_cell_floors(data, table).sum())
-        truth_floor = float(_cell_floors(data, table, between_two=True).sum())
-        reached[order] += own.deviation
-        simulated[order] += by_chance.deviation
-        floors[order] += floor
-        truth_floors[order] += truth_floor
-        rows.append(_table_row(table, floor, truth_floor, own, by_chance, of_pairs))
+        reached[order] += own
+        simulated[order] += by_chance
+        floors[order] += row["noise_floor"]
+        truth_floors[order] += row["truth_floor"]
+        rows.append(row)
     return TableUtility(
         deviation={order: float(values.mean()) for order, values in reached.items()},
         noise_floor=floors,
@@ -281,6 +276,30 @@ def table_utility(
         _counted=counted,
         _names=tuple(names),
     )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Simulated:
+    """The counted sets, and two lots of perfect ones, (repeat, combination) each."""
+
+    counted: CountedSets
+    perfect: NDArray[np.int64]
+    other: NDArray[np.int64]
+
+
+def _measure(
+    variables: tuple[str, ...], simulated: _Simulated
+) -> tuple[dict[str, Any], Numbers, Numbers]:
+    """Measure one table: its row, and deviations of the sets, (set,), and by chance, (repeat,)."""
+    data, table = simulated.counted.data, tabulate(simulated.counted, variables)
+    own = table_measures(table.original, table.synthetic, table.kept_cell)
+    drawn = table.counts_of(simulated.perfect)  # (repeat, cell)
+    by_chance = table_measures(table.original, drawn, table.kept_cell)
+    of_pairs = table_measures(table.counts_of(simulated.other), drawn, table.kept_cell)
+    floor = float(_cell_floors(data, table).sum())
+    truth_floor = float(_cell_floors(data, table, between_two=True).sum())
+    row = _table_row(table, floor, truth_floor, own, by_chance, of_pairs)
+    return row, own.deviation, by_chance.deviation
 
 
 def _check_orders(data: Microdata, orders: object) -> list[int]:
