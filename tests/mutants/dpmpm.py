@@ -599,4 +599,20 @@ MUTANTS = [
         HOLES_AND_RULES,
         "filled_with_what",
     ),
+    Mutant(
+        "dpmpm: kept draws get more classes, too",
+        DPMPM + "sampler.py",
+        "state, n_sweeps, grows=False)",
+        "state, n_sweeps, grows=bool(self.sampled))",
+        "tests/synthesis/test_default_run.py",
+        "warmup_only",
+    ),
+    Mutant(
+        "dpmpm: the warm-up has no moves of its own",
+        "synthesis/segments.py",
+        "sampler.warm_up if isinstance(sampler, WarmingSampler) else sampler.advance",
+        "sampler.advance",
+        "tests/synthesis/test_default_run.py",
+        "warmup_only",
+    ),
 ]

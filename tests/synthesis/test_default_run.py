@@ -11,9 +11,10 @@ from benchmarks.arrival import population_of
 from tests.synthesis.conftest import quiet_fit
 
 import understudy as us
+from understudy.errors import ConvergenceWarning
 from understudy.randomness import stream
 from understudy.synthesis import run_fit
-from understudy.synthesis.dpmpm import blocked, costs
+from understudy.synthesis.dpmpm import blocked, costs, sampler
 from understudy.synthesis.dpmpm.parameters import log_likelihood
 from understudy.synthesis.dpmpm.problem import make_problem
 from understudy.synthesis.dpmpm.sampler import BlockedChain, label_cells
@@ -96,7 +97,23 @@ def test_a_chain_in_which_all_classes_are_occupied_gets_more(data: us.Microdata)
     for first, last in itertools.pairwise(problem.level_start):
         assert wider.probabilities[first:last].sum(axis=0) == pytest.approx(np.ones(60))
     given = BlockedChain(make_problem(data, 1.0), cells, (50.0, 1.0), 4)
-    assert given.advance(generator, given.start(generator, 2), 20).class_size.size == 4
+    assert given.warm_up(generator, given.start(generator, 2), 20).class_size.size == 4
+
+
+def test_classes_are_added_in_the_warmup_only(
+    data: us.Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept comes from one model: cut off at as many classes as the warm-up ended with."""
+    monkeypatch.setattr(sampler, "FIRST_SWEEPS", 0)
+    model = us.DPMPM(n_classes=2, sampler="blocked", concentration_prior=(50.0, 1.0))
+    for warmup, grows in ((0, False), (40, True)):
+        fit = quiet_fit(model, data, seed=2, warmup=warmup, draws=20)
+        kept = [[draw["weights"].size for _, draw in own] for own in fit.chain_draws.snapshots]
+        assert [len(set(of_chain)) for of_chain in kept] == [1, 1]
+        assert (max(kept[0]) > 2) == grows
+        if not grows:
+            with pytest.warns(ConvergenceWarning, match="all 2 classes are occupied: give more"):
+                model._warn_of_limits(fit)
 
 
 def test_chains_from_one_class_and_from_many_arrive_at_the_same_likelihood() -> None:

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.synthesis.workers import Workers
 
-__all__ = ["ChainSampler", "CutSampler", "DrawnSets", "Fit", "Observation", "Synthesizer"]
+__all__ = [
+    "ChainSampler",
+    "CutSampler",
+    "DrawnSets",
+    "Fit",
+    "Observation",
+    "Synthesizer",
+    "WarmingSampler",
+]
 
 
 class Synthesizer(Protocol):
@@ -88,6 +96,15 @@ class CutSampler(Protocol):
 
     def cut_over(self, workers: Workers, chains: int) -> ChainSampler | None:
         """Give a sampler that draws the same on workers; None where chains are better spread."""
+        ...
+
+
+@runtime_checkable
+class WarmingSampler(Protocol):
+    """A sampler whose warm-up has moves of its own, which need not leave the posterior as it is."""
+
+    def warm_up(self, generator: np.random.Generator, state: Any, n_sweeps: int) -> Any:
+        """Make some sweeps that nothing is kept of."""
         ...
 
 

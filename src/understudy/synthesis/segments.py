@@ -17,7 +17,12 @@ import numpy as np
 from understudy.errors import SamplerError
 from understudy.randomness import stream
 from understudy.synthesis.checkpoints import Arrays, generator_arrays, generator_from
-from understudy.synthesis.contract import ChainSampler, CutSampler, Observation
+from understudy.synthesis.contract import (
+    ChainSampler,
+    CutSampler,
+    Observation,
+    WarmingSampler,
+)
 from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.synthesis.workers import Workers, current_workers
 
@@ -166,7 +171,8 @@ def _segment(
     chain.advanced = 0
     if chain.state is None:
         chain.state = sampler.start(generator, chain.number)
-    state = sampler.advance(generator, chain.state, warm_sweeps)
+    warm_up = sampler.warm_up if isinstance(sampler, WarmingSampler) else sampler.advance
+    state = warm_up(generator, chain.state, warm_sweeps)
     per_draw: dict[str, list[Any]] = {}  # of every draw: a number, or an array
     numbers: list[int] = []
     snapshots: list[Arrays] = []

@@ -199,7 +199,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         return settings
 
     def _grows(self) -> bool:
-        """Tell whether level priors are sampled; the blocked sampler then adds classes."""
+        """Tell whether level priors are sampled; a blocked warm-up then adds classes."""
         return any(isinstance(counts, str) for counts in self._level_priors())
 
     def _level_priors(self) -> Iterable[Any]:
@@ -248,13 +248,16 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
             note(f"there are more classes ({self.n_classes}) than records ({data.n_records})")
 
     def _warn_of_limits(self, fit: DPMPMFit) -> None:
-        if self.sampler == "blocked" and self.n_classes > 1 and not self._grows():
-            occupied = np.asarray(fit.draws["posterior"]["occupied_classes"])
-            touching = int((occupied >= self.n_classes).sum())
+        if self.sampler == "blocked" and self.n_classes > 1:
+            occupied = np.asarray(fit.draws["posterior"]["occupied_classes"])  # (chain, draw)
+            classes = np.array(
+                [of_chain[0][1]["weights"].size for of_chain in fit.chain_draws.snapshots]
+            )
+            touching = int((occupied >= classes[:, None]).sum())
             if touching:
                 warn_convergence(
-                    f"in {touching} of {occupied.size} draws all {self.n_classes} classes are "
-                    "occupied: give more classes, or use the collapsed sampler"
+                    f"in {touching} of {occupied.size} draws all {classes.max()} "
+                    "classes are occupied: give more classes, or use the collapsed sampler"
                 )
 
 

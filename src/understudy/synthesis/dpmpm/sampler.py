@@ -224,7 +224,7 @@ class BlockedChain(_Chain):
 
     With given level priors they are the paper's: cut off at `n_classes`. With sampled ones, chains
     from few classes are brought up before the warm-up, and one in which all classes are occupied
-    gets more.
+    during the warm-up gets more. What is kept is drawn with as many as it has then.
     """
 
     n_classes: int = 40
@@ -235,7 +235,7 @@ class BlockedChain(_Chain):
 
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
-        grown = {"first_sweeps": FIRST_SWEEPS, "growth": GROWTH} if self.sampled else {}
+        grown = {"first_sweeps": FIRST_SWEEPS, "warm_up_growth": GROWTH} if self.sampled else {}
         return self._described(
             "blocked", n_classes=self.n_classes, class_moves=blocked.CLASS_MOVES, **grown
         )
@@ -259,13 +259,24 @@ class BlockedChain(_Chain):
         state = blocked.init(generator, self.problem, self.n_classes, started)
         if not self.sampled:
             return state
-        state = self.advance(generator, state, FIRST_SWEEPS)
+        state = self.warm_up(generator, state, FIRST_SWEEPS)
         return blocked.divide(generator, self.problem, state, divided)
 
     def advance(
         self, generator: np.random.Generator, state: blocked.State, n_sweeps: int
     ) -> blocked.State:
         """Make sweeps, with further threads where there are enough combinations for them."""
+        return self._swept(generator, state, n_sweeps, grows=False)
+
+    def warm_up(
+        self, generator: np.random.Generator, state: blocked.State, n_sweeps: int
+    ) -> blocked.State:
+        """Make sweeps; where strengths are sampled and all classes occupied, there are more."""
+        return self._swept(generator, state, n_sweeps, grows=bool(self.sampled))
+
+    def _swept(
+        self, generator: np.random.Generator, state: blocked.State, n_sweeps: int, grows: bool
+    ) -> blocked.State:
         elsewhere = self.on_gpu or self.on_workers
         threads = min(self.threads, n_slices(self.problem.counts.size)) if not elsewhere else 1
         with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
@@ -281,7 +292,7 @@ class BlockedChain(_Chain):
                 )
                 if state.failed:
                     self._refuse(sweep + 1)
-                if self.sampled and self.n_classes > 1 and state.class_size.all():
+                if grows and self.n_classes > 1 and state.class_size.all():
                     n_classes = int(GROWTH * state.class_size.size) + 1
                     state = blocked.widen(generator, self.problem, state, n_classes)
         return state
