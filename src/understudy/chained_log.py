@@ -16,21 +16,16 @@ from typing import Any
 
 from understudy.errors import FileError, quoted
 from understudy.private_folder import PrivateFolder
-from understudy.storage import cannot_write, digest_of, replace_file
+from understudy.storage import cannot_write, json_digest, replace_file
 
-__all__ = ["Entry", "entry_digest", "head_of", "next_entry", "read_log", "write_log"]
+__all__ = ["Entry", "head_of", "next_entry", "read_log", "write_log"]
 
 Entry = dict[str, Any]
 
 
-def entry_digest(entry: Mapping[str, Any]) -> str:
-    """Digest of an entry, that of the entry before it included."""
-    return digest_of(json.dumps(entry, sort_keys=True).encode("utf-8"))
-
-
 def head_of(entries: Sequence[Entry]) -> str | None:
     """Digest of the last entry; None without any."""
-    return entry_digest(entries[-1]) if entries else None
+    return json_digest(entries[-1]) if entries else None
 
 
 def next_entry(entries: Sequence[Entry], facts: Mapping[str, Any]) -> Entry:

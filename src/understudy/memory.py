@@ -20,7 +20,7 @@ from understudy.errors import NotEnoughMemoryError, SettingError
 __all__ = [
     "check_fits",
     "given_memory",
-    "in_gigabytes",
+    "in_bytes",
     "machine_memory",
     "memory_from",
     "memory_limit",
@@ -83,7 +83,7 @@ def memory_from(given: str | int) -> int:
         size = int(float(match[1]) / 100 * machine_memory())
     if isinstance(given, bool) or size < LEAST:
         raise SettingError(
-            expected=f'memory such as "8 GB" or "25%", {in_gigabytes(LEAST)} or more',
+            expected=f'memory such as "8 GB" or "25%", {in_bytes(LEAST)} or more',
             came="another text or number",
             do="write a number with MB, GB or %",
         )
@@ -98,16 +98,20 @@ def check_fits(what: str, needed: int, do: str = "") -> None:
     most = most_memory()
     if needed > most:
         raise NotEnoughMemoryError(
-            expected=f"work that fits into {in_gigabytes(most)} of memory",
-            came=f"{what}: about {in_gigabytes(needed)}",
+            expected=f"work that fits into {in_bytes(most)} of memory",
+            came=f"{what}: about {in_bytes(needed)}",
             do=f'allow more where the machine has it (memory = "{-(-needed // 10**9) + 1} GB" in '
             f"the plan, --memory, us.memory_limit){', or ' + do if do else ''}",
         )
 
 
-def in_gigabytes(size: int) -> str:
-    """Write a number of bytes."""
-    return f"{size / 1e9:,.1f} GB"
+def in_bytes(size: float) -> str:
+    """Write a number of bytes as people read it."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} TB"
 
 
 def machine_memory() -> int:

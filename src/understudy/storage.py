@@ -40,6 +40,7 @@ __all__ = [
     "check_safe_to_write",
     "differences",
     "digest_of",
+    "json_digest",
     "new_file",
     "read_manifest",
     "read_whole",
@@ -47,6 +48,7 @@ __all__ = [
     "take_lock",
     "to_disk",
     "write_manifest",
+    "write_text",
     "write_whole",
 ]
 
@@ -62,6 +64,11 @@ LONGEST_FILE_NAME = 255
 def digest_of(content: bytes) -> str:
     """Digest of some bytes: BLAKE2b with 256 bits, as hexadecimal digits."""
     return hashlib.blake2b(content, digest_size=32).hexdigest()
+
+
+def json_digest(content: Any) -> str:
+    """Digest of what JSON can hold, whatever the order of its keys."""
+    return digest_of(json.dumps(content, sort_keys=True).encode("utf-8"))
 
 
 def check_name(name: str) -> None:
@@ -124,6 +131,12 @@ def new_file(target: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write a text file in UTF-8, whole or not at all."""
+    with new_file(target) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _check_replaceable(target: Path) -> None:
@@ -195,7 +208,7 @@ def read_whole(folder: PrivateFolder, name: str, digest: str) -> bytes | None:
 def write_manifest(lock: Lock, name: str, content: Mapping[str, Any]) -> None:
     """Write a manifest as JSON, with a digest of itself, if the folder is still locked by us."""
     lock.check()
-    text = json.dumps({**content, "digest": _manifest_digest(content)}, indent=1)
+    text = json.dumps({**content, "digest": json_digest(content)}, indent=1)
     write_whole(lock.folder, name, text.encode("utf-8"))
 
 
@@ -213,7 +226,7 @@ def read_manifest(
         known = (
             content["format"] == form
             and set(content) == {"format", *keys}
-            and digest == _manifest_digest(content)
+            and digest == json_digest(content)
         )
     except FileNotFoundError:
         return None
@@ -227,10 +240,6 @@ def read_manifest(
         )
     result: dict[str, Any] = content
     return result
-
-
-def _manifest_digest(content: Mapping[str, Any]) -> str:
-    return digest_of(json.dumps(content, sort_keys=True).encode("utf-8"))
 
 
 class Lock:

@@ -12,19 +12,18 @@ Entries hold digests of data, plans and seeds. They are confidential, like the s
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.chained_log import Entry, entry_digest, next_entry, read_log, write_log
+from understudy.chained_log import Entry, next_entry, read_log, write_log
 from understudy.errors import CheckpointError, FileError, OutputError, quoted
 from understudy.private_folder import PrivateFolder, release_above, study_above
-from understudy.storage import LOCK, Lock, digest_of
+from understudy.storage import LOCK, Lock, digest_of, json_digest
 
-__all__ = ["Register", "RegisteredRuns", "identity_digest", "register_path", "study_digest"]
+__all__ = ["Register", "RegisteredRuns", "register_path", "study_digest"]
 
 FILE = "register.json"
 PATIENCE = 30.0  # seconds to wait for another process that is writing an entry
@@ -93,14 +92,14 @@ class Register:
             own = [entry for entry in entries if entry.get("study") == facts["study"]]
             compared = own if event == "run" else own[-1:]  # a resumed run is no other run
             if any({**entry, **wanted} == entry for entry in compared):
-                return entry_digest(own[-1])
+                return json_digest(own[-1])
             entry = next_entry(entries, wanted)
             write_log(self.folder / FILE, [*entries, entry])
-        return entry_digest(entry)
+        return json_digest(entry)
 
     def check_has(self, digest: str) -> None:
         """Refuse a register that no longer has an entry."""
-        if all(entry_digest(entry) != digest for entry in self.entries()):
+        if all(json_digest(entry) != digest for entry in self.entries()):
             raise FileError(
                 expected="the register with the last entry of this study",
                 came="one without it: entries were removed, or it is another register",
@@ -156,9 +155,4 @@ def register_path(folder: Path) -> Path:
 
 def study_digest(identity: Mapping[str, Any], seed: int) -> str:
     """Name a run of a study: the same plan with another seed is another run."""
-    return digest_of(f"{seed} {identity_digest(identity)}".encode())
-
-
-def identity_digest(part: Any) -> str:
-    """Digest of what a study is, or of a part of it."""
-    return digest_of(json.dumps(part, sort_keys=True).encode("utf-8"))
+    return digest_of(f"{seed} {json_digest(identity)}".encode())

@@ -23,10 +23,12 @@ __all__ = [
     "Spread",
     "counted",
     "estimate_number",
+    "frequencies",
     "number",
     "one_in",
     "percent",
     "percent_exact",
+    "position_text",
     "rhat_number",
     "short",
     "shown",
@@ -172,6 +174,23 @@ def one_in(rate: float | None) -> str:
 def whole(number: float) -> str:
     """Write a whole number with commas."""
     return f"{number:,.0f}"
+
+
+def frequencies(right: float, without: float, n_records: int, *, found: bool = False) -> str:
+    """Say how often an attack is right, and how often without the person's own record.
+
+    `found` tells whether it finds people, or else guesses labels.
+    """
+    share = percent(right / n_records if n_records else None)
+    return (
+        f"{whole(right)} of {whole(n_records)} {'people found' if found else 'right'}, {share}; "
+        f"{whole(without)} without anybody's own record"
+    )
+
+
+def position_text(position: float) -> str:
+    """Write a position to two decimals, with a real minus."""
+    return f"{round(position, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def shown(text: object) -> str:

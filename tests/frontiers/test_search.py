@@ -17,7 +17,7 @@ from understudy.frontiers.dials import Curve, Point, curves, grid
 from understudy.frontiers.fit_points import first_points
 from understudy.frontiers.measure_points import graded_point
 from understudy.frontiers.search import dominated, next_points, recommend
-from understudy.microdata.coarsening import coarsened
+from understudy.microdata.coarsening import coarsening_of
 from understudy.microdata.codebook import codebook_from, codebook_text
 from understudy.pages.frontier_page import frontier_page
 from understudy.study.frontier_plan import DialsPlan
@@ -219,19 +219,21 @@ def test_levels_are_merged_by_a_step_of_the_hierarchy() -> None:
     frame = pl.DataFrame({"sex": ["m", "m", "f", "m"], "town": ["a", "b", "d", "c"]})
     data = us.read_microdata(frame, synthesize="town", codebook=BOOK)
     book = codebook_from(BOOK)
-    assert coarsened(data, book, {"town": 0}) is data
-    coarse = coarsened(data, book, {"town": 1})
+    assert coarsening_of(data, book, {"town": 0}) is None
+    merged, more = (coarsening_of(data, book, {"town": step}) for step in (1, 2))
+    assert merged is not None
+    assert more is not None
+    coarse, coarser = merged.coarse, more.coarse
     assert coarse.variable("town").levels == ("ab", "c", "d")
     assert coarse.frame()["town"].to_list() == ["ab", "ab", "d", "c"]
     assert coarse.impossible == ({"town": ("ab",), "sex": ("f",)}, {"town": ("c",), "sex": ("f",)})
     assert int(coarse.counts.sum()) == 4
-    coarser = coarsened(data, book, {"town": 2})
     assert coarser.variable("town").levels == ("ab", "cd")
     assert coarser.impossible == ({"town": ("ab",), "sex": ("f",)},)
     with pytest.raises(SettingError, match="from 1 to 2"):
-        coarsened(data, book, {"town": 3})
+        coarsening_of(data, book, {"town": 3})
     with pytest.raises(SettingError, match="a hierarchy of"):
-        coarsened(data, book, {"sex": 1})
+        coarsening_of(data, book, {"sex": 1})
 
 
 @pytest.mark.parametrize(

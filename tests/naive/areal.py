@@ -144,3 +144,16 @@ def log_powered(count: int, power: float, mean: float, precision: float) -> floa
     heights = power * poisson + normal
     top = float(heights.max())
     return top + log(float(np.exp(heights - top).sum() * (grid[1] - grid[0])))
+
+
+def draw_from_prior(
+    generator: np.random.Generator, size: int, shape: float, degrees: float, scale: float
+) -> tuple[Floats, Floats]:
+    """Draw log scales (slope,) and the free numbers behind the correlations from their prior."""
+    normal = generator.standard_normal(size)
+    spread = generator.gamma(0.5 * degrees, 1.0, size) * 2.0 / degrees
+    log_scales = np.log(scale * np.abs(normal)) - 0.5 * np.log(spread)
+    columns = [column for row in range(size) for column in range(row)]
+    powers = shape + 0.5 * (size - 2.0 - np.array(columns, dtype=np.float64))
+    partial = 2.0 * generator.beta(powers, powers) - 1.0 if columns else np.empty(0)
+    return log_scales, np.arctanh(partial)

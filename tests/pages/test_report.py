@@ -135,7 +135,7 @@ def test_everything_the_board_asks_for_is_there(study: Findings, read: Reader) -
     ids = {one.get("id") or "" for _, one in read.tags}
     for order in (1, 2, 3):
         assert f"signed-{order}-title" in ids
-    assert {f"panel-{place}-t" for place in range(40)} <= ids
+    assert {f"panel-{pattern}-title" for pattern in range(40)} <= ids
     assert "deviation-title" in ids
     assert "predictions-0-title" in ids
     assert "forest-0-0-title" in ids

@@ -16,7 +16,6 @@ from tests.conftest import Command
 from tests.publishing.fake_study import APPROVAL, Study, digest
 from tests.publishing.test_refusals import refused
 from tests.studies import PLAN, plain_page, run_quietly, write_study
-from understudy.chained_log import entry_digest
 from understudy.errors import (
     CheckpointError,
     FileError,
@@ -27,7 +26,8 @@ from understudy.errors import (
 )
 from understudy.pages import report
 from understudy.randomness import DRAWN, GIVEN
-from understudy.study_register import Register, identity_digest
+from understudy.storage import json_digest
+from understudy.study_register import Register
 from understudy.verdict.relaxed import RUNS
 
 UNSEEDED = PLAN.replace("seed = 5\n", "")
@@ -85,7 +85,7 @@ def registered(study: Study, folder: Path, runs: int = 1) -> Register:
     """Enter a sealed study in a register, as one of several runs."""
     register = Register(folder)
     record = study.record()
-    facts = {"data": "p1" * 32, "plan": identity_digest(record["identity"]["plan"])}
+    facts = {"data": "p1" * 32, "plan": json_digest(record["identity"]["plan"])}
     for number in range(1, runs):
         register.add("run", {"study": f"other {number}", **facts})
     register.add("run", {"study": "this", **facts})
@@ -104,7 +104,7 @@ def test_release_is_entered(study: Study, public: Path, tmp_path: Path, command:
     assert "The register has 1 run of the same data and plan." in answer.out
     last = register.entries()[-1]
     assert (last["event"], last["approved_by"]) == ("release", "Ada Reviewer")
-    assert study.record()["register"]["entry"] == entry_digest(last)
+    assert study.record()["register"]["entry"] == json_digest(last)
     us.release(study.folder, public.with_name("second"), APPROVAL)
 
 

@@ -15,9 +15,9 @@ from tests.bad_inputs.cases import covers
 from tests.conftest import Command
 from tests.publishing.fake_study import APPROVAL, Study, digest
 from tests.publishing.test_refusals import refused
-from understudy.chained_log import entry_digest
 from understudy.errors import ApprovalNeeded, ExitCode, FileError, SettingError, UnderstudyError
 from understudy.publishing.approval import Approval, approvers_so_far
+from understudy.storage import json_digest
 
 SECOND = "Bob Second, 2026-02-01, looked at by the data protection officer"
 
@@ -153,7 +153,7 @@ def test_forged_log(study: Study, tmp_path: Path) -> None:
     for number in range(3):
         us.release(study.folder, tmp_path / f"public {number}", APPROVAL)
     whole = approvals(study)
-    assert [entry["previous"] for entry in whole] == [None, *map(entry_digest, whole[:-1])]
+    assert [entry["previous"] for entry in whole] == [None, *map(json_digest, whole[:-1])]
     forged = {
         "changed": [{**whole[0], "approved_by": "Nobody"}, *whole[1:]],
         "removed in the middle": [whole[0], whole[2]],
@@ -161,7 +161,7 @@ def test_forged_log(study: Study, tmp_path: Path) -> None:
         "added": [*whole, {**whole[2], "previous": "x"}],
         "last removed": whole[:2],
         "last changed": [*whole[:2], {**whole[2], "reason": "another reason, given later"}],
-        "added with a chain": [*whole, {**whole[2], "previous": entry_digest(whole[2])}],
+        "added with a chain": [*whole, {**whole[2], "previous": json_digest(whole[2])}],
         "none": [],
     }
     for what, entries in forged.items():
@@ -176,9 +176,9 @@ def test_kill_between_record_and_log(study: Study, public: Path) -> None:
     """The next head was written down, the entry was not, or it was: both are whole."""
     us.release(study.folder, public, APPROVAL)
     record, entries = study.record(), approvals(study)
-    study.write_study({**record, "approvals": {"head": None, "next": entry_digest(entries[0])}})
+    study.write_study({**record, "approvals": {"head": None, "next": json_digest(entries[0])}})
     us.release(study.folder, public.with_name("second"), APPROVAL)
-    study.write_study({**record, "approvals": {"head": entry_digest(entries[0]), "next": "ab"}})
+    study.write_study({**record, "approvals": {"head": json_digest(entries[0]), "next": "ab"}})
     write_approvals(study, entries)
     us.release(study.folder, public.with_name("third"), APPROVAL)
 
@@ -222,7 +222,7 @@ def test_forged_second_approval(study: Study, public: Path) -> None:
     with pytest.raises(ApprovalNeeded):
         us.release(study.folder, public, APPROVAL)
     (first,) = approvals(study)
-    forged = {**first, "approved_by": "Bob Second", "previous": entry_digest(first)}
+    forged = {**first, "approved_by": "Bob Second", "previous": json_digest(first)}
     write_approvals(study, [first, forged])
     refused(study, public, FileError, "not the last that was given")
 

@@ -320,7 +320,7 @@ def test_density_of_the_covariance_is_that_of_its_twin() -> None:
     deviations = generator.standard_normal((5, 4))
     heights = []
     for _ in range(6):
-        log_scales, bound = covariance.draw_from_prior(generator, 4, 1.5, 3.0, 0.8)
+        log_scales, bound = naive.draw_from_prior(generator, 4, 1.5, 3.0, 0.8)
         found = covariance.log_density(deviations, log_scales, bound, 1.5, 3.0, 0.8)
         scales = np.exp(log_scales)
         matrix = naive.correlation(bound, 4) * np.outer(scales, scales)
@@ -337,7 +337,7 @@ def test_a_moved_row_is_worked_out_without_its_neighbours_in_front() -> None:
     """One number after another changes; the density by rows is that of everything anew."""
     generator = stream(75, "rows")
     deviations = generator.standard_normal((6, 5))
-    log_scales, bound = covariance.draw_from_prior(generator, 5, 2.0, 3.0, 1.0)
+    log_scales, bound = naive.draw_from_prior(generator, 5, 2.0, 3.0, 1.0)
     prior = (2.0, 3.0, 1.0)
     factor = covariance.correlation_factor(bound, 5)
     solved, heights = np.empty((6, 5)), np.empty(5)
@@ -361,7 +361,7 @@ def test_covariance_without_data_stays_at_its_prior() -> None:
     nothing = np.empty((0, 3))
     kept = []
     for _ in range(4_000):
-        log_scales, bound = covariance.draw_from_prior(generator, 3, 2.0, 3.0, 1.0)
+        log_scales, bound = naive.draw_from_prior(generator, 3, 2.0, 3.0, 1.0)
         covariance.move_covariance(generator, nothing, log_scales, bound, 2.0, 3.0, 1.0)
         matrix = naive.correlation(bound, 3)
         kept.append([matrix[1, 0], matrix[2, 0], matrix[2, 1], *np.exp(log_scales)])

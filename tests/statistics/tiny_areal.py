@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.naive.areal import draw_from_prior
 
 from understudy.synthesis.areal import covariance
 from understudy.synthesis.areal.problem import Problem, problem_of_counts
@@ -52,7 +53,7 @@ def draw_state(
         weights = sticks * np.append(1.0, np.cumprod(1.0 - sticks[:-1]))
     else:
         weights = generator.dirichlet(np.full(n_clusters, concentration / n_clusters))
-    log_scales, bound = covariance.draw_from_prior(
+    log_scales, bound = draw_from_prior(
         generator, size - 1, prior.correlation_shape, prior.scale_degrees, prior.scale
     )
     own = np.full(size, slope)

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from understudy.cli.baseline_rows import level_rows, risk_levels, void_scales
 from understudy.cli.options import AsJson, BinOptions, Names, Texts, read_bins, source_options
-from understudy.cli.output import in_bytes, paragraph, reading_progress, say, say_json, table
+from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.errors import ExitCode, quoted, quoted_list
+from understudy.memory import in_bytes
 from understudy.microdata.screening import (
     SMALL_PATTERN,
     ColumnFinding,

@@ -19,7 +19,7 @@ from understudy.microdata.screening import Inspection, inspect_source
 from understudy.microdata.variable import Variable
 from understudy.microdata.writing import check_target
 from understudy.private_folder import release_above
-from understudy.storage import new_file
+from understudy.storage import write_text
 from understudy.study.plan_template import plan_text
 
 __all__ = ["init"]
@@ -150,7 +150,7 @@ def init(
             remaining = inspection
     level = empty == "level"
     drafted, beyond = _draft(remaining, declared, set(read_bins(bins)), empty_is_a_level=level)
-    _write(codebook, codebook_text(drafted, NOTES))
+    write_text(codebook, codebook_text(drafted, NOTES))
     absent = any(column.n_missing > level * column.n_null for column in remaining.columns)
     asked = dict.fromkeys(
         inspection.ignored, "not among the columns to keep" if keep else "ignored as asked"
@@ -173,7 +173,7 @@ def init(
         na=codes,
         missing=missing or ("level" if absent else "error"),
     )
-    _write(plan, text)
+    write_text(plan, text)
     _report(inspection, remaining, left_out, synthesize, plan, codebook, empty, missing)
     for name, number in beyond.items():
         words = f"{number:,} level{'s' * (number > 1)} of {quoted(name)} in the data"
@@ -300,8 +300,3 @@ def _levels(variable: Variable, *, with_empty: bool) -> tuple[str, ...]:
 
 def _relative(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-
-
-def _write(target: Path, text: str) -> None:
-    with new_file(target) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from understudy.study.progress import StudyProgress, Tell
 
 __all__ = [
-    "in_bytes",
     "in_time",
     "paragraph",
     "progress_line",
@@ -71,15 +70,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
         for line in lines
     ]
     return "\n".join([shown[0], "  ".join("-" * width for width in widths), *shown[1:]])
-
-
-def in_bytes(number: float) -> str:
-    """Show a number of bytes as people read it."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} TB"
 
 
 def in_time(seconds: float) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from understudy.findings.record import Record
+from understudy.summaries import frequencies
 
 __all__ = [
     "AttackFindings",
@@ -13,15 +14,7 @@ __all__ = [
 ]
 
 
-class _Finding(BaseModel):
-    """A frozen group of findings; numbers that are not finite are refused."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-
-class AttackFindings(_Finding):
+class AttackFindings(Record):
     """One attack: how often it is right, with people's own records and without."""
 
     attack: str  # its key in `risk.attacks.ATTACKS`
@@ -40,8 +33,13 @@ class AttackFindings(_Finding):
     measured: float | None = None  # on the sets themselves
     baselines: dict[str, float] = {}  # the same attack on each baseline, aligned rows
 
+    def sentence(self, n_records: int) -> str:
+        """Say how often it is right, in natural frequencies."""
+        right, without = self.with_record, self.without_record
+        return frequencies(right, without, n_records, found=bool(self.known))
 
-class PredictionFindings(_Finding):
+
+class PredictionFindings(Record):
     """What a model trained on the files says about true labels."""
 
     right: float  # labels guessed right if its probabilities are believed
@@ -50,7 +48,7 @@ class PredictionFindings(_Finding):
     threshold: float
 
 
-class InformedFindings(_Finding):
+class InformedFindings(Record):
     """How far the files move the odds about a person for one who knows every other record."""
 
     quantiles: dict[str, float]  # by share of the records: at most this factor
@@ -63,7 +61,7 @@ class InformedFindings(_Finding):
     factors: tuple[float, ...]  # theirs
 
 
-class OwnRecordFindings(_Finding):
+class OwnRecordFindings(Record):
     """What people's own records give away, by every attack."""
 
     evidence: str  # where the success without a record comes from
@@ -81,7 +79,7 @@ class OwnRecordFindings(_Finding):
         return max(listed, key=lambda attack: (attack.position, attack.effect), default=None)
 
 
-class FullySyntheticFindings(_Finding):
+class FullySyntheticFindings(Record):
     """Records that are unique in the data and verbatim in fully synthetic sets."""
 
     uniques: int

@@ -7,22 +7,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from understudy.findings.record import Record
 from understudy.findings.schema import OwnRecordFindings
 
 __all__ = ["Choice", "FrontierFindings", "FrontierPoint", "MeasuredPoint", "OrderRatio"]
 
 
-class _Finding(BaseModel):
-    """A frozen group of findings; numbers that are not finite are refused."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-
-class OrderRatio(_Finding):
+class OrderRatio(Record):
     """Tables of one order: their deviation over that of a synthesizer that knew the population."""
 
     order: int
@@ -30,7 +21,7 @@ class OrderRatio(_Finding):
     error: float | None  # standard error over the sets
 
 
-class MeasuredPoint(_Finding):
+class MeasuredPoint(Record):
     """What was measured about one point."""
 
     name: str
@@ -55,7 +46,7 @@ class MeasuredPoint(_Finding):
     value: float | None = None
 
 
-class FrontierPoint(_Finding):
+class FrontierPoint(Record):
     """A measured point with its grades."""
 
     measured: MeasuredPoint
@@ -78,14 +69,14 @@ class FrontierPoint(_Finding):
         return self.position is not None and self.measured.ratio is not None
 
 
-class Choice(_Finding):
+class Choice(Record):
     """A point that a board picked, and why."""
 
     point: str
     because: str
 
 
-class FrontierFindings(_Finding):
+class FrontierFindings(Record):
     """A whole frontier."""
 
     title: str

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from understudy.findings.record import Record
 
 __all__ = ["LabelCounts", "PairCounts"]
 
 
-class _Finding(BaseModel):
-    """A frozen group of findings; numbers that are not finite are refused."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-
-class LabelCounts(_Finding):
+class LabelCounts(Record):
     """How many records have each level of a synthesized variable, the most frequent first."""
 
     name: str
@@ -29,7 +21,7 @@ class LabelCounts(_Finding):
     others_synthetic: float = 0.0  # the same in a set, mean
 
 
-class PairCounts(_Finding):
+class PairCounts(Record):
     """How many records have each pair of levels: of a synthesized variable, and of another one."""
 
     name: str  # the synthesized variable

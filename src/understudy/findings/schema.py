@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict
-
 from understudy.findings.attack_schema import (
     AttackFindings,
     FullySyntheticFindings,
@@ -22,6 +20,7 @@ from understudy.findings.attack_schema import (
     PredictionFindings,
 )
 from understudy.findings.label_schema import LabelCounts, PairCounts
+from understudy.findings.record import Record
 from understudy.findings.survey_schema import (
     PassedFindings,
     PopulationFindings,
@@ -65,15 +64,7 @@ __all__ = [
 ]
 
 
-class _Finding(BaseModel):
-    """A frozen group of findings; numbers that are not finite are refused."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-
-class SpreadFindings(_Finding):
+class SpreadFindings(Record):
     """A measure over several synthetic sets, or over the repeats of a baseline."""
 
     mean: float | None
@@ -100,14 +91,14 @@ class SpreadFindings(_Finding):
         )
 
 
-class Histogram(_Finding):
+class Histogram(Record):
     """How often each value occurs; or, with one more edge than counts, each interval."""
 
     edges: tuple[float, ...]
     counts: tuple[float, ...]
 
 
-class VariableFindings(_Finding):
+class VariableFindings(Record):
     """One variable: its name, its part in the study, its levels in order."""
 
     name: str
@@ -117,14 +108,14 @@ class VariableFindings(_Finding):
     labels: dict[str, str]  # what a level stands for, where the codebook says so
 
 
-class Pattern(_Finding):
+class Pattern(Record):
     """One combination of the kept variables."""
 
     levels: tuple[str, ...]  # (kept variable,)
     records: int
 
 
-class DataFindings(_Finding):
+class DataFindings(Record):
     """What the data look like."""
 
     n_records: int
@@ -159,7 +150,7 @@ WORST_CELL = "label probability, worst of"  # name of that row, before the numbe
 WORST_MARGIN = "margin of the label, worst of"  # the same, of expected records with a level
 
 
-class QuantityRow(_Finding):
+class QuantityRow(Record):
     """Convergence of one label-free quantity."""
 
     quantity: str
@@ -170,7 +161,7 @@ class QuantityRow(_Finding):
     judged: bool = True  # otherwise it is shown only
 
 
-class Trace(_Finding):
+class Trace(Record):
     """One scalar quantity along the chains, thinned for looking at, and the ranks of all draws."""
 
     quantity: str
@@ -179,7 +170,7 @@ class Trace(_Finding):
     ranks: tuple[tuple[float, ...], ...]  # (chain, bin) draws of a chain by rank; ties split
 
 
-class Convergence(_Finding):
+class Convergence(Record):
     """Whether a fit has converged, and what shows it."""
 
     converged: bool
@@ -226,7 +217,7 @@ class Convergence(_Finding):
         return [row for row in self.quantities if row.judged and not row.quantity.startswith(many)]
 
 
-class TableRow(_Finding):
+class TableRow(Record):
     """One table of the global utility."""
 
     order: int
@@ -237,7 +228,7 @@ class TableRow(_Finding):
     truth_floor: float
 
 
-class Tables(_Finding):
+class Tables(Record):
     """Global utility: how far tables of the synthetic sets lie from the original's."""
 
     orders: tuple[int, ...]
@@ -251,7 +242,7 @@ class Tables(_Finding):
     minimum: tuple[float, ...] = ()  # (order,) what labels drawn from all labels alike score
 
 
-class Coefficient(_Finding):
+class Coefficient(Record):
     """One coefficient, from the original and combined over the sets."""
 
     name: str
@@ -267,7 +258,7 @@ class Coefficient(_Finding):
     overlap_truth_floor: float | None = None
 
 
-class Regression(_Finding):
+class Regression(Record):
     """Analysis-specific utility."""
 
     formula: str
@@ -288,7 +279,7 @@ class Regression(_Finding):
     n_failed: int = 0  # coefficients with a note: separated, absent, ...
 
 
-class PatternShares(_Finding):
+class PatternShares(Record):
     """The label's distribution in one pattern; labels that occur in neither are left out."""
 
     labels: tuple[int, ...]  # numbers of combined labels
@@ -299,7 +290,7 @@ class PatternShares(_Finding):
     n_others: int = 0  # labels of the pattern that are left out
 
 
-class WithinPattern(_Finding):
+class WithinPattern(Record):
     """Utility within patterns; arrays are in the order of `DataFindings.patterns`.
 
     `spreads_above` is None where a perfect set cannot differ from the original and a set does.
@@ -316,7 +307,7 @@ class WithinPattern(_Finding):
     n_far: int = 0  # patterns, of all, more than three standard deviations above their floor
 
 
-class Baseline(_Finding):
+class Baseline(Record):
     """One baseline of the data for one intruder: Uniform, Marginal, Others or Perfect."""
 
     samples: dict[str, SpreadFindings]  # by measure, over repeats
@@ -330,7 +321,7 @@ class Baseline(_Finding):
 NOT_DRAWN = Baseline(samples={}, exact={}, joint={})
 
 
-class IntruderFindings(_Finding):
+class IntruderFindings(Record):
     """What is known about one intruder before any synthesizer."""
 
     known: tuple[str, ...]
@@ -348,7 +339,7 @@ class IntruderFindings(_Finding):
         return self.baselines.get("Perfect", NOT_DRAWN)
 
 
-class PatternRisk(_Finding):
+class PatternRisk(Record):
     """What one pattern contributes."""
 
     pattern: int  # its index in `Microdata.patterns`
@@ -358,7 +349,7 @@ class PatternRisk(_Finding):
     records: int = 0
 
 
-class RecordRisk(_Finding):
+class RecordRisk(Record):
     """One of the records that carry most of the risk."""
 
     row: int  # row of the confidential file, the first being 1
@@ -368,7 +359,7 @@ class RecordRisk(_Finding):
     levels: tuple[str, ...] = ()  # (kept variable,)
 
 
-class IdentificationFindings(_Finding):
+class IdentificationFindings(Record):
     """What one intruder learns from a synthesizer's sets."""
 
     known: tuple[str, ...]
@@ -385,7 +376,7 @@ class IdentificationFindings(_Finding):
     alignment: str = ""  # whether rows look paired with their records, in words
 
 
-class AttributeFindings(_Finding):
+class AttributeFindings(Record):
     """How often the synthetic label is the true one."""
 
     matches: SpreadFindings
@@ -395,7 +386,7 @@ class AttributeFindings(_Finding):
     most_frequent_synthetic_label: float | None = None  # the same from a synthetic set, mean
 
 
-class UtilityFindings(_Finding):
+class UtilityFindings(Record):
     """What an analyst keeps with one synthesizer's sets."""
 
     tables: Tables
@@ -406,7 +397,7 @@ class UtilityFindings(_Finding):
     pairs: tuple[PairCounts, ...] = ()
 
 
-class RiskFindings(_Finding):
+class RiskFindings(Record):
     """What intruders learn from one synthesizer's sets."""
 
     identification: tuple[IdentificationFindings, ...]  # one per intruder
@@ -419,7 +410,7 @@ class RiskFindings(_Finding):
     copy_log_chance: float = 0.0  # log probability that a set drawn from the exact table is one
 
 
-class SynthesizerFindings(_Finding):
+class SynthesizerFindings(Record):
     """Everything about one synthesizer's sets."""
 
     name: str  # its key in the plan
@@ -434,7 +425,7 @@ class SynthesizerFindings(_Finding):
     notes: tuple[str, ...]  # warnings that came up, without values
 
 
-class Findings(_Finding):
+class Findings(Record):
     """A whole study."""
 
     title: str

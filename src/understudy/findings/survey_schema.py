@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from understudy.findings.record import Record
 
 __all__ = ["PassedFindings", "PopulationFindings", "WeightedFindings"]
 
 
-class _Finding(BaseModel):
-    """A frozen group of findings; numbers that are not finite are refused."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-
-class PassedFindings(_Finding):
+class PassedFindings(Record):
     """A column that passes through: true values of real people, in every file."""
 
     name: str
@@ -27,7 +19,7 @@ class PassedFindings(_Finding):
     weight: bool = False  # whether it is the survey weight, or a replicate of it
 
 
-class PopulationFindings(_Finding):
+class PopulationFindings(Record):
     """Uniqueness in the population, estimated from the survey weights."""
 
     people: float  # that the records stand for
@@ -36,7 +28,7 @@ class PopulationFindings(_Finding):
     expected_matches: float  # records found by linking each with somebody of the population
 
 
-class WeightedFindings(_Finding):
+class WeightedFindings(Record):
     """Weighted tables and shares, where the data have survey weights."""
 
     orders: tuple[int, ...]

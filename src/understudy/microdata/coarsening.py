@@ -21,7 +21,7 @@ from understudy.microdata.label_table import combined_labels, split_labels
 from understudy.microdata.table import Microdata
 from understudy.microdata.variable import Variable
 
-__all__ = ["Coarsening", "coarsened", "coarsening_of"]
+__all__ = ["Coarsening", "coarsening_of"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -86,7 +86,11 @@ class Coarsening:
 
 
 def coarsening_of(data: Microdata, book: Codebook, steps: Mapping[str, int]) -> Coarsening | None:
-    """Merge levels of some variables in what files show; None where nothing is merged."""
+    """Merge levels of some variables in what files show; None where nothing is merged.
+
+    A step of a variable's hierarchy in the codebook counts from 1; 0 leaves it as it is. The
+    records stay; a rule about impossible combinations stays where it forbids whole merged levels.
+    """
     merged = {
         name: _merged(data.variable(name), book, step) for name, step in steps.items() if step
     }
@@ -110,16 +114,6 @@ def coarsening_of(data: Microdata, book: Codebook, steps: Mapping[str, int]) -> 
         impossible=tuple(rule for rule in rules if rule),
     )
     return Coarsening(data, coarse, {name: new_code for name, (_, new_code) in merged.items()})
-
-
-def coarsened(data: Microdata, book: Codebook, steps: Mapping[str, int]) -> Microdata:
-    """Merge levels of some variables, each by a step of its hierarchy in the codebook.
-
-    Steps count from 1; 0 leaves a variable as it is. The records stay; a rule about impossible
-    combinations stays where it forbids whole merged levels.
-    """
-    coarsening = coarsening_of(data, book, steps)
-    return data if coarsening is None else coarsening.coarse
 
 
 Merged = tuple[Variable, NDArray[np.int32]]  # the coarser variable, and the new code of each level

@@ -20,8 +20,8 @@ from understudy.pages.blocks import (
 from understudy.pages.html import TEMPLATES, render
 from understudy.pages.plots.frontier_plot import anchor, frontier_svg
 from understudy.pages.sections.own_record_section import local_sensitivity_words
-from understudy.pages.sections.section_words import attack_words, position_text
-from understudy.summaries import number, shown, whole
+from understudy.pages.sections.section_words import attack_words
+from understudy.summaries import number, position_text, shown, whole
 
 __all__ = ["frontier_page"]
 

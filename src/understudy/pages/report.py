@@ -33,12 +33,11 @@ from understudy.pages.sections.riskiest_people import riskiest_section
 from understudy.pages.sections.section_words import (
     identified,
     known_words,
-    position_text,
     titles,
 )
 from understudy.pages.sections.utility_section import regression_section, tables_section
 from understudy.pages.sections.within_pattern_section import within_section
-from understudy.summaries import counted, shown
+from understudy.summaries import counted, position_text, shown
 from understudy.verdict.grading import baseline_value, table_ratios
 from understudy.verdict.verdict import Verdict
 

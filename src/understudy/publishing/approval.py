@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from understudy.chained_log import Entry, entry_digest, head_of, next_entry, read_log, write_log
+from understudy.chained_log import Entry, head_of, next_entry, read_log, write_log
 from understudy.errors import (
     ApprovalNeeded,
     CheckpointError,
@@ -28,7 +28,7 @@ from understudy.errors import (
 )
 from understudy.finish_time import FINISHED, TOLERANCE
 from understudy.publishing.evidence import StudyRecord
-from understudy.storage import Lock, write_manifest
+from understudy.storage import Lock, json_digest, write_manifest
 
 __all__ = [
     "Approval",
@@ -225,7 +225,7 @@ def record_approval(lock: Lock, past: list[Entry], approval: Approval, facts: En
             **facts,
         },
     )
-    head, digest = head_of(past), entry_digest(entry)
+    head, digest = head_of(past), json_digest(entry)
     change_record(lock, {"approvals": {"head": head, "next": digest}})
     write_log(lock.folder.path / APPROVALS, [*past, entry])
     change_record(lock, {"approvals": {"head": digest, "next": digest}})

@@ -32,12 +32,13 @@ from understudy.errors import (
     quoted,
     quoted_list,
 )
+from understudy.findings.record import Record
 from understudy.findings.schema import Findings, SynthesizerFindings, VariableFindings
 from understudy.finish_time import FINISHED, read_finish
 from understudy.private_folder import PrivateFolder
 from understudy.randomness import DRAWN
-from understudy.storage import digest_of
-from understudy.study_register import Register, RegisteredRuns, identity_digest
+from understudy.storage import digest_of, json_digest
+from understudy.study_register import Register, RegisteredRuns
 from understudy.verdict.thresholds import Thresholds
 from understudy.verdict.verdict import Verdict, judge
 
@@ -59,28 +60,26 @@ COMPARED_AS_READ = {"findings.json", "verdict.json", "codebook.json"}
 RERUN = "change nothing in the internal folder by hand; run the study again, then release it"
 
 
-class _Record(BaseModel):
+class _Part(Record):
     """The parts of an internal file that a release needs; the rest is ignored."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", allow_inf_nan=False, hide_input_in_errors=True
-    )
+    model_config = ConfigDict(extra="ignore")
 
 
-class StageRecord(_Record):
+class StageRecord(_Part):
     """What one finished stage of a study has written."""
 
-    files: dict[str, str] = {}
+    files: dict[str, str] = Field({})
 
 
-class HeadRecord(_Record):
+class HeadRecord(_Part):
     """Digest of the last approval, and of the one that is being written."""
 
     head: str | None
     next: str | None
 
 
-class EntryRecord(_Record):
+class EntryRecord(_Part):
     """Where a study is registered, its name there, and the digest of its last entry."""
 
     folder: str
@@ -90,7 +89,7 @@ class EntryRecord(_Record):
     late: bool = False
 
 
-class StudyRecord(_Record):
+class StudyRecord(_Part):
     """``study.json``: which stages are finished, and the digests of what they wrote."""
 
     format: int
@@ -116,7 +115,7 @@ class StudyRecord(_Record):
     @property
     def plan_digest(self) -> str:
         """Digest of the plan, as a register has it."""
-        return identity_digest(self.identity.get("plan"))
+        return json_digest(self.identity.get("plan"))
 
     @property
     def files(self) -> dict[str, str]:
@@ -126,14 +125,14 @@ class StudyRecord(_Record):
         }
 
 
-class PassedRecord(_Record):
+class PassedRecord(_Part):
     """A column that passes through: its name, and what it holds in words."""
 
     name: str
     stored: str
 
 
-class CodebookRecord(_Record):
+class CodebookRecord(_Part):
     """``codebook.json``: the public side of the variables, and what was promised about them."""
 
     variables: tuple[VariableFindings, ...]
@@ -145,13 +144,13 @@ class CodebookRecord(_Record):
     columns: tuple[str, ...] = ()  # of a file, in order, where columns pass through
 
 
-class OneVerdict(_Record):
+class OneVerdict(_Part):
     """The outcome for one synthesizer."""
 
     outcome: str
 
 
-class VerdictRecord(_Record):
+class VerdictRecord(_Part):
     """``verdict.json``: what was decided, and about which findings."""
 
     outcome: str
@@ -352,7 +351,7 @@ def _check_own_digest(path: Path) -> None:
     claimed = content.pop("digest", None)
     if claimed is None:
         raise _mismatch(f"{path.name} with the digest of itself", "one without it")
-    if claimed != digest_of(json.dumps(content, sort_keys=True).encode()):
+    if claimed != json_digest(content):
         raise FileError(
             expected=f"{path.name} as the study wrote it",
             came="a file that was changed afterwards (its digest is another)",

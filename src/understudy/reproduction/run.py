@@ -42,7 +42,7 @@ from understudy.reproduction.measures import (
     measure_shuffled,
 )
 from understudy.reproduction.without_swaps import classes_without_swaps
-from understudy.storage import new_file
+from understudy.storage import write_text
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.workers import current_workers
 
@@ -275,9 +275,7 @@ def _seed(seed: int, number: int, part: str) -> int:
 
 
 def _write(path: Path, content: Any) -> None:
-    text = json.dumps(content, indent=1)
-    with new_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, json.dumps(content, indent=1))
 
 
 def _read(path: Path) -> Any:

@@ -20,7 +20,7 @@ from understudy.reproduction.configurations import Scale
 from understudy.reproduction.paper_figures import paper_figures
 from understudy.reproduction.reproduction_page import TITLE, page_blocks
 from understudy.reproduction.run import Said, bundled_findings, run_all
-from understudy.storage import new_file
+from understudy.storage import write_text
 
 __all__ = ["Made", "cells_as_csv", "table_as_csv", "write_all", "write_documentation"]
 
@@ -59,10 +59,10 @@ def write_all(folder: str | os.PathLike[str], scale: Scale, seed: int, say: Said
     findings = bundled_findings(target / "parts", results)
     drawings = paper_figures(findings)
     blocks = page_blocks(results, drawings)
-    _write(target / "report.html", page(findings, judge(findings, Thresholds())))
-    _write(target / "reproduction.html", html_page(TITLE, blocks))
-    _write(target / "results.json", json.dumps(results, indent=1))
-    _write(target / "cells.csv", cells_as_csv(compare_all(results)))
+    write_text(target / "report.html", page(findings, judge(findings, Thresholds())))
+    write_text(target / "reproduction.html", html_page(TITLE, blocks))
+    write_text(target / "results.json", json.dumps(results, indent=1))
+    write_text(target / "cells.csv", cells_as_csv(compare_all(results)))
     write_documentation(target / "documentation", results, drawings)
     fits = [fit for population in results["populations"] for fit in population["fits"].values()]
     return Made(
@@ -79,17 +79,17 @@ def write_documentation(folder: Path, results: dict[str, Any], drawings: Sequenc
     figures = folder / "reproduction"
     figures.mkdir(parents=True, exist_ok=True)
     for figure in drawings:
-        _write(figures / f"{figure.name}.svg", standalone_svg(figure.svg) + "\n")
-    _write(figures / "cells.csv", cells_as_csv(compare_all(results)))
+        write_text(figures / f"{figure.name}.svg", standalone_svg(figure.svg) + "\n")
+    write_text(figures / "cells.csv", cells_as_csv(compare_all(results)))
     blocks = page_blocks(results, drawings)
     for table in all_tables(blocks):
         if table.file:
-            _write(figures / f"{table.file}.csv", table_as_csv(table))
+            write_text(figures / f"{table.file}.csv", table_as_csv(table))
     short = [_in_a_file(block, figures.name) for block in blocks if not _is_folded(block)]
     after = next(number for number, block in enumerate(short[1:], 1) if isinstance(block, Heading))
     link = f"Every way of computing every cell: [cells.csv]({figures.name}/cells.csv)."
     short.insert(after, Paragraph(link))
-    _write(folder / "reproduction.md", markdown_page(short, figures.name))
+    write_text(folder / "reproduction.md", markdown_page(short, figures.name))
 
 
 def _is_folded(block: Block) -> bool:
@@ -129,8 +129,3 @@ def cells_as_csv(comparisons: Sequence[Comparison]) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
-
-
-def _write(path: Path, text: str) -> None:
-    with new_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from understudy.risk.attacks import ATTACKS, WITHOUT_ROWS
 from understudy.risk.left_out import Attacked, Chances, Key
 from understudy.risk.sampled_people import SampledPeople
+from understudy.summaries import frequencies
 
 __all__ = ["AttackEffect", "attack_effects", "limit_effect"]
 
@@ -63,12 +64,9 @@ class AttackEffect:
     totals: float = 0.0
 
     def sentence(self, n_records: int) -> str:
-        """Say the effect in natural frequencies."""
-        what = "people found" if self.attack.startswith("match") else "labels right"
-        return (
-            f"{self.with_record:,.0f} of {n_records:,} {what}; {self.without_record:,.0f} "
-            "without anybody's own record"
-        )
+        """Say how often it is right, in natural frequencies."""
+        right, without = self.with_record, self.without_record
+        return frequencies(right, without, n_records, found=bool(self.known))
 
 
 class _Sums(NamedTuple):

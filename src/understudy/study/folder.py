@@ -41,6 +41,7 @@ from understudy.storage import (
     Lock,
     check_name,
     differences,
+    json_digest,
     read_manifest,
     read_whole,
     write_manifest,
@@ -50,7 +51,6 @@ from understudy.study.stage_warnings import Notes
 from understudy.study_register import (
     Register,
     RegisteredRuns,
-    identity_digest,
     register_path,
     study_digest,
 )
@@ -295,8 +295,8 @@ class StudyFolder:
             {
                 "data": people,
                 "late": self._late,
-                "plan": identity_digest(plan),
-                "seed": identity_digest(str(seed)),
+                "plan": json_digest(plan),
+                "seed": json_digest(str(seed)),
                 "seed_from": self._content["seed_from"],
             },
         )
@@ -326,7 +326,7 @@ class StudyFolder:
         """Count the runs of the same people, and plan, in the register; None without one."""
         if self._register is None:
             return None
-        plan = identity_digest(self._content["identity"].get("plan"))
+        plan = json_digest(self._content["identity"].get("plan"))
         return self._register.runs(self._people, plan)
 
     @property

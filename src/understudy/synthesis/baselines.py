@@ -14,9 +14,9 @@ They are baselines, not bounds: a synthesizer may lie outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -45,34 +45,11 @@ from understudy.synthesis.fit_panels import labels_panel
 
 __all__ = ["Marginal", "Others", "Perfect", "ReferenceFit", "Uniform"]
 
-Name = Literal["Uniform", "Marginal", "Others", "Perfect"]
 
+class _Baseline:
+    """A synthesizer without a model."""
 
-@dataclass(frozen=True)
-class Uniform:
-    """Every label alike, the paper's Min."""
-
-    @only_our_errors
-    def fit(
-        self, data: Any, *, synthesize: Sequence[str] | str | None = None, **reading: Any
-    ) -> ReferenceFit:
-        """Count the labels that the data may have, at once.
-
-        Parameters
-        ----------
-        data : Microdata, frame or path
-            The confidential records.
-        synthesize : str or sequence of str, optional
-            Columns to synthesize, where the records are a frame or a path.
-        **reading
-            Options of `read_microdata`, where the records are a frame or a path.
-        """
-        return _reference(uniform_labels, "Uniform", data, synthesize, reading)
-
-
-@dataclass(frozen=True)
-class Marginal:
-    """Labels from their overall distribution, whatever the kept variables say."""
+    _tabulate: ClassVar[staticmethod[..., LabelTable]]
 
     @only_our_errors
     def fit(
@@ -89,62 +66,36 @@ class Marginal:
         **reading
             Options of `read_microdata`, where the records are a frame or a path.
         """
-        return _reference(marginal_labels, "Marginal", data, synthesize, reading)
+        known = given_data(data, synthesize, reading)
+        return ReferenceFit(known, self._tabulate(known), type(self).__name__)
 
 
 @dataclass(frozen=True)
-class Others:
+class Uniform(_Baseline):
+    """Every label alike, the paper's Min."""
+
+    _tabulate = staticmethod(uniform_labels)
+
+
+@dataclass(frozen=True)
+class Marginal(_Baseline):
+    """Labels from their overall distribution, whatever the kept variables say."""
+
+    _tabulate = staticmethod(marginal_labels)
+
+
+@dataclass(frozen=True)
+class Others(_Baseline):
     """Labels from the other records of the record's pattern, its own left out."""
 
-    @only_our_errors
-    def fit(
-        self, data: Any, *, synthesize: Sequence[str] | str | None = None, **reading: Any
-    ) -> ReferenceFit:
-        """Tabulate what the other records of the data have, for every combination, at once.
-
-        Parameters
-        ----------
-        data : Microdata, frame or path
-            The confidential records.
-        synthesize : str or sequence of str, optional
-            Columns to synthesize, where the records are a frame or a path.
-        **reading
-            Options of `read_microdata`, where the records are a frame or a path.
-        """
-        return _reference(others_labels, "Others", data, synthesize, reading)
+    _tabulate = staticmethod(others_labels)
 
 
 @dataclass(frozen=True)
-class Perfect:
+class Perfect(_Baseline):
     """Labels from the distribution of the record's pattern, the paper's Max."""
 
-    @only_our_errors
-    def fit(
-        self, data: Any, *, synthesize: Sequence[str] | str | None = None, **reading: Any
-    ) -> ReferenceFit:
-        """Tabulate the labels of every pattern of the data, at once.
-
-        Parameters
-        ----------
-        data : Microdata, frame or path
-            The confidential records.
-        synthesize : str or sequence of str, optional
-            Columns to synthesize, where the records are a frame or a path.
-        **reading
-            Options of `read_microdata`, where the records are a frame or a path.
-        """
-        return _reference(empirical_labels, "Perfect", data, synthesize, reading)
-
-
-def _reference(
-    tabulate: Callable[[Microdata], LabelTable],
-    name: Name,
-    data: Any,
-    synthesize: Sequence[str] | str | None,
-    reading: dict[str, Any],
-) -> ReferenceFit:
-    known = given_data(data, synthesize, reading)
-    return ReferenceFit(known, tabulate(known), name)
+    _tabulate = staticmethod(empirical_labels)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -164,7 +115,7 @@ class ReferenceFit(Shown):
     _frames: ClassVar[tuple[str, ...]] = ("diagnostics",)
     data: Microdata
     table: LabelTable
-    name: Name
+    name: str
     converged: bool = True
 
     def label_tables(self) -> list[LabelTable]:

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.microdata.table import Microdata
+from understudy.utility.tabulation import LARGEST_KEY
 
 __all__ = [
     "expected_cell_deviation",
@@ -40,7 +41,6 @@ __all__ = [
 SPREADS = 9.0  # standard deviations that the points must reach; what is beyond has mass < 1e-15
 REST = 20.0  # and as many counts more, for the long tail of small counts
 NEGLIGIBLE = -45.0  # logarithm of a characteristic function that no longer counts
-LARGEST_KEY = 1 << 62
 
 
 def perfect_counts(

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from understudy.findings.record import Record
 from understudy.findings.schema import Baseline, SynthesizerFindings
 from understudy.verdict.thresholds import Thresholds
 
@@ -28,7 +27,7 @@ Outcome = Literal["pass", "review", "fail"]
 ERRORS = 2.0  # standard errors that chance is allowed before a measure fails
 
 
-class Reason(BaseModel):
+class Reason(Record):
     """One thing that was judged.
 
     Attributes
@@ -45,10 +44,6 @@ class Reason(BaseModel):
     synthesizer : str or None
         Whom it is about; None for the data themselves and the limits.
     """
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
-    )
 
     subject: str
     outcome: Outcome

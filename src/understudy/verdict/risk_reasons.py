@@ -18,7 +18,7 @@ from understudy.findings.schema import (
     RiskFindings,
     SynthesizerFindings,
 )
-from understudy.summaries import LARGEST_RARE, counted, number, one_in, percent
+from understudy.summaries import LARGEST_RARE, counted, number, one_in, percent, position_text
 from understudy.verdict.grading import Outcome, Reason, graded
 from understudy.verdict.thresholds import Thresholds
 
@@ -145,14 +145,15 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
     outcome = effect_outcome(worst, limits)
     released = own_record.worst("as released")
     words = (
-        f"{_frequencies(worst, own_record.n_records)} (worst attack: {_who(worst)}). The effect "
-        f"of {number(worst.effect)} records is {_share(worst.position)} of {_exact(worst)}; the "
-        f"pass limit is {_share(limits.own_record_pass)}{_beyond(worst, outcome, limits)}."
+        f"{worst.sentence(own_record.n_records)} (worst attack: {_who(worst)}). The effect "
+        f"of {number(worst.effect)} records is {position_text(worst.position)} of "
+        f"{_exact(worst)}; the pass limit is {position_text(limits.own_record_pass)}"
+        f"{_beyond(worst, outcome, limits)}."
     )
     if released is not None and released != worst:
         words += (
-            f" With rows shuffled, as released, the worst is {_share(released.position)}: "
-            f"{_frequencies(released, own_record.n_records)} ({_who(released)})."
+            f" With rows shuffled, as released, the worst is {position_text(released.position)}: "
+            f"{released.sentence(own_record.n_records)} ({_who(released)})."
         )
     words += EVIDENCE.get(own_record.evidence, "")
     uncertain = own_record.unreliable - own_record.refitted
@@ -161,7 +162,7 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
         words += (
             f" For {counted(uncertain, 'record')} the weights cannot be trusted, and no fit leaves "
             "them out. If nothing but their own labels told about them, the worst would be "
-            f"{_share(most.position)}: {_frequencies(most, own_record.n_records)} ({_who(most)})."
+            f"{position_text(most.position)}: {most.sentence(own_record.n_records)} ({_who(most)})."
         )
         if outcome == "pass" and any(
             effect_outcome(_at_most(attack), limits) != "pass" for attack in own_record.attacks
@@ -190,7 +191,7 @@ def _at_most(attack: AttackFindings) -> AttackFindings:
 
 def attack_in_words(attack: AttackFindings, n_records: int) -> str:
     """Name an attack, and say in natural frequencies how often it is right."""
-    return f"{_who(attack)}: {_frequencies(attack, n_records)}"
+    return f"{_who(attack)}: {attack.sentence(n_records)}"
 
 
 def _exact(attack: AttackFindings) -> str:
@@ -203,19 +204,6 @@ def _exact(attack: AttackFindings) -> str:
 def _who(attack: AttackFindings) -> str:
     known = f" by an intruder who knows {quoted_list(attack.known)}" if attack.known else ""
     return f"{attack.words}{known}"
-
-
-def _frequencies(attack: AttackFindings, n_records: int) -> str:
-    what = "people found" if attack.known else "right"
-    share = percent(attack.with_record / n_records if n_records else None)
-    return (
-        f"{attack.with_record:,.0f} of {n_records:,} {what}, {share}; "
-        f"{attack.without_record:,.0f} without anybody's own record"
-    )
-
-
-def _share(position: float) -> str:
-    return f"{round(position, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def _beyond(attack: AttackFindings, outcome: Outcome, limits: Thresholds) -> str:

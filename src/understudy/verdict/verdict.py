@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pydantic import BaseModel, ConfigDict
-
 from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown
 from understudy.errors import ExitCode
+from understudy.findings.record import Record
 from understudy.findings.schema import Findings, SynthesizerFindings
 from understudy.summaries import number
 from understudy.verdict.chain_reasons import CONVERGENCE, convergence_reason
@@ -36,15 +35,7 @@ MARKS = {"pass": "✓", "review": "?", "fail": "✗"}
 ORDER: tuple[Outcome, ...] = ("pass", "review", "fail")
 
 
-class _Frozen(BaseModel):
-    """A frozen part of the verdict."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-
-class SynthesizerVerdict(_Frozen):
+class SynthesizerVerdict(Record):
     """What was decided about one synthesizer's sets.
 
     Attributes
@@ -77,7 +68,7 @@ class SynthesizerVerdict(_Frozen):
         return min(values) if "overlap" in subject else max(values)
 
 
-class Verdict(Shown, _Frozen):
+class Verdict(Shown, Record):
     """What was decided.
 
     Attributes

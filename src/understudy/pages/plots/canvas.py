@@ -14,10 +14,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from understudy.findings.schema import Findings, SynthesizerFindings
+from understudy.pages.plots.marks import svg_opening
 from understudy.summaries import short, shown
 from understudy.synthesis.registry import MODELS
 
@@ -40,21 +42,12 @@ __all__ = [
     "valued",
 ]
 
-# Stand-ins for the page's colours, and what they are on white paper.
+STYLE = Path(__file__).parents[1] / "templates" / "style.css"
+# The page's light colours. The paper's own is another white than matplotlib's.
 LIGHT = {
-    "ink": "#1c1c1c",
-    "soft": "#595959",
-    "rule": "#d5d3cd",
-    "paper": "#fefefe",
-    "original": "#6a6a6a",
+    **dict(re.findall(r"--(\w+): (#\w+);", STYLE.read_text(encoding="utf-8").partition("}")[0])),
     **{name: model.colours[0] for name, model in MODELS.items()},
-    "max": "#14703f",
-    "min": "#7a3a9a",
-    "marginal": "#75677f",
-    "others": "#54705f",
-    "pass": "#0b6b57",
-    "review": "#7a5c00",
-    "fail": "#a1221c",
+    "paper": "#fefefe",
 }
 VALUE = "value-"  # begins the id of a mark that has its numbers in words
 QUOTES = {'"': "&quot;"}
@@ -202,12 +195,8 @@ def svg_of(figure: Figure, name: str, title: str, description: str) -> str:
 def _opening(text: str, name: str, title: str, description: str) -> str:
     box = text[text.index('viewBox="') + len('viewBox="') :].split('"', 1)[0]
     width, height = (float(side) for side in box.split()[2:])
-    return (
-        f'<svg width="{width:.0f}pt" height="{height:.0f}pt" viewBox="{box}" '
-        f'role="img" aria-labelledby="{name}-title {name}-desc">'
-        f'<title id="{name}-title">{escape(shown(title))}</title>'
-        f'<desc id="{name}-desc">{escape(shown(description))}</desc>'
-    )
+    size = f'width="{width:.0f}pt" height="{height:.0f}pt" viewBox="{box}"'
+    return svg_opening(size, name, title, description)
 
 
 def _cleaned(tag: str, name: str, used: set[str]) -> str:

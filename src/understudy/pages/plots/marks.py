@@ -12,7 +12,17 @@ from html import escape
 
 from understudy.summaries import shown
 
-__all__ = ["LETTER", "WIDTH", "hand_drawn", "line", "nice_ticks", "rectangle", "text", "value"]
+__all__ = [
+    "LETTER",
+    "WIDTH",
+    "hand_drawn",
+    "line",
+    "nice_ticks",
+    "rectangle",
+    "svg_opening",
+    "text",
+    "value",
+]
 
 WIDTH = 344  # pixels
 LETTER = 7.5  # pixels that a letter takes, at most on average
@@ -21,10 +31,16 @@ LETTER = 7.5  # pixels that a letter takes, at most on average
 def hand_drawn(name: str, title: str, description: str, height: float, parts: Iterable[str]) -> str:
     """Put parts into a drawing with a title and a description, which its ids need a name for."""
     size = f'width="{WIDTH}" height="{height:.0f}" viewBox="0 0 {WIDTH} {height:.0f}"'
+    opening = svg_opening(f'class="plot" {size}', name, title, description)
+    return f"{opening}{''.join(parts)}</svg>"
+
+
+def svg_opening(attributes: str, name: str, title: str, description: str) -> str:
+    """Open a drawing, with its title and description for who cannot see it."""
     return (
-        f'<svg class="plot" {size} role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<svg {attributes} role="img" aria-labelledby="{name}-title {name}-desc">'
         f'<title id="{name}-title">{escape(shown(title))}</title>'
-        f'<desc id="{name}-desc">{escape(shown(description))}</desc>{"".join(parts)}</svg>'
+        f'<desc id="{name}-desc">{escape(shown(description))}</desc>'
     )
 
 

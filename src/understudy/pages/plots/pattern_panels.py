@@ -15,7 +15,7 @@ import numpy as np
 from understudy.findings.schema import Findings, PatternShares, SynthesizerFindings
 from understudy.pages.plots.canvas import DASHES as PLOT_DASHES
 from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, name_series, svg_of
-from understudy.pages.plots.marks import rectangle, value
+from understudy.pages.plots.marks import rectangle, svg_opening, value
 from understudy.summaries import number, percent, shown
 
 __all__ = ["distances_svg", "panel_grid_svg", "panel_svg", "svg_dashes"]
@@ -80,12 +80,9 @@ def panel_svg(
         f"Largest share of a label in the original {percent(max(first.original, default=0.0))}; "
         + "; ".join(words)
     )
+    size = f'class="plot" viewBox="0 0 {WIDE} {HIGH}"'
     return (
-        f'<svg class="plot" viewBox="0 0 {WIDE} {HIGH}" role="img" '
-        f'aria-labelledby="{name}-t {name}-d">'
-        f'<title id="{name}-t">{escape(shown(title))}</title>'
-        f'<desc id="{name}-d">{escape(description)}.</desc>'
-        f"{ticks}{''.join(parts)}"
+        f"{svg_opening(size, name, title, description + '.')}{ticks}{''.join(parts)}"
         f'<path d="M{LEFT} {base}H{WIDE - 2}" stroke="var(--soft)" stroke-width=".6"/>'
         f"{_pointed(first, order[:POINTED], across, names)}</svg>"
     )

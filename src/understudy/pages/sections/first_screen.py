@@ -7,7 +7,7 @@ from understudy.pages.blocks import Figure, Figures, Paragraph
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.strips import Strip, strip_svg
 from understudy.pages.sections.decision import ranked_synthesizers
-from understudy.pages.sections.section_words import attack_words, frequencies, styled
+from understudy.pages.sections.section_words import attack_words, styled
 from understudy.summaries import number
 from understudy.verdict.grading import table_ratios
 from understudy.verdict.risk_reasons import judged_attack
@@ -51,9 +51,7 @@ def _risk(
         limits.own_record_pass,
         limits.own_record_review,
     )
-    caption = (
-        f"{frequencies(attack, own_record.n_records)}. {attack_words(attack)}, {attack.setting}."
-    )
+    caption = f"{attack.sentence(own_record.n_records)}. {attack_words(attack)}, {attack.setting}."
     return Figure(strip_svg(strip, style, "strip-risk"), caption)
 
 

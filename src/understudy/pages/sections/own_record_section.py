@@ -25,8 +25,8 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.positions import attack_positions, positions_svg
-from understudy.pages.sections.section_words import attack_words, frequencies, position_text
-from understudy.summaries import percent, shown, whole
+from understudy.pages.sections.section_words import attack_words
+from understudy.summaries import percent, position_text, shown, whole
 from understudy.verdict.risk_reasons import effect_outcome, judged_attack
 from understudy.verdict.thresholds import Thresholds
 
@@ -116,7 +116,7 @@ def _attacks(
     return [
         Heading(f"Attacks on the sets of {shown(synthesizer.title)}", 3),
         Paragraph(
-            f"{frequencies(worst, own_record.n_records)}: the worst attack, "
+            f"{worst.sentence(own_record.n_records)}: the worst attack, "
             f"“{attack_words(worst)}”, {worst.setting}."
         ),
         *(Paragraph(remark, "remark") for remark in _reliability(own_record)),

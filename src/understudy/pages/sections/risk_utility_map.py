@@ -8,7 +8,8 @@ from understudy.findings.schema import Findings, SynthesizerFindings
 from understudy.pages.blocks import Cell, Section, Table, number_cell, topic
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.zone_map import MapPoint, zone_map_svg
-from understudy.pages.sections.section_words import position_text, styled
+from understudy.pages.sections.section_words import styled
+from understudy.summaries import position_text
 from understudy.verdict.grading import table_ratios
 from understudy.verdict.risk_reasons import judged_attack
 from understudy.verdict.thresholds import Thresholds

@@ -12,19 +12,16 @@ from understudy.findings.schema import (
     SynthesizerFindings,
 )
 from understudy.pages.plots.canvas import SeriesStyle, series_styles
-from understudy.summaries import percent, shown, whole
+from understudy.summaries import shown
 
 __all__ = [
     "BASELINES",
     "attack_words",
-    "frequencies",
     "identified",
     "known_words",
     "level_words",
-    "position_text",
     "styled",
     "titles",
-    "unconverged",
 ]
 
 BASELINES = (
@@ -36,12 +33,6 @@ BASELINES = (
 def titles(findings: Findings) -> list[str]:
     """Titles of the synthesizers, safe to show."""
     return [shown(synthesizer.title) for synthesizer in findings.synthesizers]
-
-
-def unconverged(findings: Findings) -> list[str]:
-    """Titles of the synthesizers whose chains have not converged."""
-    every = findings.synthesizers
-    return [shown(each.title) for each in every if not each.convergence.converged]
 
 
 def styled(findings: Findings) -> list[tuple[SynthesizerFindings, SeriesStyle]]:
@@ -72,18 +63,3 @@ def attack_words(attack: AttackFindings) -> str:
     """Name an attack, with what the intruder knows."""
     known = f" (known: {known_words(attack.known)})" if attack.known else ""
     return f"{attack.words[:1].upper()}{attack.words[1:]}{known}"
-
-
-def frequencies(attack: AttackFindings, n_records: int) -> str:
-    """Say in natural frequencies how often an attack is right, and how often without the person."""
-    what = "people found" if attack.known else "right"
-    share = percent(attack.with_record / n_records) if n_records else percent(None)
-    return (
-        f"{whole(attack.with_record)} of {whole(n_records)} {what}, {share}; "
-        f"{whole(attack.without_record)} without anybody's own record"
-    )
-
-
-def position_text(position: float) -> str:
-    """Write a position to two decimals, with a real minus."""
-    return f"{round(position, 2) + 0.0:.2f}".replace("-", "−")

@@ -18,14 +18,12 @@ doi:10.1016/j.jmva.2009.04.008.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.compiling import compiled
 
 __all__ = [
     "correlation_factor",
     "covariance_factor",
-    "draw_from_prior",
     "log_density",
     "move_covariance",
     "slope_precision",
@@ -209,16 +207,3 @@ def move_covariance(generator, deviations, log_scales, bound, shape, degrees, sc
                 left = drawn
             else:
                 right = drawn
-
-
-def draw_from_prior(
-    generator: np.random.Generator, size: int, shape: float, degrees: float, scale: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Draw log scales (slope,) and the free numbers behind the correlations from their prior."""
-    normal = generator.standard_normal(size)
-    spread = generator.gamma(0.5 * degrees, 1.0, size) * 2.0 / degrees
-    log_scales = np.log(scale * np.abs(normal)) - 0.5 * np.log(spread)
-    columns = [column for row in range(size) for column in range(row)]
-    powers = shape + 0.5 * (size - 2.0 - np.array(columns, dtype=np.float64))
-    partial = 2.0 * generator.beta(powers, powers) - 1.0 if columns else np.empty(0)
-    return log_scales, np.arctanh(partial)
