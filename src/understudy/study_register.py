@@ -38,11 +38,14 @@ class RegisteredRuns:
     same_plan : int
         Runs of the same people with the same plan, each with a seed of its own.
     same_data : int
-        Runs of the same people with any plan.
+        Runs of the same people with any plan; a frontier is one.
+    points : int
+        Points of these frontiers, each of which was fitted and measured.
     """
 
     same_plan: int
     same_data: int
+    points: int = 0
 
 
 class Register:
@@ -83,8 +86,8 @@ class Register:
     def add(self, event: str, facts: Mapping[str, Any]) -> str:
         """Enter an event, unless it was entered for its study before and nothing else since.
 
-        The event is "run", "verdict" or "release"; facts about it have the study's digest under
-        ``study``. Gives the digest of the entry.
+        The event is "run", "frontier", "verdict" or "release"; facts about it have the study's
+        digest under ``study``. Gives the digest of the entry.
         """
         wanted = {"event": event, **facts}
         with self._locked():
@@ -108,14 +111,20 @@ class Register:
 
     def runs(self, data: str, plan: str) -> RegisteredRuns:
         """Count the runs of some data, and of these those with a plan."""
+        entries = self.entries()
         runs = [
-            entry
-            for entry in self.entries()
-            if entry.get("event") == "run" and entry.get("data") == data
+            entry for entry in entries if entry.get("event") == "run" and entry.get("data") == data
         ]
+        studies = {entry["study"] for entry in runs}
+        points = {  # the last entry of each frontier counts
+            entry["study"]: int(entry.get("points", 0))
+            for entry in entries
+            if entry.get("event") == "frontier" and entry["study"] in studies
+        }
         return RegisteredRuns(
             same_plan=len({entry["study"] for entry in runs if entry.get("plan") == plan}),
-            same_data=len({entry["study"] for entry in runs}),
+            same_data=len(studies),
+            points=sum(points.values()),
         )
 
     def _locked(self) -> Lock:

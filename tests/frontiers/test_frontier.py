@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import shutil
 import stat
@@ -17,13 +18,20 @@ from tests.studies import PLAN, files_of, run_quietly, write_study
 
 import understudy as us
 from understudy.cli import main
-from understudy.errors import InputError, OutputError, SettingError, UnderstudyError
+from understudy.errors import (
+    InputError,
+    OutputError,
+    SettingError,
+    UnderstudyError,
+)
 from understudy.frontiers import fit_points
 from understudy.frontiers.measure_points import measure_point
 from understudy.frontiers.run import Frontier
+from understudy.memory import most_memory
 from understudy.pages.plots.frontier_plot import anchor
 from understudy.study.plan import read_plan
 from understudy.study.progress import StudyProgress
+from understudy.study_register import Register
 from understudy.synthesis.workers import Workers
 
 DIALS = (
@@ -61,7 +69,9 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files(folder: Path) -> dict[str, str]:
-    return {name: digest for name, digest in files_of(folder).items() if "study.json" not in name}
+    """All files, but for those that name the folder or were begun at another time."""
+    own = ("study.json", "chosen.toml")
+    return {name: digest for name, digest in files_of(folder).items() if not name.endswith(own)}
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +102,56 @@ def test_every_point_is_measured_and_graded(measured: Frontier) -> None:
     assert formal.measured.epsilon == pytest.approx(2.0)
     assert measured.recommended in {None, *names}
     assert "backoff-scale-0.1" in repr(measured)
+
+
+def test_frames_have_what_the_page_has(measured: Frontier) -> None:
+    points, landmarks = measured.points, measured.landmarks
+    assert points.columns == landmarks.columns
+    assert {"m", "epsilon", "rhat", "ratio_1", "ratio_2", "ratio_3"} <= set(points.columns)
+    formal = points.filter(pl.col("point") == "formal-epsilon-2").to_dicts()[0]
+    assert formal["epsilon"] == pytest.approx(2.0)
+    assert formal["m"] == 2
+    assert landmarks["point"].to_list() == ["Uniform", "Marginal", "Others", "Perfect"]
+    assert measured.beside.is_empty()
+
+
+def test_a_register_has_the_frontier_and_the_number_of_its_points(
+    plan: Path, measured: Frontier, tmp_path: Path
+) -> None:
+    """A study after it is the second run of the same people, and says how many points there were.
+
+    The frontier here had begun before, which is entered, too. A larger budget is no second run.
+    """
+    assert measured
+    shutil.copytree(plan.parent / "out", tmp_path / "out")
+    for budget in (8, 9):
+        us.frontier(plan, tmp_path / "out", register=tmp_path / "register", budget=budget)
+    entries = Register(tmp_path / "register").entries()
+    assert [entry["event"] for entry in entries] == ["run", "frontier", "frontier"]
+    assert entries[0]["late"] is True
+    assert [entry.get("points") for entry in entries] == [None, 8, 9]
+    assert len({entry["study"] for entry in entries}) == 1
+    study = run_quietly(plan, tmp_path / "study", register=tmp_path / "register")
+    assert (study.findings.runs, study.findings.runs_of_data) == (1, 2)
+    words = [reason.words for reason in study.verdict.reasons if "register has" in reason.words]
+    assert "2 runs of the same people, 1 of them with this plan" in words[0]
+    assert "Frontiers among them measured 9 points." in words[0]
+
+
+def test_the_plans_limit_of_memory_holds(
+    plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in the threads that measure points."""
+    seen: set[int] = set()
+
+    def looked(*arguments: Any, **options: Any) -> Any:
+        seen.add(most_memory())
+        return measure_point(*arguments, **options)
+
+    monkeypatch.setattr(fit_points, "measure_point", looked)
+    limited = read_plan(plan).with_memory("1234 MB")
+    us.frontier(limited, tmp_path / "out", home=plan.parent)
+    assert seen == {1_234_000_000}
 
 
 def test_dominated_points_are_those_that_another_beats(measured: Frontier) -> None:
@@ -244,8 +304,8 @@ def test_a_board_picks_a_point_and_the_choice_is_in_the_record(
     assert planned.data.coarsen == {"county": 1}
     assert planned.sets == 2
     assert [each.model for each in planned.synthesizers or ()] == ["formal"]
-    shutil.copy(chosen.plan(), plan.parent / "chosen.toml")
-    study = run_quietly(plan.parent / "chosen.toml", tmp_path / "study", frontier=tmp_path / "out")
+    shutil.copy(chosen.plan(), plan.parent / "chosen.toml")  # it names its frontier
+    study = run_quietly(plan.parent / "chosen.toml", tmp_path / "study")
     report = study.report().read_text("utf-8")
     assert "Where this study lies on the frontier" in report
     assert because in report
@@ -326,6 +386,12 @@ def test_the_command(
     said = capsys.readouterr().out
     assert "recommended: " in said
     assert "frontier.html" in said
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+        main(["frontier", str(plan), "--out", str(tmp_path / "out"), "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert [point["point"] for point in said["beside"]] == ["CART"]
+    assert len(said["landmarks"]) == 4
+    assert {"m", "epsilon", "rhat", "ratio_2"} <= set(said["points"][0])
     page = (tmp_path / "out" / "internal" / "frontier.html").read_text("utf-8")
     assert "CART" in page
     with pytest.raises(SystemExit) as ended:

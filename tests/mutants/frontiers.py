@@ -80,6 +80,22 @@ MUTANTS = [
         "a_vector",
     ),
     Mutant(
+        "frontier: the plan of the chosen point does not name its frontier",
+        "frontiers/fit_points.py",
+        '"frontier": FrontierPlan(folder=self.named),',
+        '"frontier": FrontierPlan(),',
+        "tests/frontiers/test_frontier.py",
+        "board_picks",
+    ),
+    Mutant(
+        "frontier: a larger budget counts the points of a registered frontier again",
+        "study_register.py",
+        'entry["study"]: int(entry.get("points", 0))',
+        'entry["points"]: int(entry.get("points", 0))',
+        "tests/frontiers/test_frontier.py",
+        "register",
+    ),
+    Mutant(
         "frontier: another class draw keeps the diagnostics of the first",
         REUSE_DRAWS,
         "summarize = fit.chain_draws, other.summarizer()",

@@ -32,6 +32,7 @@ def frontier(
     control: Path | None = None,
     choose: str | None = None,
     because: str | None = None,
+    register: Path | None = None,
     workers: int | None = None,
     cluster: str | None = None,
     tls: Path | None = None,
@@ -65,6 +66,8 @@ def frontier(
         A point that the board picks by its name; the choice is kept in the record.
     because
         Who picked it, when and why.
+    register
+        A folder shared by studies, in which this frontier is entered; replaces the plan's.
     workers
         Compute in so many processes (needs understudy[dask]).
     cluster
@@ -92,6 +95,7 @@ def frontier(
                 control=control,
                 choose=choose,
                 because=because,
+                register=register,
                 progress=progress,
             )
     except KeyboardInterrupt:
@@ -128,5 +132,7 @@ def _as_json(measured: Frontier) -> dict[str, Any]:
         "why": measured.findings.why,
         "chosen": measured.chosen,
         "points": measured.points.to_dicts(),
+        "landmarks": measured.landmarks.to_dicts(),
+        "beside": measured.beside.to_dicts(),
         "page": str(measured.page()),
     }

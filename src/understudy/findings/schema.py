@@ -438,4 +438,5 @@ class Findings(Record):
     set_digests: dict[str, tuple[str, ...]]  # by synthesizer: digests of the files of its sets
     runs: int | None = None  # of the same data and plan, each with its own seed; None: no register
     runs_of_data: int | None = None  # of the same people, with any plan
+    frontier_points: int = 0  # of registered frontiers of the same people
     registered_late: bool = False  # the study had begun before it was entered in its register

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from understudy.interrupts import postponed_interrupts
+from understudy.memory import given_memory, memory_limit
 
 __all__ = ["Background"]
 
@@ -64,12 +65,13 @@ class _Work:
         self.save = save
         self._made: Any = None
         self._problem: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, args=(compute,))
+        self._thread = threading.Thread(target=self._work, args=(compute, given_memory()))
         self._thread.start()
 
-    def _work(self, compute: Callable[[], Any]) -> None:
+    def _work(self, compute: Callable[[], Any], memory: int | None) -> None:
         try:
-            self._made = compute()
+            with memory_limit(memory):  # a thread begins without that of its parent
+                self._made = compute()
         except BaseException as problem:  # noqa: BLE001  (raised where the result is taken)
             self._problem = problem
 

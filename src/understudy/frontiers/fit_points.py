@@ -59,7 +59,8 @@ BASELINES = (Uniform(), Marginal(), Others(), Perfect())
 LONGEST_NAME = 60
 NOTES = (
     "The plan of a study at the point that was chosen on a frontier.",
-    "Put it beside the plan that the frontier was made from: paths are relative to that folder.",
+    "Put it beside the plan that the frontier was made from: paths are relative to that folder,",
+    "also that of the frontier, on which the study's report shows its place.",
 )
 
 
@@ -89,6 +90,7 @@ class FrontierRun:
     stages: Stages
     folder: StudyFolder
     tell: Tell | None
+    named: str  # the frontier's own folder, as the plan of the chosen point names it
     begin: float = field(default_factory=time.monotonic)
     listed: dict[str, Point] = field(default_factory=dict)  # by name, in the order of the search
     _needed_again: set[str] = field(default_factory=set)  # curves whose fits others may share
@@ -241,7 +243,7 @@ class FrontierRun:
                 "sets": measured.m,
                 "data": data,
                 "synthesizers": (synthesizer,),
-                "frontier": FrontierPlan(),
+                "frontier": FrontierPlan(folder=self.named),
             }
         )
         return "".join(f"# {note}\n" for note in (*NOTES, f"Point: {measured.name}")) + (

@@ -22,7 +22,7 @@ from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown
 from understudy.errors import CheckpointWarning, InputError, SettingError, UnderstudyWarning
-from understudy.findings.frontier_schema import FrontierFindings
+from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint
 from understudy.frontiers.fit_points import CHOSEN, PAGE, FrontierRun, first_points
 from understudy.memory import memory_limit
 from understudy.public_errors import only_our_errors
@@ -49,7 +49,7 @@ class Frontier(Shown):
         Where the page and the record lie; confidential.
     """
 
-    _frames: ClassVar[tuple[str, ...]] = ("points",)
+    _frames: ClassVar[tuple[str, ...]] = ("points", "landmarks", "beside")
     findings: FrontierFindings
     folder: Path
 
@@ -66,23 +66,17 @@ class Frontier(Shown):
     @property
     def points(self) -> pl.DataFrame:
         """One row per point: its coordinates on the picture, with errors, and its grade."""
-        return pl.DataFrame(
-            [
-                {
-                    "point": point.name,
-                    "position": point.position,
-                    "position_error": point.position_error,
-                    "ratio": point.measured.ratio,
-                    "ratio_error": point.measured.ratio_error,
-                    "right_labels": point.right_labels,
-                    "outcome": point.outcome,
-                    "converged": point.measured.converged,
-                    "dominated": point.dominated,
-                }
-                for point in self.findings.points
-            ],
-            infer_schema_length=None,
-        )
+        return _frame(self.findings.points)
+
+    @property
+    def landmarks(self) -> pl.DataFrame:
+        """The same for the data's own baselines."""
+        return _frame(self.findings.landmarks)
+
+    @property
+    def beside(self) -> pl.DataFrame:
+        """The same for files that other tools made."""
+        return _frame(self.findings.beside)
 
     def page(self) -> Path:
         """Give the path of the page with the picture, which opens in any browser."""
@@ -120,9 +114,33 @@ class Frontier(Shown):
         risk = [(point.position, point.position_error or 0.0) for point in points]
         utility = [(point.measured.ratio, point.measured.ratio_error or 0.0) for point in points]
         return {
-            "position": _interval_panel("own-record effect, as a share of Max's", names, risk),
+            "position": _interval_panel(
+                "own-record effect, as a share of the exact table's", names, risk
+            ),
             "ratio": _interval_panel("table deviation over the truth floor", names, utility),
         }
+
+
+def _frame(points: Sequence[FrontierPoint]) -> pl.DataFrame:
+    rows = [
+        {
+            "point": point.name,
+            "m": point.measured.m,
+            "position": point.position,
+            "position_error": point.position_error,
+            "ratio": point.measured.ratio,
+            "ratio_error": point.measured.ratio_error,
+            **{f"ratio_{each.order}": each.ratio for each in point.measured.ratios},
+            "right_labels": point.right_labels,
+            "outcome": point.outcome,
+            "converged": point.measured.converged,
+            "rhat": point.measured.worst_rhat,
+            "epsilon": point.measured.epsilon,
+            "dominated": point.dominated,
+        }
+        for point in points
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def _interval_panel(
@@ -147,6 +165,7 @@ def frontier(
     control: Any = None,
     choose: str | None = None,
     because: str | None = None,
+    register: str | os.PathLike[str] | None = None,
     progress: Tell | bool = True,
 ) -> Frontier:
     """Turn dials, measure every point, and find the most useful one that still protects.
@@ -171,6 +190,9 @@ def frontier(
     choose, because : str, optional
         A point that a board picks by its name, and who did so when and why: both go into the
         record.
+    register : path, optional
+        A folder shared by studies, in which this frontier is entered as one run of its data, with
+        its number of points; the plan's when left out.
     progress : bool or callable
         A bar in a terminal or a notebook, and nothing elsewhere; False for silence. A function is
         called with a `understudy.study.progress.StudyProgress`.
@@ -208,14 +230,25 @@ def frontier(
         _flagged_instead(),
         StudyFolder(internal, _identity(stages), settled.seed, check_seed(None)) as folder,
     ):
-        run = FrontierRun(stages, folder, tell)
+        folder.use_register(study.register_folder(register), stages.fit_data.people_digest())
+        run = FrontierRun(stages, folder, tell, _seen_from(study.home, Path(directory)))
         run.measure_landmarks()
         run.measure_beside(beside or {}, control)
         run.measure_points()
         run.confirm_recommended()
         if choose is not None and because is not None:
             run.choose(choose, because)
-        return Frontier(run.finish(), internal)
+        findings = run.finish()
+        folder.enter("frontier", {"points": len(findings.points)})
+        return Frontier(findings, internal)
+
+
+def _seen_from(home: Path, folder: Path) -> str:
+    """Write a folder's path relative to another, where there is such a path."""
+    try:
+        return Path(os.path.relpath(folder.resolve(), home.resolve())).as_posix()
+    except ValueError:  # on another drive
+        return folder.resolve().as_posix()
 
 
 def _identity(stages: Stages) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class Study:
         last = last_frontier(self._frontier_folder(frontier), stages.data)
         fresh = check_seed(None)
         with StudyFolder(internal, stages.identity, self.plan.seed, fresh) as stages.folder:
-            named = self._register_folder(register)
+            named = self.register_folder(register)
             stages.folder.use_register(named, stages.fit_data.people_digest())
             stages.pace = Pace(stages.listed(), stages.guessed_seconds(), progress)
             stages.write_plan()
@@ -149,16 +149,17 @@ class Study:
         """The folder that paths in the plan are relative to."""
         return self._home
 
+    def register_folder(self, named: str | os.PathLike[str] | None) -> Path | None:
+        """Give the register that is named, or else the plan's."""
+        if named is not None:
+            return Path(named)
+        planned = self.plan.register_folder
+        return None if planned is None else self._home / planned
+
     def _frontier_folder(self, named: str | os.PathLike[str] | None) -> Path | None:
         if named is not None:
             return Path(named)
         planned = self.plan.frontier.folder
-        return None if planned is None else self._home / planned
-
-    def _register_folder(self, named: str | os.PathLike[str] | None) -> Path | None:
-        if named is not None:
-            return Path(named)
-        planned = self.plan.register_folder
         return None if planned is None else self._home / planned
 
     @property

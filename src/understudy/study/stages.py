@@ -366,6 +366,7 @@ class Stages:
             },
             runs=None if runs is None else runs.same_plan,
             runs_of_data=None if runs is None else runs.same_data,
+            frontier_points=0 if runs is None else runs.points,
             registered_late=self.folder.registered_late,
         )
         content = findings.model_dump_json(indent=1).encode("utf-8")

@@ -7,7 +7,7 @@ default is named in the verdict, with both values, and sends the study to review
 from __future__ import annotations
 
 from understudy.findings.schema import Findings, SynthesizerFindings
-from understudy.summaries import number
+from understudy.summaries import counted, number
 from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 from understudy.verdict.grading import Reason
 from understudy.verdict.thresholds import RISING, Thresholds
@@ -76,6 +76,9 @@ def repeated_runs(findings: Findings) -> list[Reason]:
         words = "The register has this run of the same people and no other."
         return [Reason(subject=RUNS, outcome="pass", words=words, found=1.0, limit=1.0)]
     runs = f"{data:,} runs" if data > 1 else "1 run"
+    if findings.frontier_points:
+        tried = counted(findings.frontier_points, "point")
+        late = f" Frontiers among them measured {tried}.{late}"
     words = (
         f"The register has {runs} of the same people, {findings.runs:,} of them with this plan, "
         f"each with a seed of its own.{late} Files that were chosen because they passed are "
