@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Spread", "in_order", "spread_by"]
+__all__ = ["TaskRunner", "in_order", "spread_by"]
 
 Answer = TypeVar("Answer")
 
 
-class Spread(Protocol):
+class TaskRunner(Protocol):
     """Does tasks elsewhere: takes a function of a module and its arguments, gives the answers."""
 
     def __call__(
@@ -26,7 +26,7 @@ class Spread(Protocol):
         ...
 
 
-_SPREAD: ContextVar[Spread | None] = ContextVar("spread", default=None)
+_RUNNER: ContextVar[TaskRunner | None] = ContextVar("runner", default=None)
 
 
 def in_order(
@@ -37,17 +37,17 @@ def in_order(
     The function is one of a module; it gets a task and what all tasks share. Both travel to the
     workers where there are any, the shared values once: also for later calls that share them.
     """
-    spread = _SPREAD.get()
-    if spread is None:
+    run = _RUNNER.get()
+    if run is None:
         return (function(task, *shared) for task in tasks)
-    return spread(function, tasks, *shared)
+    return run(function, tasks, *shared)
 
 
 @contextmanager
-def spread_by(spread: Spread) -> Iterator[None]:
+def spread_by(run: TaskRunner) -> Iterator[None]:
     """Do tasks elsewhere, inside of this block."""
-    token = _SPREAD.set(spread)
+    token = _RUNNER.set(run)
     try:
         yield
     finally:
-        _SPREAD.reset(token)
+        _RUNNER.reset(token)

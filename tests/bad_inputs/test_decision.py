@@ -6,7 +6,8 @@ from tests import findings_factory as making
 from tests.bad_inputs.cases import covers
 from understudy.pages.report import page
 from understudy.verdict.risk_reasons import OWN_RECORD
-from understudy.verdict.verdict import Thresholds, judge
+from understudy.verdict.thresholds import Thresholds
+from understudy.verdict.verdict import judge
 
 
 @covers(72)

@@ -26,7 +26,7 @@ from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
 from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, OutputError
 from understudy.pages import report as page
 from understudy.study.folder import check_study_folder
-from understudy.verdict.verdict import Thresholds
+from understudy.verdict.thresholds import Thresholds
 
 RISING = {"smallest pattern", "interval overlap"}  # of these, more is better
 ANALYSIS = '[[analyses]]\nformula = "age ~ gender"\nfamily = "logistic"\ntrain = "all"\n'

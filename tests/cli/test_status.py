@@ -15,7 +15,7 @@ from tests.studies import plain_page, run_quietly, write_study
 from understudy.errors import ExitCode
 from understudy.pages import report as page
 from understudy.storage import Lock
-from understudy.study.status import finished_findings
+from understudy.study.status import load_study
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_a_finished_study(command: Command, study: Path) -> None:
     assert told["finished"][:2] == ["plan", "data"]
     assert told["outcome"] == "fail"
     assert told["running"] is told["approved"] is False
-    findings, verdict = finished_findings(study)
+    findings, verdict = load_study(study)
     assert [each.name for each in findings.synthesizers] == list(verdict.synthesizers)
 
 

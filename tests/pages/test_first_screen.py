@@ -12,7 +12,8 @@ from understudy.findings.schema import Findings, FullySyntheticFindings
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.strips import Strip, strip_svg, zone_of
 from understudy.pages.report import page
-from understudy.verdict.verdict import Thresholds, judge
+from understudy.verdict.thresholds import Thresholds
+from understudy.verdict.verdict import judge
 
 
 def written(found: Findings, limits: Thresholds | None = None) -> str:

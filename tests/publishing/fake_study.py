@@ -40,7 +40,8 @@ from understudy.findings.schema import (
     VariableFindings,
 )
 from understudy.microdata.variable import MISSING
-from understudy.verdict.verdict import Thresholds, judge
+from understudy.verdict.thresholds import Thresholds
+from understudy.verdict.verdict import judge
 
 __all__ = ["APPROVAL", "TODAY", "Study", "digest"]
 

@@ -26,7 +26,8 @@ from understudy.verdict.risk_reasons import (
     _chance_repeats,
     _copies,
 )
-from understudy.verdict.verdict import Thresholds, Verdict, judge
+from understudy.verdict.thresholds import Thresholds
+from understudy.verdict.verdict import Verdict, judge
 
 
 def of(verdict: Verdict, subject: str) -> Reason:

@@ -21,7 +21,8 @@ from understudy.pages.plots.zone_map import MapPoint, zone_map_svg
 from understudy.pages.sections.risk_utility_map import map_point
 from understudy.summaries import short, shown
 from understudy.verdict.risk_reasons import OWN_RECORD
-from understudy.verdict.verdict import Thresholds, Verdict
+from understudy.verdict.thresholds import Thresholds
+from understudy.verdict.verdict import Verdict
 
 __all__ = ["comparison_page"]
 

@@ -51,7 +51,8 @@ class Made:
 def write_all(folder: str | os.PathLike[str], scale: Scale, seed: int, say: Said) -> Made:
     """Compute what is missing and write the pages; finished parts lie in ``parts``."""
     from understudy.pages.report import page
-    from understudy.verdict.verdict import Thresholds, judge
+    from understudy.verdict.thresholds import Thresholds
+    from understudy.verdict.verdict import judge
 
     target = Path(folder)
     results = run_all(target / "parts", scale, seed, say)

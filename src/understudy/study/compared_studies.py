@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from understudy.findings.schema import Findings
-from understudy.study.status import finished_findings
+from understudy.study.status import load_study
 from understudy.verdict.verdict import Verdict
 
 __all__ = ["Compared", "compared_page", "compared_studies"]
@@ -21,7 +21,7 @@ def compared_studies(directories: Sequence[Path]) -> list[Compared]:
     others.
     """
     folders = [directory.absolute() for directory in directories]
-    return [(_name(folder, folders), *finished_findings(folder)) for folder in folders]
+    return [(_name(folder, folders), *load_study(folder)) for folder in folders]
 
 
 def _name(folder: Path, folders: Sequence[Path]) -> str:

@@ -31,7 +31,7 @@ from understudy.settings import Settings, one_mistake, read_settings, settings_f
 from understudy.storage import WINDOWS_NAMES
 from understudy.study.frontier_plan import FrontierPlan
 from understudy.synthesis.registry import ESS_TARGET, MODELS, RHAT_TARGET, default_models
-from understudy.verdict.verdict import Thresholds
+from understudy.verdict.thresholds import Thresholds
 
 __all__ = [
     "MODEL_PLANS",

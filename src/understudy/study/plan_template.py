@@ -16,7 +16,7 @@ from understudy.microdata.bins import Bins
 from understudy.settings import toml_key, toml_text
 from understudy.study.plan import StudyPlan, UntilPlan
 from understudy.synthesis.registry import MODELS, default_models, load_model
-from understudy.verdict.verdict import Thresholds
+from understudy.verdict.thresholds import Thresholds
 
 __all__ = ["plan_as_toml", "plan_text"]
 

@@ -19,7 +19,7 @@ from understudy.storage import LOCK, digest_of, read_manifest, take_lock
 from understudy.study.folder import FORMAT, INTERNAL, KEYS, REPORT, STUDY
 from understudy.verdict.verdict import Verdict
 
-__all__ = ["StudyStatus", "finished_findings", "study_status", "whole_report"]
+__all__ = ["StudyStatus", "load_study", "study_status", "whole_report"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def study_status(directory: str | os.PathLike[str]) -> StudyStatus:
         )
 
 
-def finished_findings(directory: str | os.PathLike[str]) -> tuple[Findings, Verdict]:
+def load_study(directory: str | os.PathLike[str]) -> tuple[Findings, Verdict]:
     """Read what a finished study measured and decided; refuse one that is not finished."""
     with _opened(Path(directory) / INTERNAL) as folder:
         study = _manifest(folder)

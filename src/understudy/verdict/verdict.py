@@ -29,7 +29,7 @@ from understudy.verdict.risk_reasons import risk_reasons
 from understudy.verdict.thresholds import Thresholds
 from understudy.verdict.utility_reasons import utility_reasons
 
-__all__ = ["Outcome", "Reason", "SynthesizerVerdict", "Thresholds", "Verdict", "judge"]
+__all__ = ["Outcome", "Reason", "SynthesizerVerdict", "Verdict", "judge"]
 
 MARKS = {"pass": "✓", "review": "?", "fail": "✗"}
 ORDER: tuple[Outcome, ...] = ("pass", "review", "fail")

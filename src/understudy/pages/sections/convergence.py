@@ -23,7 +23,7 @@ from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.traces import rhat_svg, trace_svg
 from understudy.pages.sections.section_words import known_words, styled, titles
 from understudy.summaries import number, percent, rhat_number, shown, whole
-from understudy.verdict.verdict import Thresholds
+from understudy.verdict.thresholds import Thresholds
 
 __all__ = ["convergence_section", "settings_section"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +33,6 @@ from understudy.synthesis.dpmpm.problem import (
 )
 from understudy.synthesis.sampled_fit import SampledFit, by_pattern
 
-if TYPE_CHECKING:
-    from understudy.synthesis.dpmpm.model import DPMPM
-
 __all__ = ["DPMPMFit"]
 
 
@@ -58,10 +54,8 @@ class DPMPMFit(SampledFit):
         How long, how many, from which seed. The seed is internal: it redraws everything.
     """
 
-    settings: DPMPM
-
     def _sampler(self) -> str:
-        return self.settings.sampler
+        return str(self.settings.sampler)
 
     def _tabulated(self, snapshot: Arrays) -> LabelTable:
         settings = self.settings
@@ -76,7 +70,7 @@ class DPMPMFit(SampledFit):
     @property
     def draws_predictive(self) -> bool:
         """Whether classes are drawn given the kept variables."""
-        return self.settings.class_draw == "kept"
+        return bool(self.settings.class_draw == "kept")
 
     def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
         if self.draws_predictive:
