@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Hundreds of processes of the tests import the same modules: they are compiled once.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test quick lint types browser unit docs picture bench calibrate fuzz mutants lock minimum clean help
+.PHONY: demo test quick lint types browser r unit docs picture bench calibrate fuzz mutants lock minimum clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,7 +17,7 @@ help:  ## list the targets
 demo: $(VENV)/run.stamp  ## the main job on the bundled data
 	$(BIN)/understudy demo
 
-test: lint types docs browser unit  ## everything that must hold
+test: lint types docs browser r unit  ## everything that must hold
 
 quick: $(VENV)/test.stamp  ## what to run while coding: style, types and the fast tests
 	$(BIN)/ruff check .
@@ -37,6 +37,11 @@ browser:  ## a Chromium to test the report with; installed where that is possibl
 	       && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
 	  || { echo "no Chromium here, and the report is tested in one: install it (Debian: apt-get install" \
 	       "chromium, as root), then try again"; exit 2; }
+
+r:  ## R, to test the bridge with; installed where that is possible, else those tests are skipped
+	@command -v Rscript || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq \
+	  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	     r-base-core r-cran-haven r-cran-reticulate >/dev/null; } || echo "no R here: its tests are skipped"
 
 unit: $(VENV)/test.stamp  ## tests in parallel, with the coverage gate
 	rm -f .coverage .coverage.*

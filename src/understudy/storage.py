@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -33,6 +34,7 @@ from understudy.private_folder import PrivateFolder
 
 __all__ = [
     "LOCK",
+    "WINDOWS",
     "WINDOWS_NAMES",
     "Lock",
     "cannot_write",
@@ -52,7 +54,9 @@ __all__ = [
     "write_whole",
 ]
 
+WINDOWS = os.name == "nt"  # forces only files that are open for writing to the disk
 LOCK = "lock"
+LOCKED_BYTE = 1 << 30  # of Windows' lock: beyond the text that says who holds it
 LOCKLESS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 HIDDEN = {"data", "seed", "codebook"}  # never shown where saved and asked runs differ
 WINDOWS_NAMES = {"con", "prn", "aux", "nul"} | {
@@ -91,7 +95,7 @@ def check_name(name: str) -> None:
 def to_disk(path: Path) -> None:
     """Force a file or folder to the disk; a system that opens no folders (Windows) skips those."""
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDWR if WINDOWS else os.O_RDONLY)
     except OSError:
         if path.is_dir():
             return
@@ -321,9 +325,7 @@ class Lock:
 def take_lock(descriptor: int) -> bool | None:
     """Try to take the lock on an open file or folder; None, with a warning, without locks."""
     try:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock_now(descriptor)
     except ImportError:
         return None
     except OSError as problem:
@@ -338,8 +340,25 @@ def take_lock(descriptor: int) -> bool | None:
     return True
 
 
+def _lock_now(descriptor: int) -> None:
+    """Lock by the system's own call; OSError where another process has the lock."""
+    if not WINDOWS:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    msvcrt: Any = importlib.import_module("msvcrt")
+    os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
+    msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+
 def _alive(holder: str) -> bool:
-    """Tell whether the process that a lock names runs on this machine, and is another one."""
+    """Tell whether the process that a lock names runs on this machine, and is another one.
+
+    Windows cannot be asked: there `os.kill` interrupts the process.
+    """
+    if WINDOWS:
+        return False
     named = re.fullmatch(r"process (\d+) on (.*)", holder)
     if named is None or named[2] != socket.gethostname() or int(named[1]) == os.getpid():
         return False

@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
+import pyreadstat
 import pytest
 
 from understudy.microdata.variable import Variable
-from understudy.publishing.combining_examples import examples
+from understudy.publishing.combining_examples import R_READ, examples
+from understudy.publishing.data_files import ENDINGS, Format
 from understudy.utility.combining import combine_estimates
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -36,6 +39,12 @@ def run_r(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=300,
     )
+
+
+def has(package: str, folder: Path) -> bool:
+    """Tell whether a package of R is installed here."""
+    asked = run_r(f'cat(requireNamespace("{package}", quietly = TRUE))', folder)
+    return asked.stdout.strip() == "TRUE"
 
 
 def evaluation(call: str) -> str:
@@ -84,17 +93,30 @@ def test_what_was_synthesized_is_found(tmp_path: Path) -> None:
     assert "town" in ended.stderr  # the program names the nearest column
 
 
+def save_set(path: Path, towns: str) -> None:
+    """Write a synthetic file of two columns in the format that its name ends with."""
+    frame = pl.DataFrame({"sex": ["x"] * len(towns), "town": [*towns]})
+    if path.suffix == ".csv":
+        frame.write_csv(path)
+    elif path.suffix == ".parquet":
+        frame.write_parquet(path)
+    else:
+        (pyreadstat.write_dta if path.suffix == ".dta" else pyreadstat.write_sav)(frame, path)
+
+
 @needs_r
+@pytest.mark.parametrize("form", list(R_READ))
 @pytest.mark.parametrize("rule", ["partial", "full"])
-def test_the_combining_example_gives_our_interval(tmp_path: Path, rule: str) -> None:
-    towns = ["a" * 3 + "b", "aabb", "aaab" * 1]
+def test_the_combining_example_gives_our_interval(tmp_path: Path, rule: str, form: Format) -> None:
+    package = R_READ[form].rpartition("::")[0]
+    if package and not has(package, tmp_path):
+        pytest.skip(f"the R package {package} is not installed here")
     shares = []
-    for number, letters in enumerate(towns, 1):
-        rows = "".join(f"x,{town}\n" for town in letters * 10)
-        (tmp_path / f"synthetic-{number:02d}.csv").write_text("sex,town\n" + rows)
+    for number, letters in enumerate(("aaab", "aabb", "aaab"), 1):
+        save_set(tmp_path / f"synthetic-{number:02d}{ENDINGS[form]}", letters * 10)
         shares.append(letters.count("a") / 4)
     variables = [Variable("sex", "kept", ("x",)), Variable("town", "synthesized", ("a", "b"))]
-    program = examples(rule, 3, "csv", variables)["R"]
+    program = examples(rule, 3, form, variables)["R"]
     lines = program.rstrip().splitlines()
     lines[-1] = f"cat(format({lines[-1]}, digits = 12))"
     ended = run_r("\n".join(lines), tmp_path)
@@ -106,15 +128,16 @@ def test_the_combining_example_gives_our_interval(tmp_path: Path, rule: str) -> 
 
 @needs_r
 def test_reticulate_gives_frames(tmp_path: Path) -> None:
-    has = run_r('cat(requireNamespace("reticulate", quietly = TRUE))', tmp_path)
-    if has.stdout.strip() != "TRUE":
+    if not has("reticulate", tmp_path):
         pytest.skip("the R package reticulate is not installed here")
     program = (
         f'reticulate::use_python("{sys.executable}")\n'
         f'us <- reticulate::import("understudy")\n{MADE}'
         'data <- us$read_microdata(df, synthesize = "town")\n'
         "sets <- us$read_synthetic(data, list(drawn(), drawn()))\n"
-        'cat(nrow(us$identification_risk(data, sets, known = "sex")$to_frame()))'
+        'frame <- us$identification_risk(data, sets, known = "sex")$to_frame()\n'
+        # a reticulate that does not know this pandas leaves the frame in Python
+        "cat(if (is.data.frame(frame)) nrow(frame) else reticulate::py_len(frame))"
     )
     ended = run_r(program, tmp_path)
     assert ended.stdout.strip() == "4", ended.stderr

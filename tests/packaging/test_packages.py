@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import understudy
+from tests.studies import write_study
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -52,11 +53,13 @@ def test_the_citation_is_of_this_version() -> None:
     assert f"\nversion: {understudy.__version__}\n" in text
     for key in ("cff-version", "title", "abstract", "authors", "license", "keywords", "references"):
         assert re.search(rf"^{key}:", text, re.M), key
+    assert re.search(r'^date-released: "\d{4}-\d\d-\d\d"$', text, re.M)
+    assert "arXiv:1809.10074" in text
 
 
 @pytest.mark.slow
 def test_wheel_and_source_archive_install_and_run(tmp_path: Path) -> None:
-    """Built without a network by the installed hatchling, installed into an empty folder."""
+    """Built without a network by the installed hatchling, installed by pip into empty folders."""
     pytest.importorskip("hatchling")
     run = [sys.executable, "-m"]
     subprocess.run([*run, "hatchling", "build", "-d", str(tmp_path)], cwd=ROOT, check=True)
@@ -72,19 +75,38 @@ def test_wheel_and_source_archive_install_and_run(tmp_path: Path) -> None:
     (again,) = (unpacked / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
         assert sorted(one.namelist()) == sorted(other.namelist())
-        one.extractall(tmp_path / "installed")  # noqa: S202 - made by this test
-    code = (
-        "import understudy, sys; from understudy.cli import main\n"
-        "print(understudy.__file__, understudy.load_ce_like().n_records)"
-    )
-    path = os.pathsep.join([str(tmp_path / "installed"), *filter(None, sys.path)])
+    people = write_study(tmp_path / "study").with_name("data.csv")
+    for number, made in enumerate((wheel, again)):
+        target = tmp_path / f"installed-{number}"
+        quietly = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
+        subprocess.run([*run, "pip", "install", *quietly, "--target", str(target), str(made)],
+                       check=True)  # fmt: skip
+        path = os.pathsep.join([str(target), *filter(None, sys.path)])
+        told = answers(tmp_path, path, sys.executable, "-W", "ignore", "-c", CODE)
+        assert str(target) in told
+        assert told.split()[-1] == "6208"
+        script = str(target / "bin" / "understudy")
+        assert answers(tmp_path, path, script, "--version").strip() == understudy.__version__
+        assert "40 records" in answers(
+            tmp_path, path, script, "check", str(people), "--synthesize", "county", "--ignore", "id"
+        )
+
+
+CODE = """
+import understudy
+print(understudy.__file__, understudy.load_ce_like().n_records)
+"""
+
+
+def answers(folder: Path, path: str, *command: str) -> str:
+    """Run a program beside the installed package, and give what it prints."""
     ended = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        cwd=tmp_path,
+        command,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
-    assert str(tmp_path / "installed") in ended.stdout
-    assert ended.stdout.split()[-1] == "6208"
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

@@ -13,7 +13,6 @@ import io
 import itertools
 import json
 import os
-import resource
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +39,10 @@ Reply = tuple[dict[str, Any], bytes]
 
 def serve() -> None:
     """Answer requests until standard input is closed."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold confidential values
+    with suppress(ImportError):  # Windows has none
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold confidential data
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     with suppress(OSError):  # out of memory, the system should end this process, not the parent
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")

@@ -17,9 +17,16 @@ from hashlib import sha256
 from pathlib import Path
 
 from understudy.errors import OutputError, quoted
-from understudy.private_folder import study_above
+from understudy.private_folder import belongs_to_another, study_above
 from understudy.publishing.manifest import is_whole_release
-from understudy.storage import cannot_write, check_name, check_safe_to_write, take_lock, to_disk
+from understudy.storage import (
+    WINDOWS,
+    cannot_write,
+    check_name,
+    check_safe_to_write,
+    take_lock,
+    to_disk,
+)
 
 __all__ = ["building", "check_target", "move_in"]
 
@@ -168,7 +175,7 @@ def _sweep(target: Path) -> None:
             folder.rename(target)
     leftovers = [*target.parent.glob(_prefix(target, "*") + "*")]
     for folder in leftovers:
-        if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
+        if folder.is_symlink() or not folder.is_dir() or belongs_to_another(folder):
             continue
         held = _hold(folder)
         if held is not None:
@@ -192,15 +199,22 @@ def move_in(folder: Path, target: Path, *, overwrite: bool) -> None:
     if target.exists() and any(target.iterdir()):
         _replace(folder, target)
     else:
-        folder.rename(target)
+        _rename(folder, target)
     to_disk(target.parent)
+
+
+def _rename(folder: Path, target: Path) -> None:
+    """Rename a folder, also onto an empty one, which Windows has to see removed first."""
+    if WINDOWS and target.exists():
+        target.rmdir()
+    folder.rename(target)
 
 
 def _replace(folder: Path, target: Path) -> None:
     """Move an earlier release aside and the new one in; move it back if that fails."""
     aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=_prefix(target, "old")))
     try:
-        target.rename(aside)
+        _rename(target, aside)
         folder.rename(target)
     except OSError:
         with suppress(OSError):
