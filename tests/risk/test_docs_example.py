@@ -1,5 +1,6 @@
-"""The ten records worked by hand in the documentation give the figures that stand there."""
+"""The ten records worked by hand in the documentation have the risks that stand there."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,13 @@ from understudy.microdata.table import SyntheticSets
 from understudy.risk.matching import find_targets, labels_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "risk.md"
-OF_EACH_SET = {  # worked by hand, beside what the page prints
+EXAMPLES = PAGE.parent / "examples"
+OF_EACH_SET = {  # worked by hand, beside what the file has
     "random linkage": (0.9, 1.0),
     "random within cells": (1.8, 2.0),
     "guess from the set's patterns": (3.5, 5.0),
 }
-WORKED_BY_HAND = {  # beside what the page prints
+WORKED_BY_HAND = {  # beside what the file has
     "guess from the original's patterns": 6.0,
     "Min, expected match risk": 1.7366,
     "Min, attribute matches": 10 / 3,
@@ -29,21 +31,20 @@ WORKED_BY_HAND = {  # beside what the page prints
 }
 
 
-def rows_after(mark: str) -> list[list[str]]:
-    """Read the table that follows a comment of the page, without its header."""
-    lines = PAGE.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n")[1].splitlines()
-    table = lines[: next(number for number, line in enumerate(lines) if not line.startswith("|"))]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
+def rows_of(name: str) -> list[list[str]]:
+    """Read a file of the documentation without its header."""
+    with (EXAMPLES / name).open(encoding="utf-8") as lines:
+        return list(csv.reader(lines))[1:]
 
 
 def ten_records() -> list[list[str]]:
     """Read record, sex, age, town, and town, c and T of both sets."""
-    return [" ".join(row).split() for row in rows_after("ten records")]
+    return rows_of("ten-records.csv")
 
 
 @pytest.fixture(scope="module")
 def ten() -> tuple[us.Microdata, us.SyntheticSets]:
-    """Read the ten records and both sets from the page."""
+    """Read the ten records and both sets from the files."""
     records = ten_records()
     assert len(records) == 10
 
@@ -85,7 +86,7 @@ def test_figures_of_each_set(ten: tuple[us.Microdata, us.SyntheticSets]) -> None
         "attribute matches; both: vote": attribute["matches"],
         "guess from the set's patterns": attribute["most_frequent_synthetic_label"],
     }
-    page = {name: tuple(map(float, row[:2])) for name, *row in rows_after("figures")}
+    page = {name: tuple(map(float, row[:2])) for name, *row in rows_of("ten-records-risks.csv")}
     expected = page | OF_EACH_SET
     assert set(expected) == set(computed)
     for name, of_each in expected.items():
@@ -113,7 +114,7 @@ def test_figures_together(ten: tuple[us.Microdata, us.SyntheticSets]) -> None:
             data, sets, ["sex", "age"], "town"
         ).dcap,
     }
-    page = {name: float(both) for name, _, _, both in rows_after("figures") if both}
+    page = {name: float(both) for name, _, _, both in rows_of("ten-records-risks.csv") if both}
     expected = page | WORKED_BY_HAND
     assert list(expected) == list(computed)
     for name, value in computed.items():
