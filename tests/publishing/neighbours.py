@@ -121,6 +121,7 @@ def public_text(findings: Findings, n_rows: int, seed: int = 7) -> str:
         form="csv",
         fully_synthetic=False,
         converged=True,
+        seed_drawn=True,
         variables=tuple(
             Variable(
                 name=variable.name,

@@ -173,6 +173,7 @@ def release(
                 form=form,
                 fully_synthetic=chosen.fully_synthetic,
                 converged=chosen.convergence.converged,
+                seed_drawn=evidence.study.seed_drawn,
                 variables=variables,
                 passed={each.name: each.stored for each in evidence.codebook.passed},
                 quoted=any(
