@@ -35,11 +35,10 @@ def in_order(
     """Apply a function to every task, and give the answers one by one.
 
     The function is one of a module; it gets a task and what all tasks share. Both travel to the
-    workers where there are any, the shared values once: also for later calls that share them. A
-    single task is done here.
+    workers where there are any, the shared values once: also for later calls that share them.
     """
     run = _RUNNER.get()
-    if run is None or len(tasks) == 1:
+    if run is None:
         return (function(task, *shared) for task in tasks)
     return run(function, tasks, *shared)
 

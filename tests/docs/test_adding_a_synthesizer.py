@@ -1,10 +1,10 @@
-"""The synthesizer on the page about adding one: taken from the page, and run like any other."""
+"""The synthesizer on the page about adding one, run like any other."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,17 +23,14 @@ from understudy.errors import SettingError
 from understudy.microdata.label_table import empirical_labels
 from understudy.publishing.manifest import is_whole_release
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "adding-a-synthesizer.md"
-PROGRAMS = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+EXAMPLES = Path(__file__).parent.parent.parent / "docs" / "examples"
+PROGRAM, ENTRY = EXAMPLES / "smoothed.py", EXAMPLES / "smoothed_entry.py"
 
 
 @pytest.fixture
-def smoothed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def smoothed(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Give the page's program as a module."""
-    program, _ = PROGRAMS.findall(PAGE.read_text(encoding="utf-8"))
-    path = tmp_path / "smoothed.py"
-    path.write_text(program, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("smoothed", path)
+    spec = importlib.util.spec_from_file_location("smoothed", PROGRAM)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -76,9 +73,8 @@ us.release(study, public, approval, reason="limits as wide as this", guessable_s
 
 def test_its_entry_takes_it_from_plan_to_release(tmp_path: Path) -> None:
     """A model that nothing but its entry names: plan, progress guess, report, public pages."""
-    program, entry = PROGRAMS.findall(PAGE.read_text(encoding="utf-8"))
-    (tmp_path / "smoothed.py").write_text(program, encoding="utf-8")
-    (tmp_path / "entry.py").write_text(entry, encoding="utf-8")
+    shutil.copy(PROGRAM, tmp_path / "smoothed.py")
+    shutil.copy(ENTRY, tmp_path / "entry.py")
     limits = LIMITS[LIMITS.index("[thresholds]") :]
     plan = write_study(tmp_path / "home", PLAN + limits, n_records=240)
     study, public = tmp_path / "study", tmp_path / "public"

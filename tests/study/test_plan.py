@@ -294,8 +294,9 @@ def test_many_mistakes_are_counted() -> None:
 
 
 def test_plans_in_the_documentation_are_valid() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
-    whole, *parts = re.findall(r"```toml\n(.*?)```", text, flags=re.S)
+    docs = Path(__file__).parents[2] / "docs"
+    whole = (docs / "examples" / "study-plan.toml").read_text(encoding="utf-8")
+    parts = re.findall(r"```toml\n(.*?)```", (docs / "study.md").read_text("utf-8"), flags=re.S)
     assert plan_from(tomllib.loads(whole)).analyses
     data = '[data]\nfile = "a.csv"\nsynthesize = ["b"]\n'
     plans = [plan_from(tomllib.loads(part + data)) for part in parts]

@@ -230,7 +230,6 @@ class FrontierRun:
             recommended=recommended,
             why=why,
             choices=tuple(self._choices()),
-            undeclared=tuple(name for name in data.synthesized if not data.variable(name).declared),
             versions=self.stages.identity["versions"],
         )
 

@@ -48,6 +48,7 @@ def measure_point(
     data = fit.data if coarsening is None else coarsening.coarse
     shown = fit if coarsening is None else CoarsenedFit(fit, coarsening)
     sets = shown.synthesize(point.m, seed=seeds["sets"])
+    ratios, ratio, ratio_error = _ratios(data, sets, seeds["tables"])
     own_record = own_record_findings(
         data,
         shown,
@@ -68,7 +69,9 @@ def measure_point(
         settings=point.planned.in_words(fit.data, int(fit.chain_draws.label_probability.shape[1])),
         m=point.m,
         fingerprint=data.fingerprint(),
-        ratios=_ratios(data, sets, seeds["tables"]),
+        ratio=ratio,
+        ratio_error=ratio_error,
+        ratios=ratios,
         own_record=own_record,
         converged=fit.converged,
         worst_rhat=_finite(judged.max()),
@@ -127,6 +130,7 @@ def _without_model(
     seeds: Mapping[str, int],
     control: Any = None,
 ) -> MeasuredPoint:
+    ratios, ratio, ratio_error = _ratios(data, sets, seeds["tables"])
     own_record = own_record_findings(
         data,
         source,
@@ -146,20 +150,29 @@ def _without_model(
         settings={},
         m=m,
         fingerprint=data.fingerprint(),
-        ratios=_ratios(data, sets, seeds["tables"]),
+        ratio=ratio,
+        ratio_error=ratio_error,
+        ratios=ratios,
         own_record=own_record,
     )
 
 
-def _ratios(data: Microdata, sets: SyntheticSets, seed: int) -> tuple[OrderRatio, ...]:
-    """Deviation over the truth-knowing floor by order of tables, with standard errors."""
+def _ratios(
+    data: Microdata, sets: SyntheticSets, seed: int
+) -> tuple[tuple[OrderRatio, ...], float | None, float | None]:
+    """Deviation over the truth-knowing floor by order, and its mean with its standard error."""
     tables = table_utility(data, sets, seed=seed)
-    listed = []
+    listed, per_set = [], []
     for order, floor in tables.truth_floor.items():
-        if floor > 0:
-            own = tables.per_set.filter(order=order)["deviation"].to_numpy() / floor  # (set,)
-            listed.append(OrderRatio(order=order, ratio=float(own.mean()), error=_error(own)))
-    return tuple(listed)
+        if floor <= 0:
+            continue
+        own = tables.per_set.filter(order=order)["deviation"].to_numpy() / floor  # (set,)
+        per_set.append(own)
+        listed.append(OrderRatio(order=order, ratio=float(own.mean()), error=_error(own)))
+    if not listed:
+        return (), None, None
+    means = np.mean(per_set, axis=0)  # (set,)
+    return tuple(listed), float(means.mean()), _error(means)
 
 
 def _error(values: Any) -> float | None:

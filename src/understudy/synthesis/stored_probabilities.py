@@ -1,7 +1,4 @@
-"""Which label probabilities are kept of every draw: all of them, or an even sample.
-
-A cell is a pattern with a label: where the table of label probabilities has one of them.
-"""
+"""Which label probabilities are kept of every draw: all of them, or an even sample."""
 
 from __future__ import annotations
 
