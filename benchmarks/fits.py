@@ -8,8 +8,10 @@ it, drawn from the population behind the bundled data (``r200000``). ``--before`
 of 1 for every level, 1,000 draws 15 sweeps apart, and the sampler that went with them. ``--draws``
 keeps so many instead of going on until what is judged has converged.
 
-Two lines come out: classes, worst R-hat and least effective size of the sums, the margins and the
-label probabilities that are judged, processor minutes; and each chain's classes and log-likelihood.
+Three lines come out: whether the fit converged, classes, worst R-hat and least effective size of
+the sums, the margins and the label probabilities that are judged, processor minutes and wall time;
+each chain's classes and log-likelihood; and whether the sets of different chains, 20 in all, differ
+by more than chance in any measure of a file.
 """
 
 from __future__ import annotations
@@ -26,11 +28,13 @@ import polars as pl
 import understudy as us
 from benchmarks.arrival import population_of
 from benchmarks.backoff import stops
+from benchmarks.comparison import SETS, chain_chances, differs
 from benchmarks.heldout import read
 from understudy.errors import UnderstudyWarning
 from understudy.synthesis.diagnostics import count_failed
 
 OLD_LENGTHS = {"warmup": 4000, "draws": 1000, "thin": 15}
+ORDERS = (1, 2, 3)
 LARGE = 0.01  # share of the records that a large class has, at least
 
 
@@ -59,7 +63,7 @@ def worst(table: pl.DataFrame, kind: str) -> str:
 
 
 def report(text: str, settings: us.DPMPM, data: us.Microdata, **options: Any) -> None:
-    """Fit, and print two lines."""
+    """Fit, and print three lines."""
     begin, begin_wall = time.process_time(), time.monotonic()
     fit = settings.fit(data, **options)
     failed = count_failed(fit.diagnostics())
@@ -81,6 +85,23 @@ def report(text: str, settings: us.DPMPM, data: us.Microdata, **options: Any) ->
         + f"; {failed} of {table.height} not met; {minutes:.1f} processor minutes ({wall:.1f} wall)"
     )
     print(f"  by chain: classes {np.round(occupied, 1)}, log-likelihood {np.round(likelihood)}")
+    print(f"  {chains_in_words(data, fit)}", flush=True)
+
+
+def chains_in_words(data: us.Microdata, fit: Any) -> str:
+    """Say whether the chains' sets differ by more than chance."""
+    sets = fit.synthesize(m=SETS, seed=2)
+    measured = us.table_utility(data, sets, orders=ORDERS, seed=1).per_set
+    deviations = [
+        measured.filter(pl.col("order") == order)["deviation"].to_list() for order in ORDERS
+    ]
+    chances = chain_chances(data, sets, deviations)
+    *tables, right, found = (f"{chance:.3f}" for chance in chances)
+    return (
+        f"sets of different chains {'differ' if differs(chances) else 'differ by chance at most'}: "
+        f"probabilities {' / '.join(tables)} (tables of order 1, 2, 3), {right} (right labels), "
+        f"{found} (match risk)"
+    )
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from tests.publishing.neighbours import LABEL, Neighbours, made_neighbours, with
 
 import understudy as us
 from understudy.microdata.table import Microdata
-from understudy.publishing.rounding import Figure, print_shares, steps
+from understudy.publishing.rounding import PublicNumber, print_shares, steps
 from understudy.randomness import stream
 
 RELEASE = "one"
@@ -40,7 +40,7 @@ class Printing:
 
     Parameters
     ----------
-    truth : list of Figure
+    truth : list of PublicNumber
         The numbers of the study as it is.
     n_records : int
         Its size.
@@ -48,7 +48,7 @@ class Printing:
         For how many seeds.
     """
 
-    def __init__(self, truth: list[Figure], n_records: int, seeds: int) -> None:
+    def __init__(self, truth: list[PublicNumber], n_records: int, seeds: int) -> None:
         self._steps = steps(truth, n_records)
         self._parts = np.array(
             [
@@ -61,22 +61,22 @@ class Printing:
         if self.published(truth)[:, 0].tolist() != steps_up:
             raise AssertionError("print_shares rounds by another rule")
 
-    def published(self, figures: list[Figure]) -> Codes:
+    def published(self, numbers: list[PublicNumber]) -> Codes:
         """As a release does: in steps, up or down at random."""
-        share = {figure.name: figure.share or 0.0 for figure in figures}
+        share = {number.name: number.share or 0.0 for number in numbers}
         exact = [[share[name] / step] for name, step in self._steps.items()]
         printed: Codes = np.floor(np.array(exact).reshape(-1, 1) + self._parts)
         return printed
 
     @staticmethod
-    def two_digits(figures: list[Figure]) -> Codes:
+    def two_digits(numbers: list[PublicNumber]) -> Codes:
         """All numbers with two digits."""
-        return np.array([[float(f"{figure.share or 0:.2g}")] for figure in figures])
+        return np.array([[float(f"{number.share or 0:.2g}")] for number in numbers])
 
     @staticmethod
-    def exact(figures: list[Figure]) -> Codes:
+    def exact(numbers: list[PublicNumber]) -> Codes:
         """All numbers as they are."""
-        return np.array([[float(f"{figure.share or 0:.12g}")] for figure in figures])
+        return np.array([[float(f"{number.share or 0:.12g}")] for number in numbers])
 
 
 def guesses(neighbours: Neighbours, row: int) -> list[int]:
@@ -88,7 +88,9 @@ def guesses(neighbours: Neighbours, row: int) -> list[int]:
     return sorted(range(len(neighbours.levels)), key=lambda code: -counts[neighbours.levels[code]])
 
 
-def chance_of_difference(before: list[Figure], after: list[Figure], n_records: int) -> float:
+def chance_of_difference(
+    before: list[PublicNumber], after: list[PublicNumber], n_records: int
+) -> float:
     """Probability, over the rounding, that anything is printed differently."""
     chosen, same = steps(before, n_records), 1.0
     for old, new in zip(before, after, strict=True):
@@ -100,7 +102,7 @@ def chance_of_difference(before: list[Figure], after: list[Figure], n_records: i
 
 def attack(neighbours: Neighbours, people: list[int], seeds: int) -> None:
     """Attack some people, and print how often each way of printing gives them away."""
-    n_records, truth = neighbours.n_records, neighbours.figures()
+    n_records, truth = neighbours.n_records, neighbours.numbers()
     printing = Printing(truth, n_records, seeds)
     ways = {"published": printing.published, "two digits": printing.two_digits,
             "exact": printing.exact}  # fmt: skip
@@ -111,12 +113,12 @@ def attack(neighbours: Neighbours, people: list[int], seeds: int) -> None:
         own = neighbours.levels.index(neighbours.frame[LABEL][row])
         order = guesses(neighbours, row)
         by_guess += order[0] == own
-        figures = {code: truth if code == own else neighbours.figures((row, code))
+        others = {code: truth if code == own else neighbours.numbers((row, code))
                    for code in order}  # fmt: skip
-        chances += [chance_of_difference(truth, figures[code], n_records)
+        chances += [chance_of_difference(truth, others[code], n_records)
                     for code in order if code != own]  # fmt: skip
         for way, write in ways.items():
-            agree = np.array([(write(figures[code]) == seen[way]).sum(axis=0) for code in order])
+            agree = np.array([(write(others[code]) == seen[way]).sum(axis=0) for code in order])
             best = agree.argmax(axis=0)  # (seed,): position in the order, the first among equals
             right[way] += float(np.mean(np.array(order)[best] == own))
     base = by_guess / len(people)

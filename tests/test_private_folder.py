@@ -227,10 +227,10 @@ def test_a_link_planted_at_every_instant(tmp_path: Path, name: str) -> None:
     """Nothing confidential gets to where the link leads, at whatever instant it is planted."""
     instant, n_refused = 0, 0
     while True:
-        room = tmp_path / str(instant)
-        internal, loot = room / "study" / "internal", room / "loot"
+        around = tmp_path / str(instant)
+        internal, loot = around / "study" / "internal", around / "loot"
         loot.mkdir(parents=True)
-        victim = room / "victim"
+        victim = around / "victim"
         victim.write_bytes(b"precious")
         is_folder = name in {"", "sets", "sets/a"}
         aim = loot if is_folder else victim

@@ -48,7 +48,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing(
     tmp_path: Path, folder: PrivateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_whole(folder, "file", b"old")
-    with pytest.raises(CheckpointError, match="room for 3 bytes") as caught:
+    with pytest.raises(CheckpointError, match="space for 3 bytes") as caught:
         write_whole(folder, "none/file", b"new")
     assert caught.value.exit_code == ExitCode.INTERRUPTED
 

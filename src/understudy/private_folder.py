@@ -275,7 +275,7 @@ def _above(path: Path, kind: Callable[[Path], bool]) -> Path | None:
 
 
 def _is_release(folder: Path) -> bool:
-    """Tell whether a folder is a release; what another user put there is none of ours."""
+    """Tell whether a folder is a release; what another user put there does not count."""
     manifest = folder / "manifest.json"
     try:
         status = os.lstat(manifest)

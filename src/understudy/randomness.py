@@ -58,18 +58,18 @@ def _describe(seed: object) -> str:
 
 
 def stream(seed: int, *path: str | int) -> np.random.Generator:
-    """Make the generator of the stream of this name, given from the general to the particular.
+    """Make the generator of a named stream; `path` is its name, the most general part first.
 
-    It stands on a Philox bit generator keyed by seed and name, its counter at zero.
+    It is a Philox generator whose key is made of seed and name, with its counter at zero.
     """
     key = np.frombuffer(_digest(seed, path), dtype="<u8")
     return np.random.Generator(np.random.Philox(key=key))
 
 
 def child_seed(seed: int, *path: str | int) -> int:
-    """Derive the seed of a part of a study, which has nothing to do with those of other parts.
+    """Derive the seed of a part of a study, independent of those of other parts.
 
-    The part's name goes from the general to the particular.
+    `path` is the part's name, the most general part first.
     """
     return int.from_bytes(_digest(seed, ("child", *path)), "little")
 

@@ -35,10 +35,11 @@ def in_order(
     """Apply a function to every task, and give the answers one by one.
 
     The function is one of a module; it gets a task and what all tasks share. Both travel to the
-    workers where there are any, the shared values once: also for later calls that share them.
+    workers where there are any, the shared values once: also for later calls that share them. A
+    single task is done here.
     """
     run = _RUNNER.get()
-    if run is None:
+    if run is None or len(tasks) == 1:
         return (function(task, *shared) for task in tasks)
     return run(function, tasks, *shared)
 

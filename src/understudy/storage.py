@@ -178,7 +178,7 @@ def cannot_write(target: Path, problem: OSError) -> OutputError:
     return OutputError(
         expected=f"to write the file {quoted(target.name)}",
         came=f"that the system refuses ({reason})",
-        do="make room on the disk and start again; nothing half-written was left behind"
+        do="free space on the disk and start again; no partial file was left behind"
         if full
         else "check that you may write to the folder, or choose another one",
     )
@@ -190,9 +190,9 @@ def write_whole(folder: PrivateFolder, name: str, content: bytes) -> str:
         folder.replace(name, content)
     except OSError as problem:
         error = CheckpointError(
-            expected=f"room for {len(content):,} bytes in {quoted(folder.path.name)}",
-            came=f"a disk that did not take them ({problem.strerror})",
-            do="make room and run again; what was saved before is whole, and the run goes on "
+            expected=f"space for {len(content):,} bytes in {quoted(folder.path.name)}",
+            came=f"that they could not be written ({problem.strerror})",
+            do="free space and run again; what was saved before is whole, and the run goes on "
             "from there",
         )
         error.exit_code = ExitCode.INTERRUPTED

@@ -259,7 +259,7 @@ def test_disk_full_at_a_checkpoint(nursery: Nursery, tmp_path: Path) -> None:
     last = max(number for number, call in enumerate(calm.calls) if call == "write")
     ended = nursery.run(struck, fault=Fault(last, "full"))
     assert ended.status == "raised"
-    assert "Expected room for " in ended.error
+    assert "Expected space for " in ended.error
     assert "bytes" in ended.error
     before = files_of(tmp_path / "struck")
     assert json.loads((tmp_path / "struck" / "manifest.json").read_text())["chains"]

@@ -116,9 +116,9 @@ def test_disk_that_is_full(
     monkeypatch.setattr(os, "fsync", full)
     answer = command("run", plan, "--out", tmp_path / "out")
     assert answer.code == ExitCode.INTERRUPTED
-    assert "Expected room for " in answer.err
+    assert "Expected space for " in answer.err
     assert " bytes in " in answer.err
-    assert "make room and run again" in answer.err
+    assert "free space and run again" in answer.err
     monkeypatch.setattr(os, "fsync", real)
     assert not list((tmp_path / "out").rglob("*.part"))
     run_quietly(plan, tmp_path / "out")

@@ -53,7 +53,7 @@ def close_both() -> None:
 
 @covers(107)
 def test_full_and_closed_streams_of_commands_that_print(make_file: MakeFile) -> None:
-    """Output that is lost because a disk is full is an error; a stream that was closed is none."""
+    """Output that is lost because a disk is full is an error; a stream that was closed is not."""
     path = make_file(DATA)
     with Path("/dev/full").open("wb") as full:
         ended = program("check", path, "--synthesize", "county", stdout=full)

@@ -104,7 +104,7 @@ def test_a_fault_at_every_write_fsync_and_rename(
         ended = nursery.run(struck, fault=fault)
         seen.add(ended.status)
         if ended.status == "raised":
-            assert ended.error.startswith("CheckpointError: Expected room for "), fault
+            assert ended.error.startswith("CheckpointError: Expected space for "), fault
             assert not list(folder.glob("*.part")), fault
         again = nursery.run(struck)
         assert again.value == calm.value, fault

@@ -119,7 +119,7 @@ def test_a_fault_at_every_write_fsync_and_rename(nursery: Nursery, memory_folder
         ended = nursery.run(struck, fault=fault)
         seen.add(ended.status)
         if ended.status == "raised":
-            assert ended.error.startswith("CheckpointError: Expected room for "), fault
+            assert ended.error.startswith("CheckpointError: Expected space for "), fault
             assert not list(Path(struck["folder"]).rglob("*.part")), fault
         assert nursery.run(struck).value == calm.value, fault
     assert seen == {"stopped", "raised"}
@@ -242,7 +242,7 @@ def test_the_disk_is_full_at_the_end(memory_folder: Path, monkeypatch: pytest.Mo
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CheckpointError, match=r"room for [\d,]+ bytes") as caught:
+    with pytest.raises(CheckpointError, match=r"space for [\d,]+ bytes") as caught:
         run_quietly(plan, memory_folder / "out")
     assert caught.value.exit_code == ExitCode.INTERRUPTED
     monkeypatch.setattr(os, "fsync", real)

@@ -170,8 +170,10 @@ def test_every_point_is_a_link_to_its_numbers(measured: Frontier) -> None:
     text = measured.page().read_text("utf-8")
     links = set(re.findall(r'href="#([^"]+)"', text))
     targets = set(re.findall(r'id="([^"]+)"', text))
-    named = {f"frontier-{anchor(point)}" for point in measured.findings.points}
-    assert len(named) == measured.points.height
+    findings = measured.findings
+    listed = [*findings.points, *findings.landmarks]
+    named = {f"frontier-{anchor(point)}" for point in listed}
+    assert len(named) == measured.points.height + 4
     assert named <= links & targets
     assert links <= targets
     assert "CONFIDENTIAL" in text
@@ -329,7 +331,10 @@ def test_files_of_other_tools_are_put_beside(
     assert point.measured.m == 2
     assert point.measured.own_record.evidence == "others"
     assert shown.recommended == measured.recommended
-    assert "CART" in shown.page().read_text("utf-8")
+    page = shown.page().read_text("utf-8")
+    assert "CART" in page
+    assert 'href="#frontier-point-cart"' in page
+    assert 'id="frontier-point-cart"' in page
 
 
 def test_nothing_leaves_the_private_folder(plan: Path, measured: Frontier, tmp_path: Path) -> None:

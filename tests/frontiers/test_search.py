@@ -11,7 +11,12 @@ from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
 import understudy as us
 from understudy.errors import SettingError
-from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint, MeasuredPoint
+from understudy.findings.frontier_schema import (
+    FrontierFindings,
+    FrontierPoint,
+    MeasuredPoint,
+    OrderRatio,
+)
 from understudy.findings.schema import AttackFindings, OwnRecordFindings
 from understudy.frontiers.dials import Curve, Point, curves, grid
 from understudy.frontiers.fit_points import first_points
@@ -39,9 +44,7 @@ def point(name: str, position: float, ratio: float, **changed: Any) -> FrontierP
         settings={},
         m=2,
         fingerprint="",
-        ratio=ratio,
-        ratio_error=None,
-        ratios=(),
+        ratios=(OrderRatio(order=1, ratio=ratio, error=None),),
         own_record=OwnRecordFindings(evidence="draws", attacks=(), n_records=1),
         **{"converged": True, **changed},
     )
@@ -65,6 +68,15 @@ def test_the_recommended_point_is_the_most_useful_that_passes() -> None:
     assert "not converged" in why
     assert recommend([unconverged])[0] == "d"
     assert recommend(points[2:])[0] is None
+
+
+def test_the_worst_order_of_tables_counts() -> None:
+    """As in a study's verdict; older folders have a mean beside it, which is left out."""
+    orders = [{"order": 1, "ratio": 1.3, "error": 0.1}, {"order": 2, "ratio": 1.1, "error": 0.2}]
+    old = {**point("a", 0.1, 1.0).measured.model_dump(), "ratios": orders, "ratio": 1.2}
+    measured = MeasuredPoint.model_validate({**old, "ratio_error": 0.3})
+    assert (measured.ratio, measured.ratio_error) == (1.3, 0.1)
+    assert point("a", 0.1, 1.0).measured.model_copy(update={"ratios": ()}).ratio is None
 
 
 def test_dominated_points() -> None:
@@ -93,8 +105,11 @@ def test_a_search_halves_the_gap_that_the_limit_lies_in() -> None:
         name: each.model_copy(update={"position": 0.1, "outcome": "pass"})
         for name, each in measured.items()
     }
+    alike_ratios = (OrderRatio(order=1, ratio=1.0, error=None),)
     alike = {
-        name: each.model_copy(update={"measured": each.measured.model_copy(update={"ratio": 1.0})})
+        name: each.model_copy(
+            update={"measured": each.measured.model_copy(update={"ratios": alike_ratios})}
+        )
         for name, each in near.items()
     }
     assert next_points([curve], alike, 10) == []

@@ -106,7 +106,7 @@ def test_levels_are_near_the_papers(counts: NDArray[np.int64]) -> None:
 
 
 def test_more_integration_points_change_nothing(counts: NDArray[np.int64]) -> None:
-    """The cells of gender have degree about 3,300; 400 points leave no room for doubt."""
+    """The cells of gender have degree about 3,300; 400 points leave no doubt."""
     for cells in (GENDER_CELLS, GENDER_AGE_CELLS):
         usual = maker.match_risk_level(counts, cells)
         assert usual == pytest.approx(maker.match_risk_level(counts, cells, nodes=400), rel=1e-10)

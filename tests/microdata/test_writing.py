@@ -75,7 +75,7 @@ def test_refusals_to_write(
 
     before = path.read_bytes()
     monkeypatch.setattr("understudy.microdata.writing._write_records", full)
-    with pytest.raises(OutputError, match="make room on the disk"):
+    with pytest.raises(OutputError, match="free space on the disk"):
         data.write(path, overwrite=True)
     assert path.read_bytes() == before
     monkeypatch.setattr("tempfile.mkstemp", full)

@@ -120,6 +120,14 @@ MUTANTS = [
         "risk_and_tables",
     ),
     Mutant(
+        "sets: all slices of the records have the same random numbers",
+        "synthesis/set_drawing.py",
+        "own = (index,) if index else ()",
+        "own = ()",
+        "tests/synthesis/test_set_drawing.py",
+        "of_its_own",
+    ),
+    Mutant(
         "workers: one slice is drawn twice and another never",
         "synthesis/dpmpm/cut_sweeps.py",
         "own = slice(first * SLICE, last * SLICE)",

@@ -1,4 +1,4 @@
-"""Slow twins of the risk room, written from the definitions: lists, loops and fractions.
+"""Slow twins of the risk measures, written from the definitions: lists, loops and fractions.
 
 Everything here compares every record with every row. `known` and `true` list the known values and
 the true label of each record, `made` the labels of one synthetic set, `sets` several such lists.

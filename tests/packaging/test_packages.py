@@ -12,9 +12,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.studies import write_study
 
 import understudy
-from tests.studies import write_study
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

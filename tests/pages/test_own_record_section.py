@@ -134,3 +134,21 @@ def test_both_floors_stand_beside_the_distance_within_patterns() -> None:
     rows = rows_of(html[html.index("<caption>Distance within patterns") :])
     assert rows[0] == ["Synthesizer", "Distance", "Resampled floor", "Truth floor", "Ratio"]
     assert rows[1] == ["ONE", "0.250", "0.140", "0.200", "1.25"]
+
+
+def test_the_guarantee_of_a_formal_model_is_stated_with_what_it_hangs_on() -> None:
+    """And never beside the local sensitivity of the others, from which nothing follows."""
+    own = making.own_record(local_sensitivity=4.25)
+    settings = {"epsilon": "100.0", "sets": "20"}
+    formal = making.synthesizer(own_record=own, kind="formal", settings=settings)
+    study = making.findings([formal])
+    said = section(study)
+    assert "The labels&#39; epsilon is 100.0 for 20 sets together. They are differentially" in said
+    assert "no guarantee follows" not in said
+    found = study.data.model_copy(update={"undeclared": study.data.synthesized})
+    said = section(study.model_copy(update={"data": found}))
+    assert "The guarantee does not hold yet" in said
+    plain = section(making.findings([making.synthesizer(own_record=own)]))
+    assert "Local sensitivity: 4.25" in plain
+    assert "no guarantee follows" in plain
+    assert "differentially private" not in plain

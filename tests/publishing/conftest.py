@@ -41,7 +41,7 @@ def _plots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.fixture
 def real_plots() -> None:
-    """Ask for the plots of the report's room."""
+    """Ask for the plots of the report."""
 
 
 @pytest.fixture

@@ -29,8 +29,8 @@ from understudy.microdata.table import Microdata
 from understudy.microdata.variable import Variable
 from understudy.publishing.public_figures import public_findings
 from understudy.publishing.public_pages import Release, codebook_page, methods_page, readme
-from understudy.publishing.public_summary import label_figures, public_numbers, summarize
-from understudy.publishing.rounding import Figure
+from understudy.publishing.public_summary import public_numbers, summarize, unrounded_numbers
+from understudy.publishing.rounding import PublicNumber
 
 __all__ = ["LABEL", "Neighbours", "made_neighbours", "public_text", "without_propensity"]
 
@@ -97,10 +97,10 @@ class Neighbours:
             update={"data": described, "intruders": (intruder,), "seed": 7}
         )
 
-    def figures(self, change: tuple[int, int] | None = None) -> list[Figure]:
+    def numbers(self, change: tuple[int, int] | None = None) -> list[PublicNumber]:
         """The numbers of a release, exact."""
         findings = self.findings(change)
-        return label_figures(findings, findings.synthesizers[0])
+        return unrounded_numbers(findings, findings.synthesizers[0])
 
     def public(self, change: tuple[int, int] | None = None, seed: int = 7) -> str:
         """Everything that is published but the data files, as text.
@@ -121,6 +121,7 @@ def public_text(findings: Findings, n_rows: int, seed: int = 7) -> str:
         form="csv",
         fully_synthetic=False,
         converged=True,
+        seed_drawn=True,
         variables=tuple(
             Variable(
                 name=variable.name,

@@ -148,7 +148,7 @@ def test_marks_of_the_study_are_not_public(study: Study, public: Path, form: str
 
 
 def test_plots_see_nothing_that_is_not_public(study: Study) -> None:
-    """What the plotting room gets holds no name, no digest, no exact figure."""
+    """What the plots are given holds no name, no digest, no exact figure."""
     found = Findings.model_validate_json((study.internal / "findings.json").read_bytes())
     released = found.synthesizers[0]
     numbers = {name: Printed(0.25, 0.05) for name in ("tables 1", "tables floor 1", "guess row")}

@@ -16,14 +16,14 @@ from tests.publishing.neighbours import (
     without_propensity,
 )
 from understudy.microdata.table import Microdata
-from understudy.publishing.public_summary import label_figures
+from understudy.publishing.public_summary import unrounded_numbers
 from understudy.publishing.rounding import (
     CHANCE,
     COARSEST,
     LADDER,
     NOT_SHOWN,
-    Figure,
     Printed,
+    PublicNumber,
     print_shares,
     steps,
 )
@@ -37,9 +37,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 # The rule
 
 
-def figures(*records: float) -> list[Figure]:
+def numbers(*records: float) -> list[PublicNumber]:
     """Make numbers with these bounds."""
-    return [Figure(f"figure {number}", 0.3, bound) for number, bound in enumerate(records)]
+    return [PublicNumber(f"number {index}", 0.3, bound) for index, bound in enumerate(records)]
 
 
 @pytest.mark.parametrize("n_records", [10, 400, 5_000, 60_000, 10**7])
@@ -47,42 +47,42 @@ def figures(*records: float) -> list[Figure]:
 def test_chances_add_up_to_at_most_what_is_stated(
     n_records: int, records: tuple[float, ...]
 ) -> None:
-    chosen = steps(figures(*records), n_records)
-    bound = {figure.name: figure.records for figure in figures(*records)}
+    chosen = steps(numbers(*records), n_records)
+    bound = {number.name: number.records for number in numbers(*records)}
     total = sum(bound[name] / n_records / step for name, step in chosen.items())
     assert total <= CHANCE * (1 + 1e-9)
     assert all(step <= COARSEST for step in chosen.values())
 
 
 def test_small_studies_have_no_numbers_and_large_ones_have_all() -> None:
-    some = figures(1.0, 2.0, 1.0, 1.0, 2.0)
+    some = numbers(1.0, 2.0, 1.0, 1.0, 2.0)
     assert steps(some, 400) == {}
-    assert set(steps(some, 2_000)) == {"figure 0", "figure 2"}
+    assert set(steps(some, 2_000)) == {"number 0", "number 2"}
     assert len(steps(some, 10_000)) == 5
-    assert steps(some, 10**6)["figure 0"] == 0.0005
+    assert steps(some, 10**6)["number 0"] == 0.0005
     assert LADDER[:4] == [0.1, 0.05, 0.02, 0.01]
 
 
 def test_what_is_printed_does_not_depend_on_values() -> None:
     """Which numbers there are, and their steps, are the same whatever the data say."""
-    low = [Figure(figure.name, 0.0, figure.records) for figure in figures(1.0, 2.0, 1.0)]
-    high = [Figure(figure.name, 1.0, figure.records) for figure in figures(1.0, 2.0, 1.0)]
+    low = [PublicNumber(number.name, 0.0, number.records) for number in numbers(1.0, 2.0, 1.0)]
+    high = [PublicNumber(number.name, 1.0, number.records) for number in numbers(1.0, 2.0, 1.0)]
     assert steps(low, 5_000) == steps(high, 5_000)
 
 
 def test_rounding_is_random_unbiased_and_fixed_by_the_seed() -> None:
     """4,000 roundings of 0.3123 to 10 %: 6 standard errors are 0.0032 (false alarm 2e-9)."""
-    figure = [Figure("share", 0.3123)]
-    drawn = [print_shares(figure, 1_000, seed, "one")["share"].share for seed in range(4_000)]
+    share = [PublicNumber("share", 0.3123)]
+    drawn = [print_shares(share, 1_000, seed, "one")["share"].share for seed in range(4_000)]
     assert {round(share, 6) for share in drawn} == {0.3, 0.4}
     assert abs(np.mean(drawn) - 0.3123) < 0.0032
-    again = print_shares(figure, 1_000, 7, "one")
-    assert again == print_shares(figure, 1_000, 7, "one")
+    again = print_shares(share, 1_000, 7, "one")
+    assert again == print_shares(share, 1_000, 7, "one")
 
 
 def test_chance_of_another_printing_is_the_change_over_the_step() -> None:
     """4,000 seeds, a change of 1 record in 1,000, a step of 10 %: 40 expected, 6 errors are 38."""
-    before, after = [Figure("share", 0.3123)], [Figure("share", 0.3133)]
+    before, after = [PublicNumber("share", 0.3123)], [PublicNumber("share", 0.3133)]
     differ = sum(
         print_shares(before, 1_000, seed, "one") != print_shares(after, 1_000, seed, "one")
         for seed in range(4_000)
@@ -135,18 +135,18 @@ def test_one_label_changes_no_number_by_more_than_its_bound(
 ) -> None:
     """And nothing that is published of so small a study: the whole public folder but the data."""
     neighbours: Neighbours = request.getfixturevalue(survey)
-    before = {figure.name: figure for figure in neighbours.figures()}
+    before = {number.name: number for number in neighbours.numbers()}
     public = neighbours.public()
     assert len(before) == (20 if survey == "binary" else 16)
     moved = set()
     for change in neighbours.all_changes():
         findings = neighbours.findings(change)
-        for figure in label_figures(findings, findings.synthesizers[0]):
-            old, new = before[figure.name].share, figure.share
+        for number in unrounded_numbers(findings, findings.synthesizers[0]):
+            old, new = before[number.name].share, number.share
             assert old is not None
             assert new is not None
-            assert abs(old - new) * neighbours.n_records <= figure.records + 1e-9, figure.name
-            moved |= {figure.name} if old != new else set()
+            assert abs(old - new) * neighbours.n_records <= number.records + 1e-9, number.name
+            moved |= {number.name} if old != new else set()
         assert public_text(findings, neighbours.frame.height) == public
     assert len(moved) >= len(before) - 2  # a label does matter for what is measured
 
@@ -157,13 +157,13 @@ def test_greedy_intruder_gains_nothing(six_labels: Neighbours) -> None:
 
     The full size is benchmarks/greedy_intruder.py.
     """
-    truth, n_records = six_labels.figures(), six_labels.n_records
+    truth, n_records = six_labels.numbers(), six_labels.n_records
     printed = print_shares(truth, n_records, 7, "one")
     right = 0
     for row in (0, 3, 6):
-        tried = [six_labels.figures((row, code)) for code in six_labels.others(row)]
-        right += all(figures != truth for figures in tried)
-        assert all(print_shares(figures, n_records, 7, "one") == printed for figures in tried)
+        tried = [six_labels.numbers((row, code)) for code in six_labels.others(row)]
+        right += all(numbers != truth for numbers in tried)
+        assert all(print_shares(numbers, n_records, 7, "one") == printed for numbers in tried)
     assert right == 3
 
 
@@ -177,12 +177,12 @@ def test_share_of_public_folders_that_differ() -> None:
     """
     neighbours = made_neighbours(5_000, 2, 5, sets=2)
     seeds, n_records = range(2_000), neighbours.n_records
-    before = neighbours.figures()
+    before = neighbours.numbers()
     assert len(steps(before, n_records)) == 5
     printed = [print_shares(before, n_records, seed, "one") for seed in seeds]
     differ = []
     for change in changes(neighbours, 8):
-        after = neighbours.figures(change)
+        after = neighbours.numbers(change)
         differ += [print_shares(after, n_records, seed, "one") != printed[seed] for seed in seeds]
     assert np.mean(differ) <= CHANCE
     assert np.mean(differ) > 0  # numbers that never change would say nothing

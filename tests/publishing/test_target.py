@@ -99,7 +99,7 @@ def test_approval_that_cannot_be_kept_stops_the_release(
         real(source, target, **handles)
 
     monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(OutputError, match="make room on the disk"):
+    with pytest.raises(OutputError, match="free space on the disk"):
         us.release(study.folder, public, APPROVAL)
     assert not public.exists()
     assert not list(study.internal.glob(".approvals*"))

@@ -1,6 +1,6 @@
-"""The data's own levels: samples and closed forms agree, seeds repeat, joint levels exist.
+"""The data's own baselines: samples and closed forms agree, seeds repeat, joint ones exist.
 
-Seeds are fixed; 4.5 standard errors are allowed for each of 32 figures, so a right program would
+Seeds are fixed; 4.5 standard errors are allowed for each of 32 values, so a right program would
 have failed with probability below 3e-4 in all when the seed was chosen.
 """
 

@@ -1,4 +1,4 @@
-"""The DP-areal fit as its user sees it: the table at the door, settings, draws, saved runs."""
+"""The DP-areal fit as its user sees it: the table it needs, settings, draws, saved runs."""
 
 from __future__ import annotations
 

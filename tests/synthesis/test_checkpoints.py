@@ -203,7 +203,7 @@ def test_full_disk_leaves_what_was_saved_whole(
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CheckpointError, match=r"room for [\d,]+ bytes"):
+    with pytest.raises(CheckpointError, match=r"space for [\d,]+ bytes"):
         resumed(tmp_path / "run", data)
     assert not list((tmp_path / "run").glob("*.part"))
     monkeypatch.undo()

@@ -78,7 +78,7 @@ def test_classes_of_a_chain_are_taken_apart_before_its_warmup(data: us.Microdata
     assert np.unique(parts.probabilities[:, heavy], axis=1).shape[1] == 10
     assert np.count_nonzero(blocked.step(generator, problem, parts, (0.25, 0.25)).class_size) > 5
     few = blocked.divide(generator, problem, blocked.init(generator, problem, 3, 3), 10)
-    assert np.isfinite(few.log_weights).all()  # there is no room for parts
+    assert np.isfinite(few.log_weights).all()  # too small for parts
 
 
 def test_a_chain_in_which_all_classes_are_occupied_gets_more(data: us.Microdata) -> None:

@@ -1,4 +1,4 @@
-"""The fit as its user sees it: settings at the door, draws, diagnostics, synthetic sets."""
+"""The fit as its user sees it: settings, draws, diagnostics, synthetic sets."""
 
 from __future__ import annotations
 

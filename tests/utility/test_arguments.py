@@ -1,4 +1,4 @@
-"""What does not belong is told at the door, in the house grammar and without a value."""
+"""Wrong arguments are refused at once, in the grammar of all messages and without a value."""
 
 from __future__ import annotations
 

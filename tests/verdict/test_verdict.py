@@ -221,7 +221,7 @@ def test_copies_that_chance_explains_are_no_point() -> None:
 
     Sets drawn from the exact table are copies by chance, one in 670; the number of those among 20
     files alarms at most as often as promised (20,000 times; beyond four standard errors once in
-    30,000 seeds). Three copies are none of chance's.
+    30,000 seeds). Three copies are beyond chance.
     """
     n_sets, alarms = 20, []
     log_chance = 4 * (9 * np.log(0.9) + np.log(0.1)) / 2  # four patterns of ten people

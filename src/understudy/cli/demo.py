@@ -74,7 +74,7 @@ def demo(
     out
         A folder for the study: new, empty, or holding a demonstration.
     seed
-        Makes the figures repeatable.
+        Makes the results repeatable.
     memory
         How much may be used, such as "8 GB" or "25%"; a quarter of the machine's when left out.
     as_json

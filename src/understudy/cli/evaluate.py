@@ -145,7 +145,7 @@ def evaluate(
         Makes the draws of the baselines repeatable.
     report
         A page to write (.html), with the verdict that a study of these files would get: the same
-        measures, limits and figures. The exit code is then the verdict's. Confidential.
+        measures, limits and plots. The exit code is then the verdict's. Confidential.
     memory
         How much may be used, such as "8 GB" or "25%"; a quarter of the machine's when left out.
     as_json
@@ -280,7 +280,7 @@ def _measure(
     pairs: list[Pair] = []
     for known in intruders:
         risk = identification_risk(data, sets, known=known, if_unaligned=if_unaligned)
-        pairs.append((risk, _levels(data, known, repeats, seed, len(sets))))
+        pairs.append((risk, _baselines(data, known, repeats, seed, len(sets))))
     return attribute, pairs
 
 
@@ -315,7 +315,7 @@ def _own_record_json(own_record: OwnRecordEffect | FullySyntheticRisk | None) ->
     }
 
 
-def _levels(
+def _baselines(
     data: Microdata, known: tuple[str, ...], repeats: int, seed: int | None, n_sets: int
 ) -> InherentRisk | None:
     """Draw the data's own baselines, of one file and of all; None where that is too much."""
@@ -369,7 +369,7 @@ def _show(
         )
     )
     say()
-    say(paragraph(EXPLANATION if pairs[0][1] is not None else NO_LEVELS))
+    say(paragraph(EXPLANATION if pairs[0][1] is not None else NO_BASELINES))
 
 
 HEADER = ("", "mean", "lowest", "highest", "Min", "Max", "together", "its Min", "its Max")
@@ -379,18 +379,18 @@ EXPLANATION = (
     "for one file and for all together. Exact where known, else the mean of draws. For the false "
     "match rate Max is the lower one."
 )
-NO_LEVELS = (
+NO_BASELINES = (
     "Min and Max were not computed: the table of patterns by labels is too large. In Python, "
     "expected_risk takes a table of your own."
 )
 
 
 def _row(
-    label: str, spread: Spread, joint: float | None, levels: InherentRisk | None, name: str
+    label: str, spread: Spread, joint: float | None, baselines: InherentRisk | None, name: str
 ) -> tuple[str, ...]:
-    low, high = (None, None) if levels is None else (levels.minimum, levels.maximum)
-    values = (spread.mean, spread.minimum, spread.maximum, _level(low, name), _level(high, name))
-    together = (joint, _joint_level(low, name), _joint_level(high, name))
+    low, high = (None, None) if baselines is None else (baselines.minimum, baselines.maximum)
+    values = (spread.mean, spread.minimum, spread.maximum, _value(low, name), _value(high, name))
+    together = (joint, _joint_value(low, name), _joint_value(high, name))
     rate = name == "true_match_rate"
     shown = [one_in(value) if rate else number(value) for value in values]
     beside = [
@@ -399,18 +399,18 @@ def _row(
     return (label, *shown, *beside)
 
 
-def _joint_level(level: Baseline | None, name: str) -> float | None:
-    if level is None or name not in level.joint_spreads:
+def _joint_value(baseline: Baseline | None, name: str) -> float | None:
+    if baseline is None or name not in baseline.joint_spreads:
         return None
-    return level.joint_spreads[name].mean
+    return baseline.joint_spreads[name].mean
 
 
-def _level(level: Baseline | None, name: str) -> float | None:
+def _value(baseline: Baseline | None, name: str) -> float | None:
     """Take the exact value of a baseline where there is one, the mean of its draws otherwise."""
-    if level is None:
+    if baseline is None:
         return None
-    exact = level.expected.measures().get(name)
-    return level.spreads[name].mean if exact is None else exact
+    exact = baseline.expected.measures().get(name)
+    return baseline.spreads[name].mean if exact is None else exact
 
 
 def _risk_json(attribute: AttributeRisk, pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -422,11 +422,13 @@ def _risk_json(attribute: AttributeRisk, pairs: Sequence[Pair]) -> dict[str, Any
                 "random_linkage": risk.random_linkage,
                 "random_within_cells": risk.random_within_cells,
                 **{
-                    name: _measure_json(risk.spreads[name], getattr(risk.joint, name), levels, name)
+                    name: _measure_json(
+                        risk.spreads[name], getattr(risk.joint, name), baselines, name
+                    )
                     for name in MEASURES
                 },
             }
-            for risk, levels in pairs
+            for risk, baselines in pairs
         ],
         "attribute": {
             "most_frequent_label": attribute.most_frequent_label,
@@ -442,17 +444,17 @@ def _risk_json(attribute: AttributeRisk, pairs: Sequence[Pair]) -> dict[str, Any
 
 
 def _measure_json(
-    spread: Spread, joint: float | None, levels: InherentRisk | None, name: str
+    spread: Spread, joint: float | None, baselines: InherentRisk | None, name: str
 ) -> Mapping[str, Any]:
-    low, high = (None, None) if levels is None else (levels.minimum, levels.maximum)
+    low, high = (None, None) if baselines is None else (baselines.minimum, baselines.maximum)
     return {
         "mean": spread.mean,
         "lowest": spread.minimum,
         "highest": spread.maximum,
         "files_counted": spread.files,
-        "minimum_level": _level(low, name),
-        "maximum_level": _level(high, name),
+        "minimum_level": _value(low, name),
+        "maximum_level": _value(high, name),
         "all_files_together": joint,
-        "all_files_together_minimum_level": _joint_level(low, name),
-        "all_files_together_maximum_level": _joint_level(high, name),
+        "all_files_together_minimum_level": _joint_value(low, name),
+        "all_files_together_maximum_level": _joint_value(high, name),
     }

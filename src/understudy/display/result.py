@@ -124,7 +124,7 @@ def in_users_kind(function: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def _remember(result: object, kind: Kind) -> None:
-    """Mark a result and the results in it; they are frozen, and this is none of their content."""
+    """Mark a result and the results in it; they are frozen, and the mark is no part of them."""
     if isinstance(result, Shown):
         object.__setattr__(result, "_kind", kind)
         for part in vars(result).values():

@@ -5,7 +5,9 @@ Confidential like all findings, and free of clock times: the same frontier write
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import model_validator
 
 from understudy.findings.record import Record
 from understudy.findings.schema import OwnRecordFindings
@@ -32,8 +34,6 @@ class MeasuredPoint(Record):
     settings: dict[str, str]
     m: int
     fingerprint: str  # of the data as its files show them: those of the plan, or coarser ones
-    ratio: float | None  # mean over orders
-    ratio_error: float | None
     ratios: tuple[OrderRatio, ...]
     own_record: OwnRecordFindings
     converged: bool | None = None  # None: nothing was sampled
@@ -44,6 +44,29 @@ class MeasuredPoint(Record):
     coarsen: dict[str, int] = {}
     curve: str = ""  # points of one curve differ in one number, `value`
     value: float | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_folder(cls, content: Any) -> Any:
+        """Leave out means over orders, which were judged once."""
+        if not isinstance(content, dict):
+            return content
+        return {key: content[key] for key in content if key not in {"ratio", "ratio_error"}}
+
+    @property
+    def worst(self) -> OrderRatio | None:
+        """Tables of the worst order: what a study's verdict judges."""
+        return max(self.ratios, key=lambda each: each.ratio, default=None)
+
+    @property
+    def ratio(self) -> float | None:
+        """Deviation of the worst tables, over that of a synthesizer that knew the population."""
+        return None if self.worst is None else self.worst.ratio
+
+    @property
+    def ratio_error(self) -> float | None:
+        """Its standard error over the sets."""
+        return None if self.worst is None else self.worst.error
 
 
 class FrontierPoint(Record):
@@ -91,6 +114,7 @@ class FrontierFindings(Record):
     recommended: str | None
     why: str
     choices: tuple[Choice, ...] = ()
+    undeclared: tuple[str, ...] = ()  # synthesized variables whose levels come from the data
     versions: dict[str, str] = {}
 
     @property

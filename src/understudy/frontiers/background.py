@@ -48,7 +48,7 @@ class Background:
                 work.wait()
 
     def start(self, compute: Callable[[], Any], save: Callable[[Any], None]) -> None:
-        """Start a piece of work, as soon as there is room; `save` takes what it gives."""
+        """Start a piece of work, as soon as a worker is free; `save` takes what it gives."""
         while len(self._under_way) >= self._most:
             self._finish_first()
         self._under_way.append(_Work(compute, save))

@@ -230,6 +230,7 @@ class FrontierRun:
             recommended=recommended,
             why=why,
             choices=tuple(self._choices()),
+            undeclared=tuple(name for name in data.synthesized if not data.variable(name).declared),
             versions=self.stages.identity["versions"],
         )
 

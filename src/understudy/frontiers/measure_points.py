@@ -48,7 +48,6 @@ def measure_point(
     data = fit.data if coarsening is None else coarsening.coarse
     shown = fit if coarsening is None else CoarsenedFit(fit, coarsening)
     sets = shown.synthesize(point.m, seed=seeds["sets"])
-    ratios, ratio, ratio_error = _ratios(data, sets, seeds["tables"])
     own_record = own_record_findings(
         data,
         shown,
@@ -69,9 +68,7 @@ def measure_point(
         settings=point.planned.in_words(fit.data, int(fit.chain_draws.label_probability.shape[1])),
         m=point.m,
         fingerprint=data.fingerprint(),
-        ratio=ratio,
-        ratio_error=ratio_error,
-        ratios=ratios,
+        ratios=_ratios(data, sets, seeds["tables"]),
         own_record=own_record,
         converged=fit.converged,
         worst_rhat=_finite(judged.max()),
@@ -130,7 +127,6 @@ def _without_model(
     seeds: Mapping[str, int],
     control: Any = None,
 ) -> MeasuredPoint:
-    ratios, ratio, ratio_error = _ratios(data, sets, seeds["tables"])
     own_record = own_record_findings(
         data,
         source,
@@ -150,29 +146,20 @@ def _without_model(
         settings={},
         m=m,
         fingerprint=data.fingerprint(),
-        ratio=ratio,
-        ratio_error=ratio_error,
-        ratios=ratios,
+        ratios=_ratios(data, sets, seeds["tables"]),
         own_record=own_record,
     )
 
 
-def _ratios(
-    data: Microdata, sets: SyntheticSets, seed: int
-) -> tuple[tuple[OrderRatio, ...], float | None, float | None]:
-    """Deviation over the truth-knowing floor by order, and its mean with its standard error."""
+def _ratios(data: Microdata, sets: SyntheticSets, seed: int) -> tuple[OrderRatio, ...]:
+    """Deviation over the truth-knowing floor by order of tables, with standard errors."""
     tables = table_utility(data, sets, seed=seed)
-    listed, per_set = [], []
+    listed = []
     for order, floor in tables.truth_floor.items():
-        if floor <= 0:
-            continue
-        own = tables.per_set.filter(order=order)["deviation"].to_numpy() / floor  # (set,)
-        per_set.append(own)
-        listed.append(OrderRatio(order=order, ratio=float(own.mean()), error=_error(own)))
-    if not listed:
-        return (), None, None
-    means = np.mean(per_set, axis=0)  # (set,)
-    return tuple(listed), float(means.mean()), _error(means)
+        if floor > 0:
+            own = tables.per_set.filter(order=order)["deviation"].to_numpy() / floor  # (set,)
+            listed.append(OrderRatio(order=order, ratio=float(own.mean()), error=_error(own)))
+    return tuple(listed)
 
 
 def _error(values: Any) -> float | None:

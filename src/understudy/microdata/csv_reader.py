@@ -297,10 +297,10 @@ _NO_NUMBER = re.compile(
 def _must_be_names(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Tell whether a first line is surely no record, from up to 200 records below it.
 
-    A field that occurs below it makes it doubtful. It is none where a column of numbers begins with
-    a word, unless records say that in place of a number. It is none either where no field occurs
-    below it although the values of some column repeat: were it a record, a value that no other
-    record has would have a chance of about (values that occur once + 1) / (records + 1).
+    A field that occurs again below makes it doubtful. It is no record where a column of numbers
+    begins with a word, unless records have that word instead of a number. Nor is it one where no
+    field occurs below although the values of some column repeat: a record's value would be new with
+    a chance of about (values that occur once + 1) / (records + 1).
     """
     columns = [Counter(values) for values in zip(*below, strict=True)]
     if any(map(_NUMBER.fullmatch, names)):

@@ -59,11 +59,17 @@ class LabelTable:
     probabilities: NDArray[np.float64]
     row_of_combination: NDArray[np.int32]
 
-    def draw(self, generator: np.random.Generator, data: Microdata) -> NDArray[np.int32]:
-        """Draw a combined label for every record, (record,), by one uniform number each."""
-        uniform = generator.random(data.n_records)  # (record,)
+    def draw(
+        self, generator: np.random.Generator, data: Microdata, rows: slice = slice(None)
+    ) -> NDArray[np.int32]:
+        """Draw a combined label for every record, (record,), by one uniform number each.
+
+        `rows` says for which records; for all when left out.
+        """
+        of_record = data.of_record[rows]
+        uniform = generator.random(of_record.size)  # (record,)
         labels: NDArray[np.int32] = _invert(
-            self._cumulative, self.row_of_combination, data.of_record, uniform
+            self._cumulative, self.row_of_combination, of_record, uniform
         )
         return labels
 

@@ -106,7 +106,7 @@ def _before_bins(present: Iterable[str | None], book: VariableBook) -> bool:
 def missing_codes(book: VariableBook, na: Sequence[str]) -> dict[str, None]:
     """List the texts that mean missing in a column, the codebook's before the general ones.
 
-    Empty text is none of them where the codebook declares it as a level.
+    Empty text is not among them where the codebook declares it as a level.
     """
     listed = (na,) if isinstance(na, str) else na
     texts = isinstance(listed, Iterable) and all(isinstance(code, str) for code in listed)

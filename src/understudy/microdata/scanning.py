@@ -237,7 +237,7 @@ def _read_quoted(block, n_bytes, start, scratch):  # type: ignore[no-untyped-def
     Parameters
     ----------
     block, scratch : uint8 (byte,)
-        The text; and room for a field that holds doubled marks, written with single ones.
+        The text; and space for a field that holds doubled marks, written with single ones.
     n_bytes, start : int
         How much of the block is filled; index of the first byte behind the opening mark.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint
 from understudy.pages.blocks import (
     LAST,
@@ -20,7 +22,7 @@ from understudy.pages.blocks import (
 from understudy.pages.html import TEMPLATES, render
 from understudy.pages.plots.frontier_plot import anchor, frontier_svg
 from understudy.pages.sections.own_record_section import local_sensitivity_words
-from understudy.pages.sections.section_words import attack_words
+from understudy.pages.sections.section_words import attack_words, guarantee_words
 from understudy.summaries import number, position_text, shown, whole
 
 __all__ = ["frontier_page"]
@@ -34,9 +36,8 @@ READING = (
     "have not converged. A click on a point leads to its numbers."
 )
 FORMAL = (
-    "The dashed line is what a formal guarantee costs on these data: labels of the points on it "
-    "are differentially private with the epsilon written beside them. All other points are "
-    "measured, not proven."
+    "The dashed line is what a formal guarantee costs on these data, with the epsilon beside every "
+    "point. {guarantee} All other points are measured, not proven."
 )
 ABOVE = (
     "Right of the pass limit, and passing: {names}. Their effect is above the limit by too few "
@@ -70,7 +71,8 @@ def _first_screen(findings: FrontierFindings) -> list[Block]:
     blocks += [Figures([Figure(svg)])] if svg else []
     blocks.append(Paragraph(READING, "reading"))
     if any(point.measured.epsilon is not None for point in findings.points):
-        blocks.append(Paragraph(FORMAL, "remark"))
+        words = FORMAL.format(guarantee=guarantee_words(findings.undeclared))
+        blocks.append(Paragraph(words, "remark"))
     above = [point.name for point in findings.points if point.above]
     if above:
         blocks.append(Paragraph(ABOVE.format(names=", ".join(above)), "remark"))
@@ -89,8 +91,9 @@ def _decision(findings: FrontierFindings) -> str:
     position = point.position or 0.0
     above = f" {point.above}, so it passes all the same." if point.above else ""
     return (
-        f"Recommended: {point.name}. Its tables deviate {number(point.measured.ratio, 0.01)} times "
-        "as far as those of a synthesizer that knew the population; its worst own-record effect is "
+        f"Recommended: {point.name}. Its worst tables deviate "
+        f"{number(point.measured.ratio, 0.01)} times as far as those of a synthesizer that "
+        "knew the population; its worst own-record effect is "
         f"{position_text(position)} of the exact table's; the pass limit is "
         f"{findings.own_record_pass:g}.{above} {findings.why}"
     )
@@ -99,11 +102,12 @@ def _decision(findings: FrontierFindings) -> str:
 def _all_points(findings: FrontierFindings) -> list[Block]:
     rows = [_row(point) for point in (*findings.points, *findings.landmarks, *findings.beside)]
     orders = [f"{order}-way" for order in _orders(findings)]
-    header = ["Point", "Own-record effect", "±", "Grade", "Tables, mean", "±", *orders,
+    header = ["Point", "Own-record effect", "±", "Grade", "Tables, worst", "±", *orders,
               "Right labels", "Converged", "On the frontier"]  # fmt: skip
     note = (
         "Own-record effect: of the worst attack, as a share of the exact table's. Tables: "
-        "deviation over that of a synthesizer that knew the population. Right labels: expected "
+        "deviation over that of a synthesizer that knew the population, in the worst order (1-way: "
+        "one variable at a time). Right labels: expected "
         "records whose synthetic label is true. ± is one standard error. Pass (above): right of "
         "the limit by too few records to count."
     )
@@ -133,12 +137,13 @@ def _row(point: FrontierPoint) -> list[Cell | str]:
 
 def _each_point(findings: FrontierFindings) -> list[Block]:
     blocks: list[Block] = [Heading("The numbers of every point")]
-    for point in (*findings.points, *findings.beside):
+    for point in (*findings.points, *findings.landmarks, *findings.beside):
         measured = point.measured
         title = point.name if measured.group == "point" else shown(measured.title)
         blocks.append(Heading(title, 3, anchor=f"{PICTURE}-{anchor(point)}"))
         above = f" Above the pass limit, and passing: {point.above}." if point.above else ""
-        blocks.append(Paragraph(f"The worst attack is {point.attack}.{above} {_facts(point)}"))
+        facts = _facts(point, findings.undeclared)
+        blocks.append(Paragraph(f"The worst attack is {point.attack}.{above} {facts}"))
         blocks.append(_attacks(point))
         if measured.settings:
             rows = [[name, shown(value)] for name, value in measured.settings.items()]
@@ -146,7 +151,7 @@ def _each_point(findings: FrontierFindings) -> list[Block]:
     return blocks
 
 
-def _facts(point: FrontierPoint) -> str:
+def _facts(point: FrontierPoint, undeclared: Sequence[str]) -> str:
     measured, own = point.measured, point.measured.own_record
     evidence = EVIDENCE.get(own.evidence, own.evidence)
     facts = [f"{measured.m} sets. Without the person: {evidence}."]
@@ -162,10 +167,8 @@ def _facts(point: FrontierPoint) -> str:
             "files."
         )
     if measured.epsilon is not None:
-        facts.append(
-            f"Differentially private in the label, epsilon {measured.epsilon:g} for all sets "
-            "together, the kept variables being public."
-        )
+        facts.append(f"Epsilon is {measured.epsilon:g} for all sets together.")
+        facts.append(guarantee_words(undeclared))
     return " ".join(facts)
 
 

@@ -173,6 +173,7 @@ def release(
                 form=form,
                 fully_synthetic=chosen.fully_synthetic,
                 converged=chosen.convergence.converged,
+                seed_drawn=evidence.study.seed_drawn,
                 variables=variables,
                 passed={each.name: each.stored for each in evidence.codebook.passed},
                 quoted=any(
@@ -245,7 +246,7 @@ def _check_runs(evidence: Evidence, reason: str | None) -> None:
         raise ReleaseRefused(
             expected="the only run of the same people, or a written reason",
             came=f"{runs.same_data:,} runs in the register, each with a seed of its own: files "
-            "chosen among them are riskier than their figures say",
+            "chosen among them are riskier than their values say",
             do="say with reason= (--reason) why these files were chosen",
         )
 

@@ -51,6 +51,8 @@ class Release:
         Whether all columns are drawn.
     converged : bool
         Whether the chains behind the files have.
+    seed_drawn : bool
+        Whether the operating system drew the seed, which nobody knows then.
     variables : tuple of Variable
         As published.
     passed : mapping of str to str
@@ -69,6 +71,7 @@ class Release:
     form: Format
     fully_synthetic: bool
     converged: bool
+    seed_drawn: bool
     variables: tuple[Variable, ...]
     quoted: bool
     summary: Summary
@@ -320,12 +323,19 @@ def _limits(release: Release) -> list[Block]:
 
 def _private(release: Release) -> str:
     words = "The measures above are those of named attacks. They are no proof against other attacks"
-    if any(model.formal and model.title == release.summary.model for model in MODELS.values()):
+    formal = [model.title for model in MODELS.values() if model.formal]
+    if release.summary.model not in formal:
+        return f"{words}, and the files are not differentially private."
+    if not release.seed_drawn:
         return (
-            f"{words}. The synthetic values are differentially private in the label, with the "
-            "epsilon below; the published measures are no part of that guarantee."
+            f"{words}. The files are not differentially private either: this model's guarantee "
+            "needs a seed that nobody chose or knows, and theirs was given by hand."
         )
-    return f"{words}, and the files are not differentially private."
+    return (
+        f"{words}. The synthetic values are differentially private in the label, with the epsilon "
+        "below, columns of true values being public; the published measures, and the decision to "
+        "publish, are no part of that guarantee."
+    )
 
 
 def _methods(release: Release) -> list[Block]:

@@ -33,17 +33,17 @@ from understudy.findings.schema import (
     IntruderFindings,
     SynthesizerFindings,
 )
-from understudy.publishing.rounding import NOT_SHOWN, Figure, Printed, print_shares
+from understudy.publishing.rounding import NOT_SHOWN, Printed, PublicNumber, print_shares
 from understudy.synthesis.registry import MODELS
 
 __all__ = [
     "BASELINES",
     "Summary",
-    "label_figures",
     "model_words",
     "n_tables",
     "public_numbers",
     "summarize",
+    "unrounded_numbers",
 ]
 
 Rows = tuple[tuple[str, ...], ...]
@@ -119,79 +119,79 @@ def public_numbers(findings: Findings, released: SynthesizerFindings, seed: int)
 
     The seed of the study fixes the random part of the rounding.
     """
-    figures = label_figures(findings, released)
-    return print_shares(figures, findings.data.n_records, seed, released.name)
+    numbers = unrounded_numbers(findings, released)
+    return print_shares(numbers, findings.data.n_records, seed, released.name)
 
 
-def label_figures(findings: Findings, released: SynthesizerFindings) -> list[Figure]:
+def unrounded_numbers(findings: Findings, released: SynthesizerFindings) -> list[PublicNumber]:
     """List all numbers that depend on confidential labels, with what one label can do to each."""
     return [
-        *_guess_figures(findings, released),
-        *_match_figures(findings, released),
-        *_utility_figures(findings, released),
+        *_guess_numbers(findings, released),
+        *_match_numbers(findings, released),
+        *_utility_numbers(findings, released),
     ]
 
 
-def _guess_figures(findings: Findings, released: SynthesizerFindings) -> list[Figure]:
+def _guess_numbers(findings: Findings, released: SynthesizerFindings) -> list[PublicNumber]:
     """Right guesses of labels, and what people's own records add to them."""
-    n, risk, figures = findings.data.n_records, released.risk, []
+    n, risk, numbers = findings.data.n_records, released.risk, []
     if risk.attribute is not None:
-        figures = [
-            Figure("guess row", _over(risk.attribute.matches.mean, n)),
-            Figure("guess vote", _over(risk.attribute.joint_matches, n)),
-            Figure("guess row Max", _over(_exact(findings, GUESSES), n), 2.0),
+        numbers = [
+            PublicNumber("guess row", _over(risk.attribute.matches.mean, n)),
+            PublicNumber("guess vote", _over(risk.attribute.joint_matches, n)),
+            PublicNumber("guess row Max", _over(_exact(findings, GUESSES), n), 2.0),
         ]
     for setting in SETTINGS:
         attacks = [attack for attack in _attacks(released) if attack.setting == setting]
         right = [_right(attack) for attack in attacks if not attack.known]
         if attacks:
-            figures.append(Figure(f"strongest {setting}", _over(max(right, default=None), n)))
+            numbers.append(PublicNumber(f"strongest {setting}", _over(max(right, default=None), n)))
         if attacks and released.risk.fully_synthetic is None:
             effect = max(attack.effect for attack in attacks)
-            figures.append(Figure(f"own records {setting}", _over(effect, n), 2.0))
+            numbers.append(PublicNumber(f"own records {setting}", _over(effect, n), 2.0))
     if risk.fully_synthetic is not None:
-        figures.append(Figure("repeated", _over(risk.fully_synthetic.repeated, n), 2.0))
-    return figures
+        numbers.append(PublicNumber("repeated", _over(risk.fully_synthetic.repeated, n), 2.0))
+    return numbers
 
 
-def _match_figures(findings: Findings, released: SynthesizerFindings) -> list[Figure]:
+def _match_numbers(findings: Findings, released: SynthesizerFindings) -> list[PublicNumber]:
     """Matches of every intruder, and Max."""
-    n, figures = findings.data.n_records, []
+    n, numbers = findings.data.n_records, []
     intruders = {intruder.known: intruder for intruder in findings.intruders}
     for number, risk in enumerate(released.risk.identification):
         measures = {name: spread.mean for name, spread in risk.measures.items()}
         intruder = intruders.get(risk.known)
         highest = None if intruder is None else intruder.maximum.exact.get(MATCH)
-        figures += [
-            Figure(f"match one {number}", _over(measures.get(MATCH), n)),
-            Figure(f"match all {number}", _over(risk.joint.get(MATCH), n)),
-            Figure(f"match right {number}", measures.get("true_match_rate")),
-            Figure(f"match unique {number}", _over(measures.get("unique_matches"), n)),
-            Figure(f"match one Max {number}", _over(highest, n), 2.0),
+        numbers += [
+            PublicNumber(f"match one {number}", _over(measures.get(MATCH), n)),
+            PublicNumber(f"match all {number}", _over(risk.joint.get(MATCH), n)),
+            PublicNumber(f"match right {number}", measures.get("true_match_rate")),
+            PublicNumber(f"match unique {number}", _over(measures.get("unique_matches"), n)),
+            PublicNumber(f"match one Max {number}", _over(highest, n), 2.0),
         ]
-    return figures
+    return numbers
 
 
-def _utility_figures(findings: Findings, released: SynthesizerFindings) -> list[Figure]:
+def _utility_numbers(findings: Findings, released: SynthesizerFindings) -> list[PublicNumber]:
     """Deviations of tables and distances within patterns, each with its floor."""
     n, utility = findings.data.n_records, released.utility
     within = utility.within
-    figures = []
+    numbers = []
     if within.distance:
-        figures = [
-            Figure("within", within.mean_distance),
-            Figure("within floor", within.mean_truth_floor, 2.0),
+        numbers = [
+            PublicNumber("within", within.mean_distance),
+            PublicNumber("within floor", within.mean_truth_floor, 2.0),
         ]
     tables = utility.tables
     for order, spread, floor in zip(
         tables.orders, tables.deviation, tables.truth_floor, strict=True
     ):
         most = 2 * n * max(n_tables(findings, order), 1)
-        figures += [
-            Figure(f"tables {order}", _over(spread.mean, most)),
-            Figure(f"tables floor {order}", _over(floor, most), 2.0),
+        numbers += [
+            PublicNumber(f"tables {order}", _over(spread.mean, most)),
+            PublicNumber(f"tables floor {order}", _over(floor, most), 2.0),
         ]
-    return figures
+    return numbers
 
 
 def _over(value: float | None, whole: int) -> float | None:

@@ -192,7 +192,7 @@ def _formula(text: str) -> bool:
 
 
 def _begins_formula(text: str) -> bool:
-    """Tell whether a text begins like a formula; numbers are none.
+    """Tell whether a text begins like a formula; numbers do not count.
 
     Before the sign there may be what a spreadsheet drops or does not show: blanks, quotation marks,
     characters without a shape. Wide and small forms count as the sign itself.

@@ -1,10 +1,10 @@
 """The one rule for every number that becomes public: one record's label hardly ever changes it.
 
 Public numbers are shares of the records, and each comes with a bound: by how many records it can
-change at most when one record gets another label, everything else the same (`Figure.records`). A
-share is rounded to a multiple of a step, up or down at random, up with the probability that is left
-over: the expected value is the share itself. The random part is fixed by the study's seed and the
-number's name, so releasing again shows no other value.
+change at most when one record gets another label, everything else the same
+(`PublicNumber.records`). A share is rounded to a multiple of a step, up or down at random, up with
+the probability that is left over: the expected value is the share itself. The random part is fixed
+by the study's seed and the number's name, so releasing again shows no other value.
 
 Had the record another label, a number would be printed differently with probability at most
 
@@ -26,7 +26,16 @@ from math import floor
 
 from understudy.randomness import stream
 
-__all__ = ["CHANCE", "COARSEST", "NOT_SHOWN", "RULE", "Figure", "Printed", "print_shares", "steps"]
+__all__ = [
+    "CHANCE",
+    "COARSEST",
+    "NOT_SHOWN",
+    "RULE",
+    "Printed",
+    "PublicNumber",
+    "print_shares",
+    "steps",
+]
 
 CHANCE = 0.01  # that anything printed would differ, had one record another label
 COARSEST = 0.1  # of all records
@@ -45,7 +54,7 @@ RULE = (
 
 
 @dataclass(frozen=True)
-class Figure:
+class PublicNumber:
     """A number that may become public.
 
     Attributes
@@ -97,37 +106,37 @@ def _percent(share: float) -> str:
     return f"{100 * share:.6g}\u00a0%"
 
 
-def steps(figures: Sequence[Figure], n_records: int) -> dict[str, float]:
+def steps(numbers: Sequence[PublicNumber], n_records: int) -> dict[str, float]:
     """Choose what can be published of all numbers of a release, and the step of each, by name.
 
     The choice depends on names, bounds and the number of records, never on a value: of the numbers
     with the smallest bounds, in the order given, as many as the steps allow for.
     """
-    ranked = sorted(figures, key=lambda figure: figure.records)  # stable: the order given
+    ranked = sorted(numbers, key=lambda number: number.records)  # stable: the order given
     for many in range(len(ranked), 0, -1):
-        least = [many * figure.records / (CHANCE * n_records) for figure in ranked[:many]]
+        least = [many * number.records / (CHANCE * n_records) for number in ranked[:many]]
         if max(least) <= COARSEST:
             return {
-                figure.name: min(step for step in LADDER if step >= fine)
+                number.name: min(step for step in LADDER if step >= fine)
                 if fine > 0
                 else LADDER[-1]
-                for figure, fine in zip(ranked, least, strict=False)
+                for number, fine in zip(ranked, least, strict=False)
             }
     return {}
 
 
 def print_shares(
-    figures: Sequence[Figure], n_records: int, seed: int, release: str
+    numbers: Sequence[PublicNumber], n_records: int, seed: int, release: str
 ) -> Mapping[str, Printed]:
     """Round numbers at random, so that one record's label hardly ever shows.
 
     `release` tells this release from others of the study. Gives what can be published, by name.
     """
-    chosen = steps(figures, n_records)
+    chosen = steps(numbers, n_records)
     printed = {}
-    for figure in figures:
-        if figure.name in chosen and figure.share is not None:
-            step = chosen[figure.name]
-            part = stream(seed, "public number", release, figure.name).random()
-            printed[figure.name] = Printed(step * floor(figure.share / step + part), step)
+    for number in numbers:
+        if number.name in chosen and number.share is not None:
+            step = chosen[number.name]
+            part = stream(seed, "public number", release, number.name).random()
+            printed[number.name] = Printed(step * floor(number.share / step + part), step)
     return printed

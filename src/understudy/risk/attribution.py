@@ -228,7 +228,7 @@ def check_keys(data: Microdata, keys: Sequence[str] | str, target: str) -> tuple
         data.variable(name)  # says what is wrong with a name that is not there
     if not listed or target in listed:
         raise SettingError(
-            expected="at least one key, and a target that is none of the keys",
+            expected="at least one key, and a target that is not a key",
             came="no key" if not listed else f"{quoted(target)} as both",
             do="name other variables",
         )

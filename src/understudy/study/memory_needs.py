@@ -1,6 +1,6 @@
 """What a study will need of memory, estimated before its first computation.
 
-The figures are those of the largest stage of each kind, measured with ``python -m
+The values are those of the largest stage of each kind, measured with ``python -m
 benchmarks.scale`` and rounded up: of records, the rows of all files of the intruder who holds all;
 of a fit, its chains and six times the label probabilities that are kept, which are put together and
 judged.

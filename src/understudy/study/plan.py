@@ -4,7 +4,7 @@ Only ``[data]`` must be there; everything else has a default. `plan_template.pla
 plan in which every key is explained. Paths in a plan are relative to the plan's own folder.
 
 Left out, the synthesizer is the back-off tree with its defaults, which gives an answer within a
-minute or two (docs/comparison.md has the figures; the paper's models are used where a plan names
+minute or two (docs/comparison.md has the numbers; the paper's models are used where a plan names
 them), the intruder is the worst that the data allow for, one who knows every kept variable, and
 there is no regression.
 """

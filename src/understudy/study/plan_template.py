@@ -226,7 +226,7 @@ _PLAN = """\
 # Synthetic sets that each synthesizer draws (m).
 sets = 20
 
-# Makes every figure repeatable. Internal: whoever has the seed of a release can redraw it, so leave
+# Makes every value repeatable. Internal: whoever has the seed of a release can redraw it, so leave
 # it out for a release; the study then draws one and remembers it in its confidential folder.
 # seed = 1
 

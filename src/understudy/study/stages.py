@@ -493,7 +493,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def versions() -> dict[str, str]:
-    """Name the versions that figures depend on."""
+    """Name the versions that results depend on."""
     python = ".".join(platform.python_version_tuple()[:2])
     libraries = {name: version(name) for name in LIBRARIES}
     return {"understudy": understudy.__version__, "python": python, **libraries}

@@ -33,15 +33,16 @@ from understudy.microdata.label_table import (
     marginal_labels,
     normalized,
     others_labels,
-    split_labels,
     true_labels,
     uniform_labels,
 )
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
-from understudy.randomness import check_seed, stream
+from understudy.randomness import check_seed
+from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.diagnostics import SCHEMA
 from understudy.synthesis.fit_panels import labels_panel
+from understudy.synthesis.set_drawing import Drawer, draw_set, table_drawer
 
 __all__ = ["Marginal", "Others", "Perfect", "ReferenceFit", "Uniform"]
 
@@ -118,6 +119,10 @@ class ReferenceFit(Shown):
     name: str
     converged: bool = True
 
+    def drawer(self, snapshot: Arrays) -> Drawer:  # noqa: ARG002
+        """Prepare to draw from the table."""
+        return table_drawer(self.data, self.table)
+
     def label_tables(self) -> list[LabelTable]:
         """Give the one table that every set is drawn from."""
         return [self.table]
@@ -163,14 +168,8 @@ class ReferenceFit(Shown):
         """
         check_whole("m", m, 1)
         known = check_seed(seed)
-        codes = np.stack(
-            [
-                split_labels(
-                    self.data, self.table.draw(stream(known, "synthesize", index), self.data)
-                )
-                for index in range(m)
-            ]
-        )  # (set, record, synthesized variable)
+        sets = [np.concatenate(list(draw_set(self, {}, known, index))) for index in range(m)]
+        codes = np.stack(sets)  # (set, record, synthesized variable)
         return SyntheticSets(self.data, codes, fully_synthetic=not self.data.kept)
 
     def _described(self) -> Described:

@@ -38,6 +38,7 @@ from understudy.synthesis.segments import (
 )
 
 __all__ = [
+    "NO_DRAWS",
     "ChainDraws",
     "Plan",
     "Progress",
@@ -89,6 +90,9 @@ class ChainDraws:
         """Give the kinds of judged quantities of which there are many: (chain, draw, quantity)."""
         margins = {} if self.margins is None else {"label_margin": self.margins}
         return {**margins, "label_probability": self.label_probability}
+
+
+NO_DRAWS = ChainDraws({}, np.empty((0, 0, 0), dtype=np.float32), [])
 
 
 def run_chains(

@@ -64,5 +64,5 @@ class CoarsenedFit:
         return replace(
             fine,
             data=self.coarsening.coarse,
-            draw_codes=lambda number: self.coarsening.merge_codes(fine.draw_codes(number)),
+            draw_codes=lambda number: map(self.coarsening.merge_codes, fine.draw_codes(number)),
         )

@@ -138,7 +138,7 @@ def rhat_limit(n_quantities: int, n_chains: int, ess: float) -> float:
     independent draws are what they are worth together, a half is worth e = ess / h, the mean of a
     half varies by 1 / e of the variance within halves, and so R-hat^2 is at most 1 + F / e with F
     from the F distribution with h - 1 and ess - h degrees of freedom. R-hat is the larger of two
-    such figures (location, and spread). By Bonferroni's inequality, whatever the quantities'
+    such values (location, and spread). By Bonferroni's inequality, whatever the quantities'
     dependence, the worst exceeds the limit in at most one in 200 fits (FALSE_ALARMS); in fewer
     where draws are worth more than `ess`.
 
@@ -173,13 +173,13 @@ def diagnose(
     rows: list[tuple[str, float | None, float | None, float | None, bool, bool]] = []
     for kind, judged in ((sums, True), (shown or {}, False)):
         for name, values in kind.items():
-            figures = _diagnosed(np.asarray(values)[:, :, None])[0]
-            rows.append((name, *figures, _met(targets, values, figures), judged))
+            found = _diagnosed(np.asarray(values)[:, :, None])[0]
+            rows.append((name, *found, _met(targets, values, found), judged))
     for name, tables in many.items():
         each = targets.for_each_of(tables.shape[2], tables.shape[0])
         own = (names or {}).get(name) or range(tables.shape[2])
-        for part, figures in zip(own, _diagnosed(tables, threads), strict=True):
-            rows.append((f"{name}[{part}]", *figures, _met(each, tables, figures), True))
+        for part, found in zip(own, _diagnosed(tables, threads), strict=True):
+            rows.append((f"{name}[{part}]", *found, _met(each, tables, found), True))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -193,10 +193,10 @@ SCHEMA = {
 }
 
 
-def _met(targets: ConvergenceTargets, values: NDArray[np.floating], figures: Diagnosed) -> bool:
+def _met(targets: ConvergenceTargets, values: NDArray[np.floating], found: Diagnosed) -> bool:
     """Tell whether a quantity meets its targets; too few chains or draws never do."""
     several = values.shape[0] > 1 and values.shape[1] >= FEWEST_DRAWS
-    return several and targets.met_by(*figures)
+    return several and targets.met_by(*found)
 
 
 def spread_cells(n_cells: int, most_cells: int | None) -> NDArray[np.int64]:

@@ -263,8 +263,7 @@ MODELS = {
         location="understudy.synthesis.formal_dirichlet:FormalDirichlet",
         words="labels with a fixed prior: differentially private, at a price",
         public="the labels of every combination of kept variables with a Dirichlet prior that is "
-        "fixed before any label is looked at, so that the sets are differentially private in the "
-        "label, the kept variables being public",
+        "fixed before any label is looked at",
         settings={
             "epsilon": Setting(Positive, "of all sets together", "epsilon of all sets together"),
             "sets": Setting(

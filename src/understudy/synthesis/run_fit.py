@@ -42,7 +42,13 @@ from understudy.private_folder import PrivateFolder
 from understudy.public_errors import from_the_user, only_our_errors
 from understudy.randomness import check_seed, child_seed
 from understudy.storage import digest_of
-from understudy.synthesis.chains import ChainDraws, Plan, Progress, default_threads, run_chains
+from understudy.synthesis.chains import (
+    NO_DRAWS,
+    Plan,
+    Progress,
+    default_threads,
+    run_chains,
+)
 from understudy.synthesis.checkpoints import Checkpoint
 from understudy.synthesis.contract import ChainSampler
 from understudy.synthesis.diagnostics import ConvergenceTargets, count_failed
@@ -70,7 +76,6 @@ MOST_DRAWS = 3000  # of a chain that goes on: of more, fewer label probabilities
 FEWEST_DRAWS = 25
 FIRST_FIT = ".first"  # folder in that of a saved run, for the fit that its weights come from
 MOST_FIRST_DRAWS = 500  # of a chain of that fit
-NO_DRAWS = ChainDraws({}, np.empty((0, 0, 0), dtype=np.float32), [])
 LEVELS_ABOVE = 5  # frames from a warning here up to the caller of `fit`
 
 

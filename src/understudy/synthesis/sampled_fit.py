@@ -10,9 +10,9 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -24,11 +24,11 @@ from understudy.display.frame_kinds import Kind
 from understudy.display.panels import draw_chains
 from understudy.display.result import Shown
 from understudy.errors import ConvergenceWarning, SettingError, nearest, quoted, quoted_list
-from understudy.microdata.label_table import LabelTable, split_labels, true_labels
+from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
-from understudy.randomness import check_seed, stream
-from understudy.synthesis.chains import ChainDraws, Plan, Summarize
+from understudy.randomness import check_seed
+from understudy.synthesis.chains import NO_DRAWS, ChainDraws, Plan, Summarize
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import DrawnSets, Observation
 from understudy.synthesis.diagnostics import (
@@ -47,7 +47,7 @@ from understudy.synthesis.fit_panels import (
 from understudy.synthesis.labelled_draws import Draws, LabelledArray
 from understudy.synthesis.monitored_sums import known_cells, released_sums
 from understudy.synthesis.risk_weights import label_surprise
-from understudy.synthesis.set_drawing import SetDrawing
+from understudy.synthesis.set_drawing import Drawer, SetDrawing, draw_set, table_drawer
 from understudy.synthesis.stored_probabilities import KeptCells
 
 __all__ = ["SampledFit", "by_pattern"]
@@ -122,9 +122,14 @@ class SampledFit(Shown, ABC):
 
         return summarize
 
-    def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
-        """Draw codes (record, synthesized variable) from one kept draw."""
-        return split_labels(self.data, self._tabulated(snapshot).draw(generator, self.data))
+    def drawer(self, snapshot: Arrays) -> Drawer:
+        """Prepare to draw from one kept draw."""
+        return table_drawer(self.data, self._tabulated(snapshot))
+
+    @cached_property
+    def _without_draws(self) -> Self:
+        """What workers need of the fit to draw a set from one of the draws."""
+        return replace(self, chain_draws=NO_DRAWS)
 
     @property
     def targets(self) -> ConvergenceTargets:
@@ -291,8 +296,8 @@ class SampledFit(Shown, ABC):
             )
         return SetDrawing(
             data=self.data,
-            draw_codes=lambda number: self._drawn(
-                stream(known, "synthesize", number), self._snapshot(*positions[number])
+            draw_codes=lambda number: draw_set(
+                self._without_draws, self._snapshot(*positions[number]), known, number
             ),
             chain=tuple(chain for chain, _ in positions),
             draw=tuple(self.chain_draws.snapshots[chain][index][0] for chain, index in positions),

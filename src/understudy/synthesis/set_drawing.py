@@ -1,17 +1,80 @@
-"""Sets that are drawn one by one, so that a large one can be written before the next is drawn."""
+"""Sets that are drawn one by one, and slice by slice of the records.
+
+A large set can be written before the next is drawn, and its slices can be drawn by workers: each
+has a generator of its own, keyed by set and slice; the first slice has that of the set.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.microdata.label_table import LabelTable, split_labels
 from understudy.microdata.table import Microdata
+from understudy.randomness import stream
+from understudy.spreading import in_order
+from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import DrawnSets
 
-__all__ = ["SetDrawing"]
+__all__ = ["Drawer", "SetDrawing", "draw_set", "table_drawer"]
+
+RECORDS = 1 << 20  # of a slice
+Codes = NDArray[np.int32]  # (record, synthesized variable)
+Drawer = Callable[[np.random.Generator, slice], Codes]  # draws for some of the records
+
+
+class DrawsSets(Protocol):
+    """A fit that sets can be drawn from."""
+
+    @property
+    def data(self) -> Microdata:
+        """The confidential data."""
+        ...
+
+    def drawer(self, snapshot: Arrays, /) -> Drawer:
+        """Prepare to draw from one kept draw."""
+        ...
+
+
+def table_drawer(data: Microdata, table: LabelTable) -> Drawer:
+    """Prepare to draw from a table."""
+    return lambda generator, rows: split_labels(data, table.draw(generator, data, rows))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _DrawnFrom:
+    """What one set is drawn from; it is prepared once, where its slices are drawn."""
+
+    snapshot: Arrays
+    prepared: list[Drawer] = field(default_factory=list)
+
+    def drawer(self, fit: DrawsSets) -> Drawer:
+        """Prepare to draw, unless that was done."""
+        if not self.prepared:
+            self.prepared.append(fit.drawer(self.snapshot))
+        return self.prepared[0]
+
+
+def draw_set(fit: DrawsSets, snapshot: Arrays, seed: int, number: int) -> Iterator[Codes]:
+    """Draw set `number` from one kept draw: one slice of the records after the other."""
+    slices = range(max(1, -(-fit.data.n_records // RECORDS)))
+    tasks = [(seed, number, index) for index in slices]
+    drawn = in_order(_draw_slice, tasks, fit, _DrawnFrom(snapshot))
+    return (codes.astype(np.int32) for codes in drawn)
+
+
+def _draw_slice(
+    task: tuple[int, int, int], fit: DrawsSets, drawn_from: _DrawnFrom
+) -> NDArray[np.integer]:
+    seed, number, index = task
+    own = (index,) if index else ()
+    rows = slice(index * RECORDS, (index + 1) * RECORDS)
+    codes = drawn_from.drawer(fit)(stream(seed, "synthesize", number, *own), rows)
+    return codes.astype(np.min_scalar_type(codes.max(initial=0)))  # fewer bytes travel
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -23,14 +86,14 @@ class SetDrawing:
     data : Microdata
         The confidential data.
     draw_codes : callable
-        Takes the number of a set and draws its codes, int32 (record, synthesized variable); again
-        and again the same.
+        Takes the number of a set and draws its codes, (record, synthesized variable), slice by
+        slice of the records; again and again the same.
     chain, draw, spacing, autocorrelation_time
         As in `DrawnSets`.
     """
 
     data: Microdata
-    draw_codes: Callable[[int], NDArray[np.int32]]
+    draw_codes: Callable[[int], Iterator[Codes]]
     chain: tuple[int, ...]
     draw: tuple[int, ...]
     spacing: float
@@ -52,7 +115,7 @@ class SetDrawing:
         shape = (len(numbers), self.data.n_records, len(self.data.synthesized))
         codes = np.empty(shape, dtype=np.int32)  # (set, record, synthesized variable)
         for index, number in enumerate(numbers):
-            codes[index] = self.draw_codes(number)
+            np.concatenate(list(self.draw_codes(number)), out=codes[index])
         return DrawnSets(
             data=self.data,
             codes=codes,

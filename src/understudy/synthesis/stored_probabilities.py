@@ -1,4 +1,7 @@
-"""Which label probabilities are kept of every draw: all of them, or an even sample."""
+"""Which label probabilities are kept of every draw: all of them, or an even sample.
+
+A cell is a pattern with a label: where the table of label probabilities has one of them.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Standardized measures of how far apart two tables of counts are.
 
 The names follow the R package synthpop (functions ``utility.tab`` and ``utility.gen``), so that
-figures can be compared; the definitions are those of Raab, Nowok and Dibben (2021), for two files
+values can be compared; the definitions are those of Raab, Nowok and Dibben (2021), for two files
 of the same size n.
 """
 

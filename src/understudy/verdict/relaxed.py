@@ -82,7 +82,7 @@ def repeated_runs(findings: Findings) -> list[Reason]:
     words = (
         f"The register has {runs} of the same people, {findings.runs:,} of them with this plan, "
         f"each with a seed of its own.{late} Files that were chosen because they passed are "
-        f"riskier than their figures say. {DECIDE}"
+        f"riskier than their values say. {DECIDE}"
     )
     return [Reason(subject=RUNS, outcome="review", words=words, found=float(data), limit=1.0)]
 

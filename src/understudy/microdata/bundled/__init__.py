@@ -45,7 +45,7 @@ def load_ce_like() -> Microdata:
     """Load the bundled sample: gender, income and age kept, county (133 levels) to synthesize.
 
     The counts of its 40 patterns are those printed in the paper's supplement; its counties are
-    drawn so that the data's own risk levels come close to the printed ones. Nobody is in it.
+    drawn so that the data's own baselines of risk come close to the printed ones. Nobody is in it.
 
     Returns
     -------

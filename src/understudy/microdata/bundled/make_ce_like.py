@@ -2,9 +2,9 @@
 
 The paper's data (Consumer Expenditure Surveys, first quarter of 2017) are confidential, so nobody
 can run its study. Public are the 6,208 records' 40 pattern counts, the number of counties (133),
-and three inherent levels of the data: what a perfect synthesizer, which redraws every county from
+and three baselines of the data: what a perfect synthesizer, which redraws every county from
 the empirical distribution of its own pattern, would give away. This program draws counties that
-reach those levels and writes ``ce_like.csv.gz``. No result of any real synthesizer enters it.
+reach those baselines and writes ``ce_like.csv.gz``. No result of any real synthesizer enters it.
 
 How a county is drawn
     Pattern counts are the printed ones. In pattern b a county has the score

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint
 from understudy.pages.plots.canvas import LIGHT, drawing, name_series, svg_of
@@ -64,7 +64,7 @@ def frontier_svg(
             _draw_point(axes, point, linked)
         _mark_above(axes, points)
         for point in landmarks:
-            _landmark(axes, point)
+            _landmark(axes, point, linked)
         axes.plot([0], [1], marker="*", markersize=11, color=LIGHT["original"], linestyle="")
         _label(axes, 0.0, 1.0, "the truth, known", "original", (7, -11))
         for point in beside:
@@ -98,7 +98,7 @@ def _set_axes(axes: Axes, points: Sequence[FrontierPoint], studies: Sequence[Stu
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_yticks([], minor=True)
     axes.set_xlabel("worst own-record effect (0: nobody's own record matters, 1: the exact table)")
-    axes.set_ylabel("deviation of tables (1: population known)")
+    axes.set_ylabel("deviation of the worst tables (1: population known)")
 
 
 def _draw_frontier(axes: Axes, points: Sequence[FrontierPoint]) -> None:
@@ -126,17 +126,25 @@ def _draw_formal(axes: Axes, points: Sequence[FrontierPoint]) -> None:
 
 def _draw_point(axes: Axes, point: FrontierPoint, linked: bool) -> None:
     colour = LIGHT[point.measured.kind if point.measured.kind in MODELS else "ink"]
-    x, y = _at(point)
-    faint = FAINT if point.dominated else 1.0
     hollow = point.measured.converged is False
+    _with_bars(
+        axes, point, linked, color=colour, marker="o", markersize=5.5,
+        alpha=FAINT if point.dominated else 1.0,
+        markerfacecolor=LIGHT["paper"] if hollow else colour,
+    )  # fmt: skip
+
+
+def _with_bars(axes: Axes, point: FrontierPoint, linked: bool, **style: Any) -> None:
+    """Draw a point with two standard errors either way, as a link to its numbers."""
+    x, y = _at(point)
     bars = axes.errorbar(
         [x],
         [y],
         xerr=[ERRORS * (point.position_error or 0.0)],
         yerr=[ERRORS * (point.measured.ratio_error or 0.0)],
-        color=colour, alpha=faint, marker="o", markersize=5.5, linewidth=0.8,
-        markerfacecolor=LIGHT["paper"] if hollow else colour,
-    )  # fmt: skip
+        linewidth=0.8,
+        **style,
+    )
     if linked:
         bars[0].set_url(f"#{anchor(point)}")
 
@@ -172,19 +180,19 @@ def _name_some(axes: Axes, findings: FrontierFindings, points: Sequence[Frontier
         named.append(x)
 
 
-def _landmark(axes: Axes, point: FrontierPoint) -> None:
+def _landmark(axes: Axes, point: FrontierPoint, linked: bool) -> None:
     x, y = _at(point)
     colour = BASELINE_COLOURS[point.measured.kind]
-    axes.plot([x], [y], marker="x", markersize=7, markeredgewidth=1.8, color=LIGHT[colour])
+    _with_bars(
+        axes, point, linked, color=LIGHT[colour], marker="x", markersize=7, markeredgewidth=1.8
+    )
     low = point.measured.kind == "perfect"
     _label(axes, x, y, point.measured.title, colour, (7, -10 if low else 4))
 
 
 def _draw_beside(axes: Axes, point: FrontierPoint, linked: bool) -> None:
     x, y = _at(point)
-    (mark,) = axes.plot([x], [y], marker="D", markersize=6, color=LIGHT["ink"], linestyle="")
-    if linked:
-        mark.set_url(f"#{anchor(point)}")
+    _with_bars(axes, point, linked, color=LIGHT["ink"], marker="D", markersize=6)
     _label(axes, x, y, short(point.measured.title), "ink", (7, -3))
 
 

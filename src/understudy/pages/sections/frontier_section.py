@@ -71,4 +71,4 @@ def _mark(synthesizer: SynthesizerFindings, limits: Thresholds) -> StudyMark | N
     if own_record is None or not own_record.attacks or not ratios:
         return None
     position = judged_attack(own_record, limits).position
-    return StudyMark(shown(synthesizer.title), position, sum(ratios) / len(ratios))
+    return StudyMark(shown(synthesizer.title), position, max(ratios))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from understudy.findings.schema import (
     AttackFindings,
     Findings,
@@ -25,8 +27,9 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.positions import attack_positions, positions_svg
-from understudy.pages.sections.section_words import attack_words
+from understudy.pages.sections.section_words import attack_words, guarantee_words
 from understudy.summaries import percent, position_text, shown, whole
+from understudy.synthesis.registry import MODELS
 from understudy.verdict.risk_reasons import effect_outcome, judged_attack
 from understudy.verdict.thresholds import Thresholds
 
@@ -68,6 +71,7 @@ EVIDENCE = {
 def own_record_section(findings: Findings, limits: Thresholds) -> Section | None:
     """Show every attack with and without people's own records; None where nothing was measured."""
     blocks: list[Block] = []
+    undeclared = [name for name in findings.data.synthesized if name in findings.data.undeclared]
     points = attack_positions(findings, series_styles(findings))
     if points:
         drawn = positions_svg(points, limits.own_record_pass, limits.own_record_review, "positions")
@@ -75,7 +79,7 @@ def own_record_section(findings: Findings, limits: Thresholds) -> Section | None
     for synthesizer in findings.synthesizers:
         own_record = synthesizer.risk.own_record
         if own_record is not None and own_record.attacks:
-            attacks = _attacks(synthesizer, own_record, limits)
+            attacks = _attacks(synthesizer, own_record, limits, undeclared)
             first = synthesizer is findings.synthesizers[0]
             blocks += attacks if first else [Fold(_in_one_line(synthesizer, limits), attacks)]
         if synthesizer.risk.fully_synthetic is not None:
@@ -96,7 +100,10 @@ def _in_one_line(synthesizer: SynthesizerFindings, limits: Thresholds) -> str:
 
 
 def _attacks(
-    synthesizer: SynthesizerFindings, own_record: OwnRecordFindings, limits: Thresholds
+    synthesizer: SynthesizerFindings,
+    own_record: OwnRecordFindings,
+    limits: Thresholds,
+    undeclared: Sequence[str],
 ) -> list[Block]:
     worst = judged_attack(own_record, limits)
     rows: list[list[Cell | str]] = []
@@ -122,7 +129,7 @@ def _attacks(
         *(Paragraph(remark, "remark") for remark in _reliability(own_record)),
         table,
         *_model(synthesizer.risk.prediction, own_record.n_records),
-        *(Paragraph(words, "remark") for words in local_sensitivity_words(own_record)),
+        *(Paragraph(words, "remark") for words in _proven(synthesizer, own_record, undeclared)),
         *([] if own_record.informed is None else _informed(synthesizer, own_record.informed)),
     ]
 
@@ -140,6 +147,17 @@ def _model(prediction: PredictionFindings | None, n_records: int) -> list[Block]
             "own records add is in the table."
         )
     ]
+
+
+def _proven(
+    synthesizer: SynthesizerFindings, own_record: OwnRecordFindings, undeclared: Sequence[str]
+) -> list[str]:
+    """State the guarantee of a formal model, and of any other that there is none."""
+    if synthesizer.kind not in MODELS or not MODELS[synthesizer.kind].formal:
+        return local_sensitivity_words(own_record)
+    settings = synthesizer.settings
+    words = f"The labels' epsilon is {settings['epsilon']} for {settings['sets']} sets together."
+    return [f"{words} {guarantee_words(undeclared)}"]
 
 
 def local_sensitivity_words(own_record: OwnRecordFindings) -> list[str]:

@@ -17,6 +17,7 @@ from understudy.summaries import shown
 __all__ = [
     "BASELINES",
     "attack_words",
+    "guarantee_words",
     "identified",
     "known_words",
     "level_words",
@@ -28,6 +29,29 @@ BASELINES = (
     "Min and Max are baselines of the confidential data, not bounds: Min draws every label with "
     "the same probability, Max draws from the pattern's own distribution."
 )
+
+
+GUARANTEE = (
+    "They are differentially private in the label, the kept variables being public, if nobody "
+    "looked at the data to declare the levels, the seed stays secret and sets are drawn once. That "
+    "covers no number measured on the data, such as those here, and no choice that was made by one."
+)
+WITHOUT_LEVELS = (
+    "The guarantee does not hold yet: levels of {names} were found in the data, which tells that "
+    "somebody has each of them. With a codebook that declares them, labels are differentially "
+    "private."
+)
+
+
+def guarantee_words(undeclared: Sequence[str]) -> str:
+    """Say what holds of sets of the formal Dirichlet, and what it hangs on.
+
+    Needs the synthesized variables whose levels no codebook declares. No other text may say of
+    files that they are differentially private.
+    """
+    if undeclared:
+        return WITHOUT_LEVELS.format(names=", ".join(map(shown, undeclared)))
+    return GUARANTEE
 
 
 def titles(findings: Findings) -> list[str]:

@@ -14,12 +14,13 @@ from understudy.synthesis.backoff.labels import (
     KeptDraw,
     cell_chances,
     cell_nodes,
-    draw_codes,
+    code_drawer,
     label_table,
 )
 from understudy.synthesis.backoff.sampler import GroupCells
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.sampled_fit import SampledFit
+from understudy.synthesis.set_drawing import Drawer
 
 __all__ = ["BackoffFit"]
 
@@ -62,5 +63,6 @@ class BackoffFit(SampledFit):
         for snapshot in self._snapshots():
             yield cell_chances(problem, KeptDraw(**snapshot), *found)
 
-    def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
-        return draw_codes(generator, self.data, self.cells.problem, KeptDraw(**snapshot))
+    def drawer(self, snapshot: Arrays) -> Drawer:
+        """Prepare to draw from one kept draw."""
+        return code_drawer(self.data, self.cells.problem, KeptDraw(**snapshot))

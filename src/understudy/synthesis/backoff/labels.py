@@ -24,13 +24,14 @@ from understudy.randomness import stream
 from understudy.synthesis.backoff.node_counts import Forest
 from understudy.synthesis.backoff.possible import Possible, possible_in_nodes
 from understudy.synthesis.backoff.problem import Problem
+from understudy.synthesis.set_drawing import Drawer
 
 __all__ = [
     "KeptDraw",
     "Wanted",
     "cell_chances",
     "cell_nodes",
-    "draw_codes",
+    "code_drawer",
     "draw_rows",
     "factor",
     "label_table",
@@ -159,7 +160,7 @@ def _ends(
 
 
 def label_table(data: Microdata, problem: Problem, draw: KeptDraw) -> LabelTable:
-    """Tabulate what `draw_codes` draws from.
+    """Tabulate what `code_drawer` draws from.
 
     The table has a row per group of records for one synthesized variable, else a row per pattern.
     """
@@ -211,39 +212,47 @@ def factor(
     return np.asarray(shares[possible.pair_of_row, levels])
 
 
-def draw_codes(
-    generator: np.random.Generator, data: Microdata, problem: Problem, draw: KeptDraw
+def code_drawer(data: Microdata, problem: Problem, draw: KeptDraw) -> Drawer:
+    """Prepare to draw levels (record, synthesized variable), one variable after another."""
+    n_trees = len(problem.trees)
+    trees = [_all_rows(problem, tree, draw) for tree in range(n_trees)]
+    first = problem.nodes(0, _combination_codes(data, problem.variables[0]))  # (combination,)
+
+    def draw_rows(generator: np.random.Generator, rows: slice) -> NDArray[np.int32]:
+        of_record = data.of_record[rows]
+        drawn = np.empty((of_record.size, n_trees), dtype=np.int32)
+        for tree, (every, of_nodes) in enumerate(trees):
+            if tree == 0:  # kept variables only: as many rows to send down as combinations
+                nodes, possible = first[of_record], None
+            else:
+                codes = _record_codes(data, of_record, problem.variables[tree], drawn)
+                nodes, possible = _ends(data, problem, tree, codes)
+            rows_of_nodes, at = of_nodes, np.searchsorted(every.nodes, nodes)  # (record,)
+            if possible is not None:
+                ends = np.searchsorted(every.nodes, possible.nodes)
+                rows_of_nodes, at = possible.shares(of_nodes[ends]), possible.pair_of_row
+            cumulative = np.cumsum(rows_of_nodes, axis=1)  # (row, label)
+            drawn[:, tree] = _invert(cumulative, at, generator.random(of_record.size))
+        return drawn
+
+    return draw_rows
+
+
+def _record_codes(
+    data: Microdata,
+    of_record: NDArray[np.int32],
+    names: tuple[str, ...],
+    drawn: NDArray[np.int32],
 ) -> NDArray[np.int32]:
-    """Draw synthetic levels (record, synthesized variable), one variable after another."""
-    drawn = np.empty((data.n_records, len(problem.trees)), dtype=np.int32)
-    for tree in range(len(problem.trees)):
-        nodes, possible = _record_nodes(data, problem, tree, drawn)
-        every, rows = _all_rows(problem, tree, draw)
-        row_of_record = np.searchsorted(every.nodes, nodes)
-        if possible is not None:
-            rows = possible.shares(rows[np.searchsorted(every.nodes, possible.nodes)])
-            row_of_record = possible.pair_of_row
-        cumulative = np.cumsum(rows, axis=1)  # (row, label)
-        uniform = generator.random(data.n_records)  # (record,)
-        drawn[:, tree] = _invert(cumulative, row_of_record, uniform)
-    return drawn
-
-
-def _record_nodes(
-    data: Microdata, problem: Problem, tree: int, drawn: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], Possible | None]:
-    """Find every record's node, given the labels (record, synthesized variable) drawn so far."""
-    names = problem.variables[tree]
-    if tree == 0:  # kept variables only: as many rows to send down as there are combinations
-        return problem.nodes(tree, _combination_codes(data, names))[data.of_record], None
-    codes = np.empty((data.n_records, len(names)), dtype=np.int32)  # (record, variable)
+    """Pick variables of records, the synthesized ones as drawn: (record, variable)."""
+    codes = np.empty((of_record.size, len(names)), dtype=np.int32)
     for column, name in enumerate(names):
         codes[:, column] = (
             drawn[:, data.synthesized.index(name)]
             if name in data.synthesized
-            else data.combinations[:, data.names.index(name)][data.of_record]
+            else data.combinations[:, data.names.index(name)][of_record]
         )
-    return _ends(data, problem, tree, codes)
+    return codes
 
 
 @compiled

@@ -158,7 +158,7 @@ def _first_axis(table, q):  # type: ignore[no-untyped-def]
 
 @compiled
 def _sorted_order(scores):  # type: ignore[no-untyped-def]
-    """Positions of some scores in ascending order, equal ones in the order they have."""
+    """Indices of some scores in ascending order, equal ones in the order they have."""
     order = np.arange(scores.size)
     for end in range(1, scores.size):
         moved = order[end]
@@ -174,19 +174,19 @@ def _sorted_order(scores):  # type: ignore[no-untyped-def]
 def _merge_neighbours(rows, q, c):  # type: ignore[no-untyped-def]
     """Merge neighbouring groups one pair at a time, the most probable union first, to two groups.
 
-    `rows` (position, label) is written over. Returns the position that the next group joins at
+    `rows` (ordered level, label) is written over. Returns the index that the next group joins at
     every merge, and the most probable number of groups.
     """
     n_levels, n_labels = rows.shape
-    own = np.empty(n_levels)  # (position,) log probability of the group that begins here
-    both = np.empty(n_levels)  # (position,) log probability together with the next
+    own = np.empty(n_levels)  # (ordered level,) log probability of the group that begins here
+    both = np.empty(n_levels)  # (ordered level,) log probability together with the next
     score = 0.0
     for at in range(n_levels):
         own[at] = _log_probability(rows, at, -1, q, c)
         score += own[at]
         if at > 0:
             both[at - 1] = _log_probability(rows, at - 1, at, q, c)
-    following = np.arange(1, n_levels + 1)  # (position,) where the next group begins
+    following = np.arange(1, n_levels + 1)  # (ordered level,) where the next group begins
     merges = np.empty(n_levels - 2, dtype=np.int64)  # (merge,)
     best, n_best = score, n_levels
     for merge in range(n_levels - 2):
@@ -221,14 +221,14 @@ def grouped_levels(table, q, c):  # type: ignore[no-untyped-def]
     Groups are numbered along the first axis.
     """
     n_levels = table.shape[0]
-    order = _sorted_order(_first_axis(table, q))  # (position,)
-    rows = np.empty(table.shape, dtype=np.int64)  # (position, label)
+    order = _sorted_order(_first_axis(table, q))  # (ordered level,)
+    rows = np.empty(table.shape, dtype=np.int64)  # (ordered level, label)
     for at in range(n_levels):
         for label in range(q.size):
             rows[at, label] = table[order[at], label]
     merges, n_groups = _merge_neighbours(rows, q, c)
-    joined = np.zeros(n_levels, dtype=np.bool_)  # (position,) whether it belongs to the one before
-    following = np.arange(1, n_levels + 1)  # (position,)
+    joined = np.zeros(n_levels, dtype=np.bool_)  # (ordered level,) to the one before
+    following = np.arange(1, n_levels + 1)  # (ordered level,)
     for merge in range(n_levels - n_groups):
         gone = following[merges[merge]]
         joined[gone] = True

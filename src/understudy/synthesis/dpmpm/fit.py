@@ -19,6 +19,7 @@ from understudy.synthesis.contract import DrawnSets
 from understudy.synthesis.dpmpm.imputation import completed, further_draws
 from understudy.synthesis.dpmpm.labels import (
     draw_labels,
+    label_drawer,
     label_table,
     own_label_chances,
     weighted_label_likelihood,
@@ -32,6 +33,7 @@ from understudy.synthesis.dpmpm.problem import (
     strength_name,
 )
 from understudy.synthesis.sampled_fit import SampledFit, by_pattern
+from understudy.synthesis.set_drawing import Drawer
 
 __all__ = ["DPMPMFit"]
 
@@ -98,13 +100,10 @@ class DPMPMFit(SampledFit):
         for snapshot in self._snapshots():
             yield own_label_chances(self.data, _parameters(snapshot))
 
-    def _drawn(self, generator: np.random.Generator, snapshot: Arrays) -> NDArray[np.int32]:
-        return draw_labels(
-            generator,
-            self.data,
-            _parameters(snapshot),
-            self.settings.class_draw,
-            self._possible_labels,
+    def drawer(self, snapshot: Arrays) -> Drawer:
+        """Prepare to draw from one kept draw."""
+        return label_drawer(
+            self.data, _parameters(snapshot), self.settings.class_draw, self._possible_labels
         )
 
     @only_our_errors

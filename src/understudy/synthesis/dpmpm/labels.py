@@ -36,12 +36,14 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.possible_labels import PossibleLabels
 from understudy.synthesis.dpmpm.problem import model_variables
+from understudy.synthesis.set_drawing import Drawer, table_drawer
 
 __all__ = [
     "CLASS_DRAWS",
     "ClassDraw",
     "class_probabilities",
     "draw_labels",
+    "label_drawer",
     "label_table",
     "own_label_chances",
     "weighted_label_likelihood",
@@ -64,9 +66,19 @@ def draw_labels(
     `class_draw` says what a record's class is drawn from; `possible` is what the rules of these
     data leave, where it is known already.
     """
+    return label_drawer(data, parameters, class_draw, possible)(generator, slice(None))
+
+
+def label_drawer(
+    data: Microdata,
+    parameters: Parameters,
+    class_draw: ClassDraw,
+    possible: PossibleLabels | None = None,
+) -> Drawer:
+    """Prepare to draw the levels of some of the records; see `draw_labels`."""
     if data.impossible:
         table = label_table(data, parameters, class_draw, possible)
-        return split_labels(data, table.draw(generator, data))
+        return table_drawer(data, table)
     given, row_of_combination = class_probabilities(data, parameters, class_draw)
     starts = _level_starts(data)
     first = len(data.predictors)
@@ -77,16 +89,16 @@ def draw_labels(
         if data.variable(data.synthesized[variable - first]).has_holes:
             tables[:, -1] = 0.0
         cumulative[:, here] = _cumulative(tables)
-    return np.asarray(
-        _draw(
-            generator,
-            _cumulative(given),
-            row_of_combination,
-            data.of_record,
-            cumulative,
-            starts[first:],
+    classes = _cumulative(given)
+
+    def draw(generator: np.random.Generator, rows: slice) -> NDArray[np.int32]:
+        of_record = data.of_record[rows]
+        codes: NDArray[np.int32] = _draw(
+            generator, classes, row_of_combination, of_record, cumulative, starts[first:]
         )
-    )
+        return codes
+
+    return draw
 
 
 def label_table(
