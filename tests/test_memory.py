@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import polars as pl
@@ -18,11 +19,17 @@ from understudy.errors import (
     UnderstudyWarning,
 )
 from understudy.pages import report
+from understudy.randomness import stream
 from understudy.study.memory_needs import memory_needs
 from understudy.study.plan import read_plan
 from understudy.study.planned_fit import PlannedFit
 from understudy.synthesis import workers
-from understudy.synthesis.registry import load_model
+from understudy.synthesis.dpmpm import model
+from understudy.synthesis.dpmpm.blocked import BLOCK
+from understudy.synthesis.dpmpm.costs import enough_classes
+from understudy.synthesis.dpmpm.problem import make_problem, sampled_variables
+from understudy.synthesis.dpmpm.sampler import BlockedChain, label_cells
+from understudy.synthesis.registry import MODELS, load_model
 
 
 def test_what_a_setting_means(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,19 +72,50 @@ def many_labels() -> us.Microdata:
 
 
 @pytest.mark.filterwarnings("ignore::understudy.errors.UnderstudyWarning")
-def test_models_with_tables_of_all_labels_are_refused_where_they_do_not_fit() -> None:
+def test_models_with_tables_of_all_labels_are_refused_where_they_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     data = many_labels()
     with us.memory_limit("1 GB"):
-        for model in (us.DPAreal(), us.FormalDirichlet(epsilon=1.0, sets=1)):
+        for settings in (us.DPAreal(), us.FormalDirichlet(epsilon=1.0, sets=1)):
             with pytest.raises(NotEnoughMemoryError, match=r"20,000 patterns and 5,000 labels"):
-                model.fit(data, chains=1, warmup=1, draws=4, seed=1)
+                settings.fit(data, chains=1, warmup=1, draws=4, seed=1)
         with pytest.raises(NotEnoughMemoryError, match=r"about 2\.4 GB"):
             us.Perfect().fit(data)
         with pytest.raises(NotEnoughMemoryError, match=r"take the back-off tree or the DPMPM"):
             us.Others().fit(data)
         us.DPMPM(sampler="blocked").check_memory(data)
+        us.DPMPM().check_memory(data)
         fit = us.BackoffTree().fit(data, chains=1, warmup=1, draws=4, seed=1)
         assert fit.synthesize(m=1, seed=1).codes.max() < 5000
+    with us.memory_limit("100 MB"):
+        monkeypatch.setattr(model, "OF_START", 10_000)
+        with pytest.raises(NotEnoughMemoryError, match=r"classes of 40,000 combinations"):
+            us.DPMPM(sampler="collapsed").fit(data)
+        us.DPMPM(sampler="blocked").check_memory(data)
+
+
+def test_a_blocked_chain_takes_no_more_than_is_estimated() -> None:
+    """Nothing of it grows with the combinations but what all chains share."""
+    number = pl.arange(60_000, eager=True)
+    parts = {"a": number % 40, "b": number // 40 % 30, "t": number // 1200}
+    data = us.read_microdata(pl.DataFrame({name: part.cast(str) for name, part in parts.items()}),
+                             "t")  # fmt: skip
+    assert data.n_combinations == 60_000
+    problem = make_problem(data, "sampled")
+    classes = enough_classes(data.n_records)
+    chain = BlockedChain(problem, label_cells(data, problem, 1000), (0.25, 0.25), classes,
+                         sampled=sampled_variables(data, "sampled"))  # fmt: skip
+    generator = stream(1, "memory")
+    state = chain.advance(generator, chain.start(generator, 3), 1)  # compiled
+    tracemalloc.start()
+    state = chain.advance(generator, chain.start(generator, 3), 2)
+    chain.observe(generator, state)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    block = 2 * 8 * 100 * BLOCK  # first classes, a block of combinations at a time
+    assert peak < MODELS["dpmpm"].chain_bytes(data) + block + 8 * data.n_combinations
+    assert peak < 8 * 40 * data.n_combinations
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

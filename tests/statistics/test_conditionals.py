@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
 from math import lgamma, log
 
 import numpy as np
@@ -441,6 +442,9 @@ def test_quantities_are_those_of_their_twins() -> None:
     columns = np.ascontiguousarray(PROBLEM.levels[:, ::-1])
     turned = parameters.log_likelihood(columns, PROBLEM.counts, weights, flat)
     assert turned == pytest.approx(found, rel=1e-12)
+    with ThreadPoolExecutor(2) as pool:
+        spread = parameters.log_likelihood(PROBLEM.levels, PROBLEM.counts, weights, flat, pool, 3)
+    assert spread == found
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from understudy.errors import (
 )
 from understudy.microdata.label_table import split_labels
 from understudy.randomness import stream
-from understudy.synthesis import registry
+from understudy.synthesis import registry, run_fit
 from understudy.synthesis.areal import problem as tables
 from understudy.synthesis.areal import sampler
 from understudy.synthesis.stored_probabilities import choose_cells
@@ -236,8 +236,8 @@ def test_a_long_fit_says_so_before_it_starts(
     problem = tables.make_problem(data)
     assert 0 <= n_pairs - problem.pair_size.size <= problem.n_patterns  # some are nowhere empty
     assert 0 <= n_counts - problem.distinct.size <= 1
-    monkeypatch.setattr("understudy.synthesis.areal.model.LONG_MINUTES", 0.0)
-    with pytest.warns(UnderstudyWarning, match="takes about .* minutes: 9 sweeps of 2 chains"):
+    monkeypatch.setattr(run_fit, "FIT_SECONDS", 0.0)
+    with pytest.warns(UnderstudyWarning, match="takes about .* processor minutes: 9 sweeps of 2"):
         shortest_fit(data)
 
 

@@ -139,10 +139,13 @@ def test_risk_and_tables_are_those_of_one_machine(monkeypatch: pytest.MonkeyPatc
 
 def test_sweeps_are_cut_where_that_is_faster(many: us.Microdata) -> None:
     ones = np.ones(5_000_000, dtype=np.int64)
-    assert cutting_pays(ones, 600, 400, chains=4, workers=50)
-    assert not cutting_pays(ones, 600, 400, chains=4, workers=4)  # every one has a chain to sweep
-    assert not cutting_pays(ones[:6000], 600, 400, chains=4, workers=50)
-    assert not cutting_pays(ones, 600_000, 400, chains=4, workers=50)  # too much to send
+    size = ones.size
+    assert cutting_pays(ones, size, 600, 400, chains=4, workers=50)
+    assert not cutting_pays(ones, size, 600, 400, chains=4, workers=4)  # each has a chain to sweep
+    assert not cutting_pays(ones[:6000], 6000, 600, 400, chains=4, workers=50)
+    assert not cutting_pays(ones, size, 600_000, 400, chains=4, workers=50)  # too much to send
+    assert not cutting_pays(ones[:200_000], 200_000, 100, 400, chains=4, workers=50)
+    assert cutting_pays(ones[:200_000], 10 * 200_000, 100, 400, chains=4, workers=50)
     model = us.DPMPM(sampler="blocked", n_classes=6, level_prior=1.0)
     weights = np.full(many.n_combinations, 0.5)  # sums of weights depend on their order
     lengths: dict[str, Any] = {"chains": 2, "warmup": 1, "draws": 4, "weights": weights}

@@ -107,9 +107,11 @@ class Model:
 
 
 def _dpmpm_bytes(data: Microdata) -> int:
-    """Weights of 40 classes per combination, probabilities per class, the class of every record."""
+    """Probabilities and counts of every level and class, twice for a while; nothing by record."""
+    from understudy.synthesis.dpmpm.costs import enough_classes
+
     n_levels = sum(variable.n_levels for variable in data.variables)
-    return 8 * 40 * (data.n_combinations + n_levels) + 4 * data.n_records
+    return 32 * max(40, enough_classes(data.n_records)) * n_levels
 
 
 def _areal_pairs(data: Microdata) -> tuple[int, int]:

@@ -188,13 +188,13 @@ class SampledModel(ABC, Generic[FitType]):
         """Give the settings that a fit of these data has: every "auto" settled."""
         return self
 
-    def _sweep_seconds(self, data: Microdata) -> float:
-        """Say how many processor seconds a sweep of a chain takes, about.
+    def _sweep_seconds(self, data: Microdata) -> float:  # noqa: ARG002  (for models that know it)
+        """Say how many processor seconds a sweep of a chain takes, about; 0 where that is nothing.
 
         It settles how long a fit goes on that is given no number of draws, so it depends on the
         data alone and is never measured.
         """
-        raise NotImplementedError  # asked of models that go on by default
+        return 0.0
 
     def default_until(
         self, data: Microdata, chains: int, warmup: int, thin: int
@@ -316,6 +316,7 @@ class SampledModel(ABC, Generic[FitType]):
             part = min(part, limit.most_draws)
             options = replace(options, draws=part, until=until or limit)
         prepared = settings._prepared(data, options)
+        _note_time(settings._sweep_seconds(data), options)
         plan = options.plan(prepared.snapshot_bytes)
         fit: Any = self.fit_type(settings, data, plan, prepared.cells, NO_DRAWS, weights)
         with _told(progress, type(self).__name__) as told:
@@ -416,6 +417,19 @@ def _weights_of_first_fit(
             progress=options.progress,
         )
     return check_weights(data, risk_weights(first, *weighting), settings.weight_steps)
+
+
+def _note_time(seconds: float, options: FitOptions) -> None:
+    """Say before a fit starts that it takes longer than one that goes on may; seconds a sweep."""
+    n_sweeps = options.warmup + options.draws * options.thin
+    needed = seconds * n_sweeps * options.chains
+    if needed > FIT_SECONDS:
+        least = "about" if options.until is None else "at least about"
+        note(
+            f"this fit takes {least} {needed / 60:,.0f} processor minutes: {n_sweeps:,} sweeps of "
+            f"{options.chains} chains; fewer sweeps and coarser or fewer variables take less, and "
+            "mostly the back-off tree"
+        )
 
 
 def _run(fit: Any, sampler: ChainSampler, options: FitOptions, settings: Mapping[str, Any]) -> Any:

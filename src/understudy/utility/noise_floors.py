@@ -45,7 +45,7 @@ NEGLIGIBLE = -45.0  # logarithm of a characteristic function that no longer coun
 
 def perfect_counts(
     generator: np.random.Generator, data: Microdata, repeats: int
-) -> NDArray[np.int64]:
+) -> NDArray[np.int32]:
     """Draw sets of the perfect synthesizer, as counts (repeat, combination) of the data.
 
     Every pattern keeps its size.
@@ -57,7 +57,7 @@ def perfect_counts(
     rank[order] = np.arange(len(order)) - first[of_combination[order]]  # within the pattern
     by_rank = np.argsort(rank, kind="stable")
     ends = np.cumsum(np.bincount(rank))
-    drawn = np.zeros((repeats, data.n_combinations), dtype=np.int64)
+    drawn = np.zeros((repeats, data.n_combinations), dtype=np.int32)
     left = np.repeat(
         data.patterns.sizes[None, :], repeats, axis=0
     )  # (repeat, pattern) records still to draw

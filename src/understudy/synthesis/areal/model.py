@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -20,7 +19,6 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.areal.problem import POWERS, Problem, make_problem, powers_of_cells
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors
-from understudy.synthesis.chains import default_threads
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.registry import MODELS
 from understudy.synthesis.risk_weights import check_dial
@@ -36,7 +34,6 @@ from understudy.synthesis.stored_probabilities import choose_cells
 
 __all__ = ["DPAreal", "DPArealFit"]
 
-LONG_MINUTES = 20.0  # that are pointed out before they start
 VARIANTS = ("text", "script")
 CORRELATION_SHAPES = {"text": 2.0, "script": 4.0}
 GAMMA_PRIORS = (
@@ -173,7 +170,6 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
         problem = make_problem(data, options.weights)
         self._note(problem)
-        _note_time(data, options)
         cells = choose_cells(data, options.most_cells)
         chain = ArealChain(problem, cells, self.priors(), self.n_clusters, options.warmup)
         return Prepared(chain, cells, 8 * problem.n_cells)
@@ -207,16 +203,3 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
                 f"in {touching} of {occupied.size} draws all {self.n_clusters} clusters are "
                 "occupied: give more clusters"
             )
-
-
-def _note_time(data: Microdata, options: FitOptions) -> None:
-    """Say before a long fit starts about how long it takes."""
-    n_sweeps = options.warmup + options.draws * options.thin
-    rounds = math.ceil(options.chains / (options.threads or default_threads(options.chains)))
-    minutes = MODELS["areal"].seconds(data) * n_sweeps * rounds / 60.0
-    if minutes > LONG_MINUTES:
-        least = "about" if options.until is None else "at least about"
-        note(
-            f"this fit takes {least} {minutes:,.0f} minutes: {n_sweeps:,} sweeps of "
-            f"{options.chains} chains; fewer draws, grouped levels or the back-off tree take less"
-        )

@@ -67,7 +67,7 @@ __all__ = [
 ]
 
 SMALLEST_CONCENTRATION = 1e-300
-BLOCK = 100_000  # combinations that get their first classes together
+BLOCK = 10_000  # combinations that get their first classes together
 CLASS_MOVES = 1  # classes that are offered another position in a sweep
 
 

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["blocked_pays", "cutting_pays", "enough_classes", "sweep_seconds"]
+__all__ = ["blocked_pays", "count_products", "cutting_pays", "enough_classes", "sweep_seconds"]
 
 BLOCKED_SWEEPS = 2.5  # that are worth a collapsed one, by effective draws
-WEIGHING = 2e-9  # seconds of a combination and a class in use, where first levels are shared
+WEIGHING = 1.5e-9  # seconds of a product, for each class in use
 ROUND_SECONDS = 0.03  # of a sweep on workers, beside what is computed and what travels
 SECONDS_PER_BYTE = 4e-8  # of what travels through the scheduler
 
@@ -30,23 +30,35 @@ def enough_classes(n_records: int) -> int:
     return math.ceil(40.0 * math.cbrt(n_records / 6000.0))
 
 
+def count_products(levels: NDArray[np.integer[Any]]) -> int:
+    """Count the products that a class in use takes part in, by levels (combination, variable).
+
+    One for every combination, and those of all variables but the last where they differ from the
+    combination's before.
+    """
+    new = np.any(levels[1:, :-1] != levels[:-1, :-1], axis=1)  # (combination but the first,)
+    return int(len(levels) + (levels.shape[1] - 1) * (1 + new.sum()))
+
+
 def sweep_seconds(
     sampler: Literal["collapsed", "blocked"],
     counts: NDArray[np.integer[Any]],
     n_levels: int,
     n_classes: int,
     device: Literal["cpu", "gpu"] = "cpu",
+    products: int = 0,
 ) -> float:
     """Estimate what a sweep costs.
 
-    Counts are the records of each combination; of the blocked sampler's classes about a quarter is
-    in use. A GPU takes as long as one of its slices does.
+    Counts are the records of each combination, products those of `count_products`; of the blocked
+    sampler's classes about a quarter is in use. A GPU takes as long as one of its slices does.
     """
     if sampler == "collapsed":
         return 5e-9 * n_classes * float(counts.sum())
     if device == "gpu":
         return (6e-8 * n_levels + 2.5e-4) * n_classes
-    return 6e-8 * n_classes * n_levels + 3e-8 * float(np.minimum(counts, n_classes).sum())
+    drawing = 6e-8 * n_classes * n_levels + 3e-8 * float(np.minimum(counts, n_classes).sum())
+    return drawing + WEIGHING * products * n_classes / 4
 
 
 def blocked_pays(counts: NDArray[np.integer[Any]], n_levels: int, n_classes: int) -> bool:
@@ -58,17 +70,20 @@ def blocked_pays(counts: NDArray[np.integer[Any]], n_levels: int, n_classes: int
 
 
 def cutting_pays(
-    counts: NDArray[np.integer[Any]], n_levels: int, n_classes: int, chains: int, workers: int
+    counts: NDArray[np.integer[Any]],
+    products: int,
+    n_levels: int,
+    n_classes: int,
+    chains: int,
+    workers: int,
 ) -> bool:
     """Tell whether workers that share every blocked sweep are faster than workers with chains.
 
     Level probabilities are drawn here and go through one scheduler, where the chains wait for each
-    other; what is drawn for combinations is shared by all workers. Both give the same draws, so
-    here, unlike for the choice of a sampler, weighing combinations with few records may count.
+    other; what is drawn for combinations is shared by all workers.
     """
     levels = sweep_seconds("blocked", counts[:0], n_levels, n_classes)
-    combinations = sweep_seconds("blocked", counts, 0, n_classes)
-    combinations += WEIGHING * counts.size * n_classes / 4
+    combinations = sweep_seconds("blocked", counts, 0, n_classes, products=products)
     travel = ROUND_SECONDS + 12 * SECONDS_PER_BYTE * n_levels * n_classes  # there 8, back 4 bytes
     together = chains * (levels + travel + combinations / max(1, workers))
     return together < math.ceil(chains / max(1, workers)) * (levels + combinations)

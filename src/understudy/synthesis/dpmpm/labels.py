@@ -19,6 +19,7 @@ that the label is possible (`possible_labels`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -50,6 +51,7 @@ __all__ = [
 ]
 
 SMALLEST = 1e-300
+MOST_GIVEN = 1 << 25  # probabilities of classes that are held at a time
 ClassDraw = Literal["kept", "full", "prior"]
 CLASS_DRAWS: tuple[ClassDraw, ...] = ("kept", "full", "prior")
 
@@ -79,23 +81,27 @@ def label_drawer(
     if data.impossible:
         table = label_table(data, parameters, class_draw, possible)
         return table_drawer(data, table)
-    given, row_of_combination = class_probabilities(data, parameters, class_draw)
-    starts = _level_starts(data)
-    first = len(data.predictors)
+    n_rows, row_of_combination, given = _class_rows(data, parameters, class_draw, possible)
+    starts = _level_starts(data)[len(data.predictors) :]  # (synthesized variable + 1,)
     cumulative = np.empty_like(parameters.probabilities)  # (class, level)
-    for variable in range(first, starts.size - 1):
+    for variable, name in enumerate(data.synthesized):
         here = slice(starts[variable], starts[variable + 1])
         tables = parameters.probabilities[:, here].copy()  # (class, level)
-        if data.variable(data.synthesized[variable - first]).has_holes:
+        if data.variable(name).has_holes:
             tables[:, -1] = 0.0
         cumulative[:, here] = _cumulative(tables)
-    classes = _cumulative(given)
+    step = max(1, MOST_GIVEN // parameters.weights.size)  # rows whose classes are held together
+    whole = _cumulative(given(slice(None))) if n_rows <= step else None  # (row, class)
 
     def draw(generator: np.random.Generator, rows: slice) -> NDArray[np.int32]:
         of_record = data.of_record[rows]
-        codes: NDArray[np.int32] = _draw(
-            generator, classes, row_of_combination, of_record, cumulative, starts[first:]
-        )
+        uniforms = generator.random((of_record.size, 1 + len(data.synthesized)))
+        codes = np.empty((of_record.size, len(data.synthesized)), dtype=np.int32)
+        for first in range(0, n_rows, step):
+            some = slice(first, first + step)
+            classes = _cumulative(given(some)) if whole is None else whole  # (some row, class)
+            of_some = (first, row_of_combination, of_record)
+            _draw(uniforms, classes, *of_some, cumulative, starts, codes)
         return codes
 
     return draw
@@ -185,9 +191,21 @@ def class_probabilities(
     possible: PossibleLabels | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Probabilities of the classes (row, class), and each combination's row."""
+    _, row_of_combination, given = _class_rows(data, parameters, class_draw, possible)
+    return given(slice(None)), row_of_combination
+
+
+def _class_rows(
+    data: Microdata,
+    parameters: Parameters,
+    class_draw: ClassDraw,
+    possible: PossibleLabels | None,
+) -> tuple[int, NDArray[np.int32], Callable[[slice], NDArray[np.float64]]]:
+    """Give the number of rows, each combination's, and a function for some: (row, class)."""
     starts = _level_starts(data)
     if class_draw == "prior":
-        return parameters.weights[None, :], np.zeros(data.n_combinations, dtype=np.int32)
+        same = np.zeros(data.n_combinations, dtype=np.int32)
+        return 1, same, lambda _: parameters.weights[None, :].copy()
     if class_draw == "kept":
         cells = data.cells(data.predictors)
         codes, rows = cells.codes, cells.of_combination
@@ -202,12 +220,15 @@ def class_probabilities(
         kinds = possible.completions.kinds[:, None] + starts[-1]  # (row, 1), behind the levels
         levels = np.hstack([levels, kinds])
         probabilities = np.hstack([probabilities, possible.of_kinds(probabilities).T])
-    return _given(levels, parameters.weights, probabilities), rows
+    weights = parameters.weights
+    return len(levels), rows, lambda some: _given(levels[some], weights, probabilities)
 
 
 def _cumulative(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    summed = np.cumsum(probabilities, axis=1)
-    return np.asarray(summed / summed[:, -1:])
+    """Add up each row, to one; in place."""
+    np.cumsum(probabilities, axis=1, out=probabilities)
+    probabilities /= probabilities[:, -1:].copy()
+    return probabilities
 
 
 @compiled
@@ -249,29 +270,28 @@ def _given(levels, weights, probabilities):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _draw(generator, classes, row_of_combination, of_record, levels, starts):  # type: ignore[no-untyped-def]
-    """Draw a class, then a level of every synthesized variable, for each record.
+def _draw(uniforms, classes, first, row_of_combination, of_record, levels, starts, codes):  # type: ignore[no-untyped-def]
+    """Draw a class, then a level of every synthesized variable, for each record of some rows.
 
-    `classes` float64 (row, class) and `levels` float64 (class, level) are cumulative within a row
-    and within a variable, `row_of_combination` int32 (combination,), `of_record` (record,) are
-    combinations, `starts` int64 (synthesized variable + 1,).
+    `classes` float64 (row from the first on, class) and `levels` float64 (class, level) are
+    cumulative within a row and within a variable, `row_of_combination` int32 (combination,),
+    `of_record` (record,) are combinations, `starts` int64 (synthesized variable + 1,). `uniforms`
+    are float64 (record, 1 + synthesized variable); `codes` int32 (record, synthesized variable)
+    are filled.
     """
-    n_variables = starts.size - 1
-    codes = np.empty((of_record.size, n_variables), dtype=np.int32)  # (record, variable)
     for record in range(of_record.size):
-        row = row_of_combination[of_record[record]]
-        uniform = generator.random()
+        row = row_of_combination[of_record[record]] - first
+        if not 0 <= row < classes.shape[0]:
+            continue
         k = 0
-        while classes[row, k] <= uniform:
+        while classes[row, k] <= uniforms[record, 0]:
             k += 1
-        for variable in range(n_variables):
-            uniform = generator.random()
+        for variable in range(starts.size - 1):
             low, high = starts[variable], starts[variable + 1] - 1
             while low < high:
                 middle = (low + high) >> 1
-                if levels[k, middle] > uniform:
+                if levels[k, middle] > uniforms[record, 1 + variable]:
                     high = middle
                 else:
                     low = middle + 1
             codes[record, variable] = low - starts[variable]
-    return codes

@@ -17,11 +17,13 @@ from understudy.checks import (
     kind_of,
 )
 from understudy.errors import SettingError
+from understudy.memory import check_fits
 from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.table import Microdata
 from understudy.synthesis.chains import processors
 from understudy.synthesis.dpmpm.costs import (
     blocked_pays,
+    count_products,
     enough_classes,
     sweep_seconds,
 )
@@ -33,9 +35,10 @@ from understudy.synthesis.dpmpm.problem import (
     LevelPrior,
     Problem,
     make_problem,
+    model_variables,
     sampled_variables,
 )
-from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, label_cells
+from understudy.synthesis.dpmpm.sampler import STARTS, BlockedChain, CollapsedChain, label_cells
 from understudy.synthesis.risk_weights import check_dial
 from understudy.synthesis.run_fit import (
     FitOptions,
@@ -47,6 +50,7 @@ from understudy.synthesis.run_fit import (
 
 __all__ = ["DPMPM"]
 
+OF_START = 12 * max(STARTS)  # bytes of a combination where a collapsed chain starts
 USUAL_CLASSES = 20  # classes that a snapshot of the collapsed sampler has, about
 
 
@@ -148,7 +152,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
             self._check_device(options.weights is not None)
         problem = make_problem(data, self.level_prior, self.strength_prior, options.weights)
         cells = label_cells(data, problem, options.most_cells)
-        threads = max(1, (options.threads or processors()) // options.chains)
+        threads = -(-(options.threads or processors()) // options.chains)
         sampled = sampled_variables(data, self.level_prior)
         chain = self._chain(problem, cells, threads, sampled)
         return Prepared(chain, cells, self._bytes(problem))
@@ -163,12 +167,25 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
             return replace(self, sampler="blocked", n_classes=n_classes)
         return replace(self, sampler="collapsed")
 
+    def check_memory(self, data: Microdata) -> None:
+        """Refuse data for which the model would need more memory than is allowed."""
+        super().check_memory(data)
+        if self.sampler == "collapsed":
+            check_fits(
+                f"classes of {data.n_combinations:,} combinations in the collapsed sampler",
+                OF_START * data.n_combinations,
+                'take the blocked sampler (sampler="blocked")',
+            )
+
     def _sweep_seconds(self, data: Microdata) -> float:
         """Say what a sweep takes, about: by the sampler and its classes."""
         collapsed = self.sampler == "collapsed"
         classes = enough_classes(data.n_records) if collapsed else self.n_classes
         sampler: Literal["collapsed", "blocked"] = "collapsed" if collapsed else "blocked"
-        return sweep_seconds(sampler, data.counts, _count_levels(data), classes, self.device)
+        columns = [data.names.index(name) for name in model_variables(data)]
+        products = count_products(data.combinations[:, columns])
+        sizes = (data.counts, _count_levels(data), classes)
+        return sweep_seconds(sampler, *sizes, self.device, products)
 
     def _chain(
         self, problem: Problem, cells: Any, threads: int, sampled: tuple[str, ...]

@@ -17,6 +17,8 @@ Numbers of classes mean nothing, so nothing that is numbered by class is ever di
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -120,27 +122,66 @@ def draw_parameters(generator, problem, class_size, level_count, concentration):
 
 
 @compiled
-def log_likelihood(levels, counts, weights, probabilities):  # type: ignore[no-untyped-def]
-    """Log-likelihood of the observed records, their classes summed out.
+def _log_likelihoods(levels, counts, weights, by_level, first, last, terms):  # type: ignore[no-untyped-def]
+    """Fill in the log-likelihoods of the combinations from `first` to `last`.
 
-    `levels` int32 (combination, variable), `counts` int64 (combination,), `weights` float64
-    (class,), `probabilities` float64 (class, level).
+    `by_level` and `terms` are float64 (level, class) and (combination,). The product over all
+    variables but the last is mostly that of the combination before.
     """
-    by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
-    joint = np.empty(weights.size)  # (class,)
-    total = 0.0
-    for combination in range(levels.shape[0]):
-        for k in range(weights.size):
-            joint[k] = weights[k]
-        for variable in range(levels.shape[1]):
-            level = levels[combination, variable]
-            for k in range(weights.size):
-                joint[k] *= by_level[level, k]
+    before = levels.shape[1] - 1  # variables
+    shared = weights.copy()  # (class,)
+    for combination in range(first, last):
+        row = levels[combination]
+        same = combination > first
+        for variable in range(before):
+            same &= row[variable] == levels[combination - 1, variable]
+        if not same:
+            shared[:] = weights
+            for variable in range(before):
+                for k in range(weights.size):
+                    shared[k] *= by_level[row[variable], k]
         likelihood = 0.0
         for k in range(weights.size):
-            likelihood += joint[k]
-        total += counts[combination] * np.log(likelihood)
+            likelihood += shared[k] * by_level[row[before], k]
+        terms[combination] = counts[combination] * np.log(likelihood)
+
+
+@compiled
+def _added_up(terms):  # type: ignore[no-untyped-def]
+    """Add numbers (combination,) one after another, always in the same order."""
+    total = 0.0
+    for combination in range(terms.size):
+        total += terms[combination]
     return total
+
+
+def log_likelihood(
+    levels: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+    pool: Executor | None = None,
+    threads: int = 1,
+) -> float:
+    """Log-likelihood of the observed records, their classes summed out.
+
+    Levels are (combination, variable), counts (combination,), weights (class,), probabilities
+    (class, level). A pool has threads beside the calling one, `threads` in all; the sum does not
+    depend on them.
+    """
+    by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
+    terms = np.empty(len(levels))  # (combination,)
+    cuts = [len(levels) * part // threads for part in range(threads + 1)]
+    running = [
+        pool.submit(_log_likelihoods, levels, counts, weights, by_level, first, last, terms)
+        for first, last in pairwise(cuts[1:])
+        if pool is not None
+    ]
+    own = cuts[1] if pool is not None else len(levels)
+    _log_likelihoods(levels, counts, weights, by_level, 0, own, terms)
+    for future in running:
+        future.result()
+    return float(_added_up(terms))
 
 
 @compiled
@@ -153,30 +194,31 @@ def label_probabilities(kept_levels, label_levels, cells, weights, probabilities
     """
     by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
     n_classes = weights.size
-    given = np.empty((kept_levels.shape[0], n_classes))  # (pattern, class) p(class | pattern)
-    for pattern in range(kept_levels.shape[0]):
-        for k in range(n_classes):
-            given[pattern, k] = weights[k]
-        for variable in range(kept_levels.shape[1]):
-            level = kept_levels[pattern, variable]
-            for k in range(n_classes):
-                given[pattern, k] *= by_level[level, k]
-        total = 0.0
-        for k in range(n_classes):
-            total += given[pattern, k]
-        for k in range(n_classes):
-            given[pattern, k] /= total
+    given = np.empty(n_classes)  # (class,) p(class | pattern)
+    last_pattern = -1
     table = np.empty(cells.shape[0], dtype=np.float32)  # (cell,)
     for cell in range(cells.shape[0]):
         pattern, label = cells[cell, 0], cells[cell, 1]
+        if pattern != last_pattern:  # cells are mostly pattern by pattern
+            last_pattern = pattern
+            given[:] = weights
+            for variable in range(kept_levels.shape[1]):
+                level = kept_levels[pattern, variable]
+                for k in range(n_classes):
+                    given[k] *= by_level[level, k]
+            total = 0.0
+            for k in range(n_classes):
+                total += given[k]
+            for k in range(n_classes):
+                given[k] /= total
         total = 0.0
         if label_levels.shape[1] == 1:
             level = label_levels[label, 0]
             for k in range(n_classes):
-                total += given[pattern, k] * by_level[level, k]
+                total += given[k] * by_level[level, k]
         else:
             for k in range(n_classes):
-                product = given[pattern, k]
+                product = given[k]
                 for variable in range(label_levels.shape[1]):
                     product *= by_level[label_levels[label, variable], k]
                 total += product

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm.class_counts import n_slices
-from understudy.synthesis.dpmpm.costs import cutting_pays
+from understudy.synthesis.dpmpm.costs import count_products, cutting_pays
 from understudy.synthesis.dpmpm.cut_sweeps import ClassesOnWorkers
 from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
 from understudy.synthesis.dpmpm.labels import label_table
@@ -38,7 +38,7 @@ from understudy.synthesis.dpmpm.structural_zeros import box_probabilities, impos
 from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
 from understudy.synthesis.workers import Workers
 
-__all__ = ["BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
+__all__ = ["STARTS", "BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
 
 STARTS = (1, 5, 40, 100)  # classes that chains start from, one after another
 FIRST_SWEEPS = 200  # before the classes of a chain with sampled strengths are taken apart
@@ -136,7 +136,13 @@ class _Chain:
         weights, probabilities = parameters
         levels, whole = self.problem.with_kinds(probabilities.T)  # (level or kind, class)
         of_class = np.ascontiguousarray(whole.T)  # (class, level or kind)
-        return float(log_likelihood(levels, self.problem.counts, weights, of_class))
+        threads = self._threads()
+        with _pool(threads) as pool:
+            return log_likelihood(levels, self.problem.counts, weights, of_class, pool, threads)
+
+    def _threads(self) -> int:
+        """Count the threads that work on the same sweep; nothing depends on them."""
+        return 1
 
     def _possible(self, parameters: Parameters, table: NDArray[np.float32]) -> NDArray[np.float32]:
         """Condition kept label probabilities on what is possible: float32 (cell,)."""
@@ -178,6 +184,11 @@ class _Chain:
         )
         problem.sweep = sweep
         raise problem
+
+
+def _pool(threads: int) -> AbstractContextManager[ThreadPoolExecutor | None]:
+    """Give the threads beside the calling one, `threads` in all."""
+    return ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext()
 
 
 class CollapsedChain(_Chain):
@@ -249,7 +260,8 @@ class BlockedChain(_Chain):
             return None
         if wanted is None:
             sizes = (self.problem.prior.size, self.n_classes)
-            wanted = cutting_pays(counts, *sizes, chains, workers.number)
+            products = count_products(self.problem.levels)
+            wanted = cutting_pays(counts, products, *sizes, chains, workers.number)
         return replace(self, on_workers=ClassesOnWorkers(workers, self.problem)) if wanted else None
 
     def start(self, generator: np.random.Generator, chain: int) -> blocked.State:
@@ -278,8 +290,8 @@ class BlockedChain(_Chain):
         self, generator: np.random.Generator, state: blocked.State, n_sweeps: int, grows: bool
     ) -> blocked.State:
         elsewhere = self.on_gpu or self.on_workers
-        threads = min(self.threads, n_slices(self.problem.counts.size)) if not elsewhere else 1
-        with ThreadPoolExecutor(threads - 1) if threads > 1 else nullcontext() as pool:
+        threads = self._threads() if not elsewhere else 1
+        with _pool(threads) as pool:
             for sweep in range(n_sweeps):
                 state = blocked.step(
                     generator,
@@ -304,6 +316,9 @@ class BlockedChain(_Chain):
             weights / weights.sum(), np.ascontiguousarray(state.probabilities.T)
         )
         return self._observed(parameters, state)
+
+    def _threads(self) -> int:
+        return min(self.threads, n_slices(self.problem.counts.size))
 
     def _log_likelihood(self, parameters: Parameters) -> float:
         if self.on_gpu is not None:
