@@ -327,15 +327,11 @@ class SampledModel(ABC, Generic[FitType]):
         return fit  # type: ignore[no-any-return]
 
 
-def _function(progress: Any) -> Callable[[Progress], None] | None:
-    return progress if callable(progress) else None
-
-
 @contextmanager
 def _told(progress: Any, model: str) -> Iterator[Callable[[Progress], None] | None]:
     """Give what is called after every segment: the user's function, a bar, or nothing."""
     if not (progress is True or progress is None):
-        yield from_the_user(_function(progress))
+        yield from_the_user(progress if callable(progress) else None)
         return
     with progress_bar(f"fitting {model}") as show:
 
@@ -434,7 +430,8 @@ def _note_time(seconds: float, options: FitOptions) -> None:
 
 def _run(fit: Any, sampler: ChainSampler, options: FitOptions, settings: Mapping[str, Any]) -> Any:
     """Run the chains of a fit, saved or not; its plan gets the seed that was used."""
-    summarize, progress = fit.summarizer(), _function(options.progress)
+    progress: Any = options.progress if callable(options.progress) else None
+    summarize = fit.summarizer()
     if options.checkpoint is None:
         plan = replace(fit.plan, seed=check_seed(options.seed))
         draws = run_chains(sampler, plan, None, progress, summarize)
