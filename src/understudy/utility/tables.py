@@ -283,8 +283,8 @@ class _Simulated:
     """The counted sets, and two lots of perfect ones, (repeat, combination) each."""
 
     counted: CountedSets
-    perfect: NDArray[np.int64]
-    other: NDArray[np.int64]
+    perfect: NDArray[np.int32]
+    other: NDArray[np.int32]
 
 
 def _measure(
