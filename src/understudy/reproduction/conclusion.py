@@ -43,10 +43,10 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
         Heading("What follows for the paper's conclusion"),
         Paragraph(
             """
-            The paper concludes that the DPMPM keeps more utility and carries more risk. Below, the
-            DP-areal (text) minus the DPMPM, both with rows aligned. A sign that is the same in all
-            populations is a result about data like these; it need not hold for others. More overlap
-            and more significance kept are better; larger deviations are worse.
+            The paper concludes that the DPMPM keeps more utility and carries more risk. Compared is
+            the DP-areal (text) less the DPMPM, both with rows aligned. A sign that is the same in
+            all populations is a result about data like these; it need not hold for others. More
+            overlap and more significance kept are better; larger deviations are worse.
             """
         ),
         Table(
@@ -56,6 +56,7 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
                 f"higher, where R-hat is up to {APART}",
             ),
             _rows(results, others[0], gaps[others[0].key], printed, measures),
+            file="differences",
         ),
         Paragraph(
             """

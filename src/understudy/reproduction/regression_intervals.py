@@ -48,6 +48,7 @@ def interval_blocks(results: dict[str, Any]) -> list[Block]:
             ("county", "original", "DPMPM", "DP-areal"),
             printed,
             printed=True,
+            file="printed-intervals",
         ),
         *_ours(results),
         Paragraph(
