@@ -226,4 +226,12 @@ MUTANTS = [
         "tests/test_memory.py",
         "tables_of_all_labels",
     ),
+    Mutant(
+        "backoff: a root's prior count of one half becomes one",
+        TREE,
+        "ROOT_PRIOR = 0.5",
+        "ROOT_PRIOR = 1.0",
+        EXACT,
+        "without_records or one_level",
+    ),
 ]

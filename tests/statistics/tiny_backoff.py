@@ -26,7 +26,7 @@ def forest_of(tree: TinyTree, impossible: dict[int, tuple[int, ...]] | None = No
         for label, count in enumerate(counts or ())
         if count
     ]
-    nodes, labels, counts = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    nodes, labels, counts = np.array(rows, dtype=np.int64).reshape(-1, 3).T.copy()  # (row,) each
     parent = np.array(tree.parent)
     shape = Tree(
         parent=parent,
