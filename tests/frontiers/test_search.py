@@ -177,6 +177,20 @@ def test_blocks_that_differ_in_what_is_fixed_have_points_of_their_own() -> None:
     assert len({each.curve for each in points}) == 2
 
 
+def test_chains_of_a_point_go_on_until_they_meet_unless_the_plan_says_how_long() -> None:
+    """A study of the point has the lengths of a study."""
+    dials = {"model": "dpmpm", "vary": {"level_prior": [1.0]}}
+    (free,) = declared(dials)
+    assert (free.planned.options["draws"], free.planned.options["until"].most_draws) == (250, 1000)
+    assert set(free.plan) == {"model", "level_prior"}
+    (fixed,) = declared({**dials, "fixed": {"draws": 300}})
+    assert (fixed.planned.options["draws"], fixed.planned.options["until"]) == (300, None)
+    longer = {**dials, "fixed": {"draws": 300, "until": {"most_draws": 3000}}}
+    (point,) = declared(longer)
+    assert point.planned.options["until"].most_draws == 3000
+    assert point.plan["until"] == {"most_draws": 3000}
+
+
 def test_values_that_are_nearly_alike_have_points_of_their_own() -> None:
     points = declared({"model": "dpmpm", "vary": {"level_prior": [0.12341, 0.12342, 0.1]}})
     assert [each.name for each in points] == [

@@ -26,8 +26,8 @@ __all__ = ["Curve", "Point", "curves", "default_dials", "grid", "middle"]
 CLASS_DRAW = "class_draw"
 LONGEST_NAME = 200  # characters: files are named after points
 BEGINNING = 40  # characters of a longer one, before its digest
-LENGTHS: dict[str, dict[str, int]] = {  # of chains: shorter than those of a study
-    "dpmpm": {"warmup": 2000, "draws": 250, "thin": 30},
+LENGTHS: dict[str, dict[str, Any]] = {  # of chains: shorter than those of a study
+    "dpmpm": {"warmup": 2000, "draws": 250, "thin": 30, "until": {"most_draws": 1000}},
     "backoff": {"draws": 250},
     "formal": {"draws": 250},
 }
@@ -147,7 +147,10 @@ class Curve:
         settings = {key: given for key, given in varied.items() if key not in {SETS, COARSEN}}
         m = int(varied.get(SETS, self.sets))
         content = {"model": model, **self.dials.fixed, **settings}
-        whole = {**LENGTHS.get(model, {}), **content}
+        lengths = LENGTHS.get(model, {})
+        if "draws" in content:  # as many as the plan says
+            lengths = {key: length for key, length in lengths.items() if key != "until"}
+        whole = {**lengths, **content}
         plan: SynthesizerPlan = settings_from(whole, MODEL_PLANS[model], f"dial of {model}")
         return Point(
             name=_name(model, varied, self.apart),

@@ -34,7 +34,7 @@ from understudy.frontiers.measure_points import (
     measure_point,
 )
 from understudy.frontiers.point_tasks import FitTask, do_fit_task
-from understudy.frontiers.search import AT_A_TIME, dominated, next_points, recommend
+from understudy.frontiers.search import dominated, next_points, recommend
 from understudy.microdata.coarsening import Coarsening, coarsening_of
 from understudy.microdata.synthetic_files import read_synthetic
 from understudy.microdata.table import Microdata
@@ -49,6 +49,7 @@ from understudy.study.saved_frontier import RECORD
 from understudy.study.stage_warnings import Notes
 from understudy.study.stages import Stages
 from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
+from understudy.synthesis.chains import processors
 from understudy.synthesis.risk_weights import record_risks, weights_of
 from understudy.synthesis.workers import Workers, current_workers
 
@@ -104,7 +105,7 @@ class FrontierRun:
 
     def measure_landmarks(self) -> None:
         """Measure the four baselines."""
-        with Background(AT_A_TIME) as behind:
+        with Background(processors()) as behind:
             for baseline in BASELINES:
                 name = type(baseline).__name__
                 stage = f"landmark-{name.lower()}"
@@ -265,7 +266,7 @@ class FrontierRun:
         if workers is not None and len(groups) >= max(2, workers.number):
             self._measure_elsewhere(workers, list(groups.values()), firsts)
             return
-        with Background(AT_A_TIME) as behind:
+        with Background(processors()) as behind:
             for group in sorted(groups.values(), key=lambda group: group[0].first is not None):
                 self._report(f"fitting {group[0].name}")
                 fit = self._fit(group[0])

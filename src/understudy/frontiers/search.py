@@ -15,7 +15,7 @@ from understudy.frontiers.dials import Curve, Point, middle
 
 __all__ = ["AT_A_TIME", "dominated", "next_points", "recommend"]
 
-AT_A_TIME = 2  # points of a search that are chosen together, and measured side by side
+AT_A_TIME = 2  # points that a search chooses together; the same points on any number of cores
 FINEST = 1.05  # least factor between neighbouring values
 LEAST = 0.02  # least distance on the picture that is worth a point
 NEAR = 1.2  # factor between neighbouring values that is near enough to the pass limit

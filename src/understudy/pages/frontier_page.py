@@ -164,7 +164,8 @@ def _facts(point: FrontierPoint, undeclared: Sequence[str]) -> str:
         rhat = rhat_cell(measured.worst_rhat).text
         facts.append(
             f"The chains have not converged (largest R-hat {rhat}): another run may give other "
-            "files."
+            "files. A study of this point runs longer chains; for longer ones here, give its dials "
+            "more draws, such as fixed = { draws = 2000 }."
         )
     if measured.epsilon is not None:
         facts.append(f"Epsilon is {measured.epsilon:g} for all sets together.")

@@ -18,7 +18,7 @@ from understudy.synthesis.registry import MODELS
 __all__ = ["COARSEN", "SETS", "DialsPlan", "FrontierPlan"]
 
 SETS, COARSEN = "sets", "coarsen"
-LENGTHS = ("chains", "warmup", "draws", "thin")
+LENGTHS = ("chains", "warmup", "draws", "thin", "until")
 Ends = tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
 
