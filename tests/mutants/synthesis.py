@@ -144,6 +144,14 @@ MUTANTS = [
         "cut_sweep",
     ),
     Mutant(
+        "workers: the log-likelihood of a slice is left out",
+        "synthesis/dpmpm/cut_sweeps.py",
+        "for part in self._parts]",
+        "for part in self._parts[1:]]",
+        WORKERS,
+        "cut_sweep",
+    ),
+    Mutant(
         "workers: counts of some workers are left out",
         "synthesis/dpmpm/cut_sweeps.py",
         "for first in range(0, len(counted), ADDED_AT_ONCE)",

@@ -2,13 +2,16 @@
 
 A slice's random numbers are keyed by its number, and its records are counted in whole numbers. So
 whoever draws it, and in whatever order counts are added up, the sweep is that of one machine, bit
-for bit. Workers keep their combinations; a sweep sends them weights and level probabilities, and
-brings back the sum of their counts, added up among the workers in a tree. What a dead worker had is
-sent and drawn again, and nothing else is.
+for bit, and so is the log-likelihood of a kept draw, a sum over slices. Workers keep their
+combinations; a sweep sends them weights and level probabilities, and brings back the sum of their
+counts, added up among the workers in a tree. What a dead worker had is sent and drawn again, and
+nothing else is.
 """
 
 from __future__ import annotations
 
+import math
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from understudy.synthesis.dpmpm.class_counts import (
     order_by_weight,
     slice_words,
 )
+from understudy.synthesis.dpmpm.parameters import slice_log_likelihoods
 from understudy.synthesis.dpmpm.problem import NO_BOXES, Problem
 from understudy.synthesis.workers import Workers
 
@@ -69,6 +73,14 @@ class ClassesOnWorkers:
         class_size[:] = level_count[self._first_variable].sum(axis=0)
         return bool(failed)
 
+    def log_likelihood(
+        self, weights: NDArray[np.float64], probabilities: NDArray[np.float64]
+    ) -> float:
+        """Log-likelihood of the records, their classes summed out, as `parameters` has it."""
+        shared = self._workers.share((weights, probabilities))
+        sums = [self._workers.submit(_likelihoods, part, shared) for part in self._parts]
+        return math.fsum(chain.from_iterable(map(self._workers.result, sums)))
+
 
 def _part(problem: Problem, first: int, last: int) -> Problem:
     """Take out what the slices from `first` to `last` need."""
@@ -90,6 +102,15 @@ def _drawn(
     level_count = np.empty(probabilities.shape, dtype=np.int64)  # (level, class)
     failed = draw_slices(words, part, 0, len(words), order, probabilities, class_size, level_count)
     return failed, level_count.astype(np.min_scalar_type(n_records))  # fewer bytes travel
+
+
+def _likelihoods(
+    part: Problem, shared: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> list[float]:
+    """Give the log-likelihoods of the slices of a part, on a worker."""
+    sums: list[float]
+    sums = slice_log_likelihoods(part.levels, part.counts, *shared).tolist()
+    return sums
 
 
 def _added(*counted: Counted) -> Counted:

@@ -17,6 +17,7 @@ Numbers of classes mean nothing, so nothing that is numbered by class is ever di
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor
 from itertools import pairwise
 from typing import NamedTuple
@@ -25,8 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.compiling import compiled
+from understudy.synthesis.dpmpm.class_counts import SLICE
 
-__all__ = ["Parameters", "draw_parameters", "label_probabilities", "log_likelihood"]
+__all__ = [
+    "Parameters",
+    "draw_parameters",
+    "label_probabilities",
+    "log_likelihood",
+    "slice_log_likelihoods",
+]
 
 REMAINDER = 1e-9  # mass of the process that the last stick may take
 MOST_STICKS = 500  # sticks broken from the remainder, at most
@@ -147,12 +155,37 @@ def _log_likelihoods(levels, counts, weights, by_level, first, last, terms):  # 
 
 
 @compiled
-def _added_up(terms):  # type: ignore[no-untyped-def]
-    """Add numbers (combination,) one after another, always in the same order."""
-    total = 0.0
+def _slice_sums(terms, size):  # type: ignore[no-untyped-def]
+    """Add up `size` numbers (combination,) after the other: float64 (slice,)."""
+    sums = np.zeros((terms.size + size - 1) // size)  # (slice,)
     for combination in range(terms.size):
-        total += terms[combination]
-    return total
+        sums[combination // size] += terms[combination]
+    return sums
+
+
+def slice_log_likelihoods(
+    levels: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+    pool: Executor | None = None,
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    """Log-likelihoods of the records of each slice of the combinations, (slice,)."""
+    by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
+    terms = np.empty(len(levels))  # (combination,)
+    cuts = [len(levels) * part // threads for part in range(threads + 1)]
+    running = [
+        pool.submit(_log_likelihoods, levels, counts, weights, by_level, first, last, terms)
+        for first, last in pairwise(cuts[1:])
+        if pool is not None
+    ]
+    own = cuts[1] if pool is not None else len(levels)
+    _log_likelihoods(levels, counts, weights, by_level, 0, own, terms)
+    for future in running:
+        future.result()
+    sums: NDArray[np.float64] = _slice_sums(terms, SLICE)
+    return sums
 
 
 def log_likelihood(
@@ -166,22 +199,11 @@ def log_likelihood(
     """Log-likelihood of the observed records, their classes summed out.
 
     Levels are (combination, variable), counts (combination,), weights (class,), probabilities
-    (class, level). A pool has threads beside the calling one, `threads` in all; the sum does not
-    depend on them.
+    (class, level). A pool has threads beside the calling one, `threads` in all. Sums of slices are
+    added as if without rounding: the sum does not depend on who computed them.
     """
-    by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
-    terms = np.empty(len(levels))  # (combination,)
-    cuts = [len(levels) * part // threads for part in range(threads + 1)]
-    running = [
-        pool.submit(_log_likelihoods, levels, counts, weights, by_level, first, last, terms)
-        for first, last in pairwise(cuts[1:])
-        if pool is not None
-    ]
-    own = cuts[1] if pool is not None else len(levels)
-    _log_likelihoods(levels, counts, weights, by_level, 0, own, terms)
-    for future in running:
-        future.result()
-    return float(_added_up(terms))
+    sums = slice_log_likelihoods(levels, counts, weights, probabilities, pool, threads)
+    return math.fsum(sums)
 
 
 @compiled

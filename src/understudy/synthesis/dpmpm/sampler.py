@@ -321,6 +321,7 @@ class BlockedChain(_Chain):
         return min(self.threads, n_slices(self.problem.counts.size))
 
     def _log_likelihood(self, parameters: Parameters) -> float:
-        if self.on_gpu is not None:
-            return self.on_gpu.log_likelihood(*parameters)
+        elsewhere = self.on_gpu or self.on_workers
+        if elsewhere is not None:
+            return elsewhere.log_likelihood(*parameters)
         return super()._log_likelihood(parameters)
