@@ -50,10 +50,10 @@ def write_study(
     generator = stream(seed, "a tiny study")
     rows = ["gender,age,county,id"]
     for number in range(n_records):
-        place = int(generator.integers(0, 2)), int(generator.integers(0, 2))
-        county = (int(generator.integers(0, 3)) + place[0]) % 4
+        codes = int(generator.integers(0, 2)), int(generator.integers(0, 2))
+        county = (int(generator.integers(0, 3)) + codes[0]) % 4
         label = ("north", "south", "east", "west")[county]
-        rows.append(f"{'fm'[place[0]]},{('old', 'young')[place[1]]},{label},{number}")
+        rows.append(f"{'fm'[codes[0]]},{('old', 'young')[codes[1]]},{label},{number}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text("\n".join(rows) + "\n", encoding="utf-8")
     (folder / "book.toml").write_text(BOOK, encoding="utf-8")

@@ -160,14 +160,14 @@ def folder_of(path: Path) -> str:
 
 def imports(path: Path) -> set[str]:
     """Walk the syntax tree for everything a file imports, wherever in it."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name}: relative import"
-            found.add(node.module or "")
-    return found
+            names.add(node.module or "")
+    return names
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -366,20 +366,22 @@ def test_old_public_names_still_work() -> None:
 
 def documented() -> list[tuple[str, object]]:
     """List everything public: names of the package, and public methods of its classes."""
-    found = []
+    listed = []
     for name in PUBLIC:
         thing = getattr(understudy, name)
-        found.append((name, thing))
+        listed.append((name, thing))
         if inspect.isclass(thing):
             members = inspect.getmembers(
-                thing, lambda one: inspect.isfunction(one) or isinstance(one, property)
+                thing, lambda member: inspect.isfunction(member) or isinstance(member, property)
             )
-            found += [(f"{name}.{key}", one) for key, one in members if not key.startswith("_")]
-    return found
+            listed += [
+                (f"{name}.{key}", member) for key, member in members if not key.startswith("_")
+            ]
+    return listed
 
 
 @pytest.mark.parametrize(
-    ("name", "thing"), documented(), ids=lambda one: one if isinstance(one, str) else ""
+    ("name", "thing"), documented(), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_public_things_have_docstrings_and_full_types(name: str, thing: object) -> None:
     assert inspect.getdoc(thing), name

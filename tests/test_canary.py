@@ -74,9 +74,9 @@ def test_a_study_that_ends_well(
         answer = command("run", plan, "--out", out, *more)
         assert answer.code == 1, answer.err
         check(tmp_path, out, answer.out, answer.err, caplog.text)
-    found = [path for path in out.rglob("*") if TOKEN.encode() in _bytes(path)]
-    assert found  # the token is in the study, and only in its confidential part
-    assert {path.relative_to(out).parts[0] for path in found} == {"internal"}
+    holding = [path for path in out.rglob("*") if TOKEN.encode() in _bytes(path)]
+    assert holding  # the token is in the study, and only in its confidential part
+    assert {path.relative_to(out).parts[0] for path in holding} == {"internal"}
 
 
 def _bytes(path: Path) -> bytes:

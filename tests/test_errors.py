@@ -15,10 +15,10 @@ def all_errors(root: type[Exception]) -> list[type[Exception]]:
 
 
 def test_the_tree_is_drawn_in_the_docstring() -> None:
-    for one in [*all_errors(errors.UnderstudyError), *all_errors(errors.UnderstudyWarning)]:
-        if one.__module__ == "understudy.errors":
-            assert one.__name__ in (errors.__doc__ or "")
-            assert one.__doc__
+    for kind in [*all_errors(errors.UnderstudyError), *all_errors(errors.UnderstudyWarning)]:
+        if kind.__module__ == "understudy.errors":
+            assert kind.__name__ in (errors.__doc__ or "")
+            assert kind.__doc__
 
 
 def test_a_message_has_three_parts() -> None:

@@ -62,7 +62,7 @@ def test_names() -> None:
 
 
 def test_rhats_have_three_places_on_both_sides_of_one() -> None:
-    assert [rhat_number(one) for one in (0.99996, 1.00004, 0.9987, 1.2, None)] == [
+    assert [rhat_number(value) for value in (0.99996, 1.00004, 0.9987, 1.2, None)] == [
         "1.000", "1.000", "0.999", "1.200", "undefined",
     ]  # fmt: skip
 

@@ -21,8 +21,8 @@ def test_every_row_has_a_test() -> None:
     rows = [
         int(row)
         for line in lines
-        if (found := LISTED.fullmatch(line))
-        for row in found[1].split(", ")
+        if (match := LISTED.fullmatch(line))
+        for row in match[1].split(", ")
     ]
     assert len(rows) == len(set(rows))
     assert set(range(1, 96)) <= set(COVERED) == set(rows)

@@ -30,8 +30,8 @@ def test_undefined_figures_are_words_on_the_page() -> None:
     constant = chains.model_copy(
         update={"quantities": (row,), "worst_rhat": None, "least_ess": None}
     )
-    found = making.findings([making.synthesizer(convergence=constant)])
-    html = page(found, judge(found))
+    findings = making.findings([making.synthesizer(convergence=constant)])
+    html = page(findings, judge(findings))
     assert "undefined" in html
     for wrong in ("NaN", ">nan", "None", ">inf"):
         assert wrong not in html

@@ -297,7 +297,7 @@ def test_signals(nursery: Nursery, tmp_path: Path, numbers: list[int]) -> None:
     for instant in range(6):
         struck = {"folder": str(tmp_path / f"struck-{instant}")}
         first = calm.seconds * (instant + 1) / 8
-        signals = [(first + 0.003 * one, number) for one, number in enumerate(numbers)]
+        signals = [(first + 0.003 * index, number) for index, number in enumerate(numbers)]
         ended = nursery.run(struck, signals=signals)
         assert ended.status in {"killed", "raised", "done"}
         if ended.status == "raised":
@@ -398,8 +398,8 @@ def test_flipped_bits(data: us.Microdata, tmp_path: Path, kind: str) -> None:
     path = sorted((tmp_path / "run").glob(f"{kind}*"))[-1]
     for _ in range(12):
         good = path.read_bytes()
-        place, bit = int(generator.integers(len(good))), int(generator.integers(8))
-        path.write_bytes(good[:place] + bytes([good[place] ^ (1 << bit)]) + good[place + 1 :])
+        offset, bit = int(generator.integers(len(good))), int(generator.integers(8))
+        path.write_bytes(good[:offset] + bytes([good[offset] ^ (1 << bit)]) + good[offset + 1 :])
         if kind == "manifest":
             refused(
                 CheckpointError,

@@ -94,8 +94,8 @@ def test_regression_that_is_separated(plan: Path, tmp_path: Path) -> None:
         row[1] = {"f": "old", "m": "young"}[row[0]]
     data.write_text("\n".join(",".join(row) for row in rows) + "\n")
     plan.write_text(plan.read_text() + ANALYSIS)
-    (one,) = run_quietly(plan, tmp_path / "out").findings.synthesizers
-    (regression,) = one.utility.regressions
+    (synthesizer,) = run_quietly(plan, tmp_path / "out").findings.synthesizers
+    (regression,) = synthesizer.utility.regressions
     assert regression.n_failed > 0
     assert any("separated" in (each.note or "") for each in regression.coefficients)
 

@@ -34,14 +34,14 @@ WIDTH, HIGHEST = 1120, 2000  # pixels
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Start the system's Chromium, headless; say what to install where there is none."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
         raise FileNotFoundError(
             "Expected a Chromium to open the report with; found none of "
             f"{', '.join(NAMES)}. What to do: install it (Debian: apt-get install chromium)."
         )
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        started = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield started
         started.close()
 

@@ -37,9 +37,9 @@ def test_public_page(browser: Browser, public: Path, name: str, scheme: str) -> 
     page.goto((public / f"{name}.html").as_uri())
     images = page.evaluate("[...document.images].map(one => one.naturalWidth)")
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    found = Axe().run(page).response["violations"]
+    violations = Axe().run(page).response["violations"]
     context.close()
-    assert [one["id"] for one in found if one["impact"] in SERIOUS] == []
+    assert [violation["id"] for violation in violations if violation["impact"] in SERIOUS] == []
     assert len(images) == (1 if name == "methods" else 0)
     assert all(width > 100 for width in images)
     assert wide <= 0

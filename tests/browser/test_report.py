@@ -36,7 +36,7 @@ def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Study:
     plan = demo_plan(seed=1)
     cut = {"warmup": 10, "draws": 20, "thin": 1}
     assert plan.synthesizers is not None
-    short = tuple(one.model_copy(update=cut) for one in plan.synthesizers)
+    short = tuple(planned.model_copy(update=cut) for planned in plan.synthesizers)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # chains this short have not converged, and say so
         few = {"sets": 5, "baselines": BaselinesPlan(repeats=8)}
@@ -78,7 +78,7 @@ def opened(browser: Browser, report: Path) -> Iterator[Opened]:
     yield open_page
     for context in contexts:
         context.close()
-    assert [one for one in said if one != f"request: {report.as_uri()}"] == []
+    assert [message for message in said if message != f"request: {report.as_uri()}"] == []
 
 
 def visible_panels(page: Page) -> list[str]:
@@ -150,7 +150,7 @@ def test_panels_are_sorted_and_picked(opened: Opened, study: Findings) -> None:
     page.get_by_role("button", name="Show all 40 patterns").press("Enter")
     assert len(visible_panels(page)) == len(patterns) == 40
     page.get_by_label("Sort by").select_option("size falling")
-    largest = max(patterns, key=lambda one: one.records)
+    largest = max(patterns, key=lambda pattern: pattern.records)
     assert visible_panels(page)[0] == title_of(study, largest)
     page.get_by_label("Show").select_option("8")
     assert len(visible_panels(page)) == 8
@@ -158,7 +158,7 @@ def test_panels_are_sorted_and_picked(opened: Opened, study: Findings) -> None:
     first = max(range(40), key=lambda index: excess[index])
     assert visible_panels(page)[0] == title_of(study, patterns[first])
     page.get_by_label("Show").select_option("small")
-    small = [one for one in patterns if one.records < 5]
+    small = [pattern for pattern in patterns if pattern.records < 5]
     assert len(visible_panels(page)) == len(small) > 0
     page.get_by_label("Show").select_option("all")
     page.get_by_label("With the words").fill("q2 >80")
@@ -176,7 +176,7 @@ def test_panels_by_keyboard(opened: Opened) -> None:
     assert len(visible_panels(page)) == 8
     page.keyboard.press("Tab")
     page.keyboard.type("Q1")
-    assert all("Q1" in one for one in visible_panels(page))
+    assert all("Q1" in panel for panel in visible_panels(page))
 
 
 def test_tables_sort_by_keyboard(opened: Opened) -> None:
@@ -238,11 +238,11 @@ def test_no_serious_fault_for_readers_with_disabilities(
     page = opened(viewport, color_scheme=scheme)
     if scheme == "light" and viewport is DESKTOP:  # once with everything unfolded, which takes long
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    found = Axe().run(page).response["violations"]
+    violations = Axe().run(page).response["violations"]
     faults = [
-        (one["id"], one["impact"], one["nodes"][0]["html"][:200])
-        for one in found
-        if one["impact"] in SERIOUS
+        (violation["id"], violation["impact"], violation["nodes"][0]["html"][:200])
+        for violation in violations
+        if violation["impact"] in SERIOUS
     ]
     assert faults == []
 
@@ -254,7 +254,7 @@ def test_drawings_follow_the_scheme(opened: Opened, scheme: str) -> None:
         "getComputedStyle(document.querySelector('#deviation-title').parentNode"
         ".querySelector('text')).fill"
     )
-    light = max(int(one) for one in re.findall(r"\d+", colour)[:3])
+    light = max(int(part) for part in re.findall(r"\d+", colour)[:3])
     assert (light > 128) == (scheme == "dark")
 
 
@@ -322,7 +322,7 @@ def test_no_text_of_a_drawing_is_smaller_than_twelve_pixels(opened: Opened) -> N
             " * Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b), one.textContent])"
         )
         assert len(sizes) > 100
-        assert [one for one in sizes if one[0] < 11.9] == []
+        assert [size for size in sizes if size[0] < 11.9] == []
 
 
 def test_prints(opened: Opened, report: Path) -> None:

@@ -109,17 +109,17 @@ def test_exit_codes_come_from_the_verdict(
     def changed(findings: Any, thresholds: Any) -> Any:
         """Let the chains have converged, and everything come out as asked."""
         verdict = judge(findings, thresholds)
-        (one,) = verdict.synthesizers.values()
+        (released,) = verdict.synthesizers.values()
         reasons = tuple(
             each.model_copy(
                 update={"outcome": "pass" if each.subject == "convergence" else outcome}
             )
-            for each in one.reasons
+            for each in released.reasons
         )
-        one = one.model_copy(update={"outcome": outcome, "reasons": reasons})
+        released = released.model_copy(update={"outcome": outcome, "reasons": reasons})
         update = {
             "outcome": outcome,
-            "synthesizers": {"dpmpm": one},
+            "synthesizers": {"dpmpm": released},
             "reasons": reasons,
             "recommended": None if outcome == "fail" else "dpmpm",
         }
@@ -203,7 +203,12 @@ def test_progress_on_a_terminal(
         show(StudyProgress("describing the data", 1, 9, None, 3.0, 200.0))
         show(StudyProgress("fitting dpmpm", 2, 9, 0.5, 30.0, 120.0, "R-hat so far 1.010"))
     assert "fitting dpmpm" in capsys.readouterr().err
-    assert [in_time(one) for one in (0.2, 59, 600, 7200)] == ["1 s", "59 s", "10 min", "2.0 h"]
+    assert [in_time(seconds) for seconds in (0.2, 59, 600, 7200)] == [
+        "1 s",
+        "59 s",
+        "10 min",
+        "2.0 h",
+    ]
 
 
 SLOW = PLAN.replace("draws = 8", "draws = 100000")

@@ -71,7 +71,9 @@ def _outputs(text: str, name: str, names: dict[str, Any]) -> Iterator[tuple[str,
             value = eval(compile(ast.Expression(last.value), name, "eval"), names)  # noqa: S307
     if printed.getvalue():
         yield "text/plain", printed.getvalue()
-    for said in dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in warned):
+    for said in dict.fromkeys(
+        f"{warning.category.__name__}: {warning.message}" for warning in warned
+    ):
         yield "text/plain", said
     figures = [plt.figure(number) for number in plt.get_fignums()]
     for figure in figures:

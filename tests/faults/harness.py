@@ -296,8 +296,8 @@ def _disk_full() -> OSError:
 
 def _function(named: str) -> Callable[..., Any]:
     module, _, name = named.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return found
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
 
 
 class _Lines:

@@ -49,7 +49,7 @@ def job(
     drawn = hashlib.blake2b(fit.chain_draws.label_probability.tobytes(), digest_size=16)
     for values in fit.chain_draws.scalars.values():
         drawn.update(values.tobytes())
-    for _, snapshot in (one for chain in fit.chain_draws.snapshots for one in chain):
+    for _, snapshot in (drawn for chain in fit.chain_draws.snapshots for drawn in chain):
         for array in snapshot.values():
             drawn.update(array.tobytes())
     return {"draws": drawn.hexdigest(), **files_of(Path(folder))}

@@ -40,21 +40,21 @@ def job(study: str, to: str, form: str, overwrite: bool) -> bool:
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
     """A process in which every run starts at once."""
-    with Nursery("tests.faults.test_release:job", warm="tests.faults.test_release:warm") as one:
-        yield one
+    with Nursery("tests.faults.test_release:job", warm="tests.faults.test_release:warm") as started:
+        yield started
 
 
 def release(
     nursery: Nursery,
-    place: Path,
+    target: Path,
     fault: Fault | None = None,
     kill: float | None = None,
     **more: object,
 ) -> Ended:
     """Run one release into a folder of its own."""
     arguments = {
-        "study": str(place.parent.parent / "study"),
-        "to": str(place),
+        "study": str(target.parent.parent / "study"),
+        "to": str(target),
         "form": "csv",
         "overwrite": False,
         **more,
@@ -63,17 +63,17 @@ def release(
     return nursery.run(arguments, fault=fault, signals=signals)
 
 
-def settled(place: Path) -> str:
+def settled(target: Path) -> str:
     """Tell what is at the target: nothing, an old or a new release; anything else is a fault."""
-    if not place.exists():
+    if not target.exists():
         return "nothing"
-    assert is_whole_release(place)
-    return "new" if (place / "synthetic-01.csv").exists() else "old"
+    assert is_whole_release(target)
+    return "new" if (target / "synthetic-01.csv").exists() else "old"
 
 
-def leftovers(place: Path) -> list[str]:
+def leftovers(target: Path) -> list[str]:
     """List what lies beside the place."""
-    return [path.name for path in place.parent.iterdir() if path != place]
+    return [path.name for path in target.parent.iterdir() if path != target]
 
 
 def home(tmp_path: Path, name: object) -> Path:
@@ -90,17 +90,17 @@ def test_fault_at_every_call(nursery: Nursery, tmp_path: Path) -> None:
     assert calm.calls.count("rename") == 4  # the approval, its digest before and after, the folder
     seen = set()
     for number, fault in enumerate(faults_at_every_call(calm.calls)):
-        place = home(tmp_path, number)
-        ended = release(nursery, place, fault)
+        folder = home(tmp_path, number)
+        ended = release(nursery, folder, fault)
         assert ended.status == ("raised" if fault.kind == "full" else "stopped"), fault
-        seen.add(settled(place))
+        seen.add(settled(folder))
         if fault.kind == "full":
             assert ended.error.startswith("OutputError: Expected "), ended.error
-            assert leftovers(place) == []
+            assert leftovers(folder) == []
         else:
-            again = release(nursery, place, overwrite=True)
+            again = release(nursery, folder, overwrite=True)
             assert again.value is True
-            assert leftovers(place) == []
+            assert leftovers(folder) == []
     assert seen == {"nothing", "new"}
 
 
@@ -113,20 +113,20 @@ def test_fault_at_every_call_while_replacing(nursery: Nursery, tmp_path: Path) -
     assert calm.value is True
     first = calm.calls.index("rename") - 2
     seen = set()
-    faults = [one for one in faults_at_every_call(calm.calls) if one.number >= first]
+    faults = [fault for fault in faults_at_every_call(calm.calls) if fault.number >= first]
     for number, fault in enumerate(faults):
-        place = home(tmp_path, number)
-        release(nursery, place, form="parquet")
-        ended = release(nursery, place, fault, overwrite=True)
-        state = settled(place)
+        folder = home(tmp_path, number)
+        release(nursery, folder, form="parquet")
+        ended = release(nursery, folder, fault, overwrite=True)
+        state = settled(folder)
         seen.add(state)
         if ended.status == "raised":
             assert state in {"old", "new"}
-            assert leftovers(place) == []
-        again = release(nursery, place, overwrite=True)
+            assert leftovers(folder) == []
+        again = release(nursery, folder, overwrite=True)
         assert again.value is True
-        assert settled(place) == "new"
-        assert leftovers(place) == []
+        assert settled(folder) == "new"
+        assert leftovers(folder) == []
     assert seen == {"nothing", "old", "new"}
 
 
@@ -134,25 +134,25 @@ def test_earlier_release_comes_back_when_replacing_was_cut_short(
     nursery: Nursery, tmp_path: Path
 ) -> None:
     Study(tmp_path / "study", n_records=30, m=2).seal()
-    place = home(tmp_path, 1)
-    release(nursery, place, form="parquet")
-    calm = release(nursery, place, overwrite=True)
+    folder = home(tmp_path, 1)
+    release(nursery, folder, form="parquet")
+    calm = release(nursery, folder, overwrite=True)
     last = len(calm.calls) - 1 - calm.calls[::-1].index("rename")
-    release(nursery, place, form="parquet", overwrite=True)
-    release(nursery, place, Fault(last, "stop"), overwrite=True)
-    assert settled(place) == "nothing"
-    ended = release(nursery, place)
+    release(nursery, folder, form="parquet", overwrite=True)
+    release(nursery, folder, Fault(last, "stop"), overwrite=True)
+    assert settled(folder) == "nothing"
+    ended = release(nursery, folder)
     assert "an earlier release" in ended.error
-    assert settled(place) == "old"
-    assert leftovers(place) == []
+    assert settled(folder) == "old"
+    assert leftovers(folder) == []
 
 
 def test_kills_at_any_instant(nursery: Nursery, tmp_path: Path) -> None:
     Study(tmp_path / "study", n_records=30, m=2).seal()
     calm = release(nursery, home(tmp_path, "calm"))
     for number in range(KILLS):
-        place = home(tmp_path, number)
-        release(nursery, place, kill=calm.seconds * (number + 0.5) / KILLS)
-        assert settled(place) in {"nothing", "new"}
-        assert release(nursery, place, overwrite=True).value is True
-        assert leftovers(place) == []
+        folder = home(tmp_path, number)
+        release(nursery, folder, kill=calm.seconds * (number + 0.5) / KILLS)
+        assert settled(folder) in {"nothing", "new"}
+        assert release(nursery, folder, overwrite=True).value is True
+        assert leftovers(folder) == []

@@ -21,22 +21,25 @@ def test_the_chance_is_that_of_an_analysis_of_variance() -> None:
     generator = stream(1, "sets")
     for size in (9, 14, 20):
         values = generator.normal(3.0, 0.5, size).tolist()
-        found = by_chain(values, CHAINS[:size])
-        assert found is not None
+        analysis = by_chain(values, CHAINS[:size])
+        assert analysis is not None
         groups = [values[chain:size:4] for chain in range(4)]
-        assert found.chance == pytest.approx(f_oneway(*groups).pvalue, rel=1e-10)
-        assert found.means == pytest.approx([np.mean(group) for group in groups])
-        assert found.gap == pytest.approx(np.ptp([np.mean(group) for group in groups]))
+        assert analysis.chance == pytest.approx(f_oneway(*groups).pvalue, rel=1e-10)
+        assert analysis.means == pytest.approx([np.mean(group) for group in groups])
+        assert analysis.gap == pytest.approx(np.ptp([np.mean(group) for group in groups]))
         around = [value - np.mean(group) for group in groups for value in group]
-        assert found.spread == pytest.approx(np.sqrt(np.square(around).sum() / (size - 4)))
-        assert found.gap_in_spreads == pytest.approx(found.gap / found.spread)
+        assert analysis.spread == pytest.approx(np.sqrt(np.square(around).sum() / (size - 4)))
+        assert analysis.gap_in_spreads == pytest.approx(analysis.gap / analysis.spread)
 
 
 def test_chances_are_uniform_where_chains_are_alike() -> None:
     """2,000 times, false-alarm rate 1e-4."""
     generator = stream(2, "alike")
-    found = [by_chain(generator.normal(size=20).tolist(), CHAINS) for _ in range(2000)]
-    assert kstest([one.chance for one in found if one is not None], "uniform").pvalue > 1e-4
+    analyses = [by_chain(generator.normal(size=20).tolist(), CHAINS) for _ in range(2000)]
+    assert (
+        kstest([analysis.chance for analysis in analyses if analysis is not None], "uniform").pvalue
+        > 1e-4
+    )
 
 
 def test_sets_that_are_all_the_same_differ_in_nothing_or_in_everything() -> None:
@@ -79,15 +82,15 @@ def test_the_page_shows_every_measure_by_chain(study: Findings) -> None:
 
 
 def test_chains_that_measure_differently_are_marked(study: Findings) -> None:
-    one = study.synthesizers[0]
-    assert one.risk.attribute is not None
+    synthesizer = study.synthesizers[0]
+    assert synthesizer.risk.attribute is not None
     far = SpreadFindings(
         mean=50.0, minimum=1.0, maximum=99.0, standard_error=None, values=(1.0, 98.0, 1.2, 99.0)
     )
-    risk = one.risk.model_copy(
-        update={"attribute": one.risk.attribute.model_copy(update={"matches": far})}
+    risk = synthesizer.risk.model_copy(
+        update={"attribute": synthesizer.risk.attribute.model_copy(update={"matches": far})}
     )
-    changed = one.model_copy(update={"risk": risk})
+    changed = synthesizer.model_copy(update={"risk": risk})
     (table,) = tables_by_chain(study.model_copy(update={"synthesizers": (changed,)}))
     assert table.cells[-1][-1].text == "below 0.001 *"
     assert not any("*" in row[-1].text for row in table.cells[:-1])

@@ -39,13 +39,17 @@ def test_findings_go_through_json_unchanged(study: Findings) -> None:
 
 
 def test_data(data: us.Microdata, study: Findings) -> None:
-    found = study.data
-    assert found.n_records == data.n_records == sum(pattern.records for pattern in found.patterns)
-    assert found.n_patterns == len(found.patterns) == 40
-    assert found.patterns[0].levels == ("1", "Q1", "<20")
-    assert found.pattern_sizes[3] == sum(pattern.records == 3 for pattern in found.patterns)
-    assert found.largest_pattern == max(pattern.records for pattern in found.patterns)
-    assert [variable.role for variable in found.variables] == [
+    findings = study.data
+    assert (
+        findings.n_records
+        == data.n_records
+        == sum(pattern.records for pattern in findings.patterns)
+    )
+    assert findings.n_patterns == len(findings.patterns) == 40
+    assert findings.patterns[0].levels == ("1", "Q1", "<20")
+    assert findings.pattern_sizes[3] == sum(pattern.records == 3 for pattern in findings.patterns)
+    assert findings.largest_pattern == max(pattern.records for pattern in findings.patterns)
+    assert [variable.role for variable in findings.variables] == [
         "kept",
         "kept",
         "kept",
@@ -55,24 +59,24 @@ def test_data(data: us.Microdata, study: Findings) -> None:
 
 def test_levels(data: us.Microdata, study: Findings) -> None:
     again = us.inherent_risk(data, INTRUDERS[0], repeats=12, seed=4, sets=SETS)
-    found = study.intruders[0]
-    assert found.known == INTRUDERS[0]
-    assert found.minimum.exact["attribute_matches"] == pytest.approx(data.n_records / 133)
-    assert found.maximum.samples["attribute_matches"].values == tuple(
+    intruder = study.intruders[0]
+    assert intruder.known == INTRUDERS[0]
+    assert intruder.minimum.exact["attribute_matches"] == pytest.approx(data.n_records / 133)
+    assert intruder.maximum.samples["attribute_matches"].values == tuple(
         again.maximum.samples["attribute_matches"].to_list()
     )
-    assert found.maximum.joint["expected_match_risk"].mean == pytest.approx(
+    assert intruder.maximum.joint["expected_match_risk"].mean == pytest.approx(
         again.maximum.joint_spreads["expected_match_risk"].mean
     )
-    undefined = found.minimum.samples["false_match_rate"]
+    undefined = intruder.minimum.samples["false_match_rate"]
     assert undefined.mean is None
     assert set(undefined.values) == {None}
 
 
 def test_risk(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> None:
-    found = study.synthesizers[1].risk
+    risk = study.synthesizers[1].risk
     live = us.identification_risk(data, sets, INTRUDERS[1])
-    own = found.identification[1]
+    own = risk.identification[1]
     assert own.measures["expected_match_risk"].mean == pytest.approx(live.expected_match_risk)
     assert own.joint["expected_match_risk"] == live.joint.expected_match_risk
     worst = own.records[0]
@@ -86,57 +90,59 @@ def test_risk(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> No
     assert 0 < (own.share_of_top_percent or 0.0) <= 1
     assert "aligned" in own.alignment
     attribute = us.attribute_risk(data, sets)
-    assert found.attribute is not None
-    assert found.attribute.matches.mean == pytest.approx(attribute.matches)
-    assert found.attribute.joint_matches == attribute.joint.matches
+    assert risk.attribute is not None
+    assert risk.attribute.matches.mean == pytest.approx(attribute.matches)
+    assert risk.attribute.joint_matches == attribute.joint.matches
     ranking = us.risk_lattice(data, sets).ranking
-    assert found.by_knowledge == dict(
+    assert risk.by_knowledge == dict(
         zip(ranking["known"], ranking["expected_match_risk"], strict=True)
     )
 
 
 def test_tables(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> None:
-    found = study.synthesizers[1].utility.tables
+    tables = study.synthesizers[1].utility.tables
     live = us.table_utility(data, sets, seed=5)
-    assert found.orders == (1, 2, 3)
-    assert [one.mean for one in found.deviation] == list(live.deviation.values())
-    assert found.noise_floor == tuple(live.noise_floor.values())
-    assert found.truth_floor == tuple(live.truth_floor.values())
+    assert tables.orders == (1, 2, 3)
+    assert [spread.mean for spread in tables.deviation] == list(live.deviation.values())
+    assert tables.noise_floor == tuple(live.noise_floor.values())
+    assert tables.truth_floor == tuple(live.truth_floor.values())
     assert all(1.3 < truth / own < 1.5 for own, truth in
-               zip(found.noise_floor, found.truth_floor, strict=True))  # fmt: skip
-    for place, order in enumerate(found.orders):
+               zip(tables.noise_floor, tables.truth_floor, strict=True))  # fmt: skip
+    for index, order in enumerate(tables.orders):
         values = live.signed.filter(pl.col("order") == order)["deviation"].to_numpy()
-        histogram = found.signed[place]
+        histogram = tables.signed[index]
         counts, _ = np.histogram(values, histogram.edges)
         assert histogram.counts == tuple(counts.tolist())
         assert sum(histogram.counts) == values.size
-    assert all(low > high for low, high in zip(found.minimum, found.noise_floor, strict=True))
+    assert all(low > high for low, high in zip(tables.minimum, tables.noise_floor, strict=True))
     # These sets are Perfect's: they vary half as much, in squares, as if the truth were known.
-    assert found.propensity_ratio == pytest.approx(0.5, abs=0.1)
+    assert tables.propensity_ratio == pytest.approx(0.5, abs=0.1)
 
 
 def test_regression(study: Findings) -> None:
-    found = study.synthesizers[1].utility.regressions[0]
-    assert found.train == 5000
-    assert found.n_coefficients == len(found.coefficients) == 137
-    original, synthetic = found.predictions_original, found.predictions_synthetic
+    regression = study.synthesizers[1].utility.regressions[0]
+    assert regression.train == 5000
+    assert regression.n_coefficients == len(regression.coefficients) == 137
+    original, synthetic = regression.predictions_original, regression.predictions_synthetic
     assert original is not None
     assert synthetic is not None
     assert original.edges == synthetic.edges
     assert sum(original.counts) <= 1208
     assert sum(synthetic.counts) <= 1208 * SETS
-    assert found.n_failed == sum(coefficient.note is not None for coefficient in found.coefficients)
+    assert regression.n_failed == sum(
+        coefficient.note is not None for coefficient in regression.coefficients
+    )
 
 
 def test_within_patterns(data: us.Microdata, sets: us.SyntheticSets, study: Findings) -> None:
-    found = study.synthesizers[1].utility.within
+    within = study.synthesizers[1].utility.within
     live = us.within_pattern_utility(data, sets, seed=5)
-    assert found.distance == tuple(live.distance.tolist())
-    assert found.mean_distance == pytest.approx(
+    assert within.distance == tuple(live.distance.tolist())
+    assert within.mean_distance == pytest.approx(
         np.average(live.distance, weights=data.patterns.sizes)
     )
     frame = live.distributions.filter((pl.col("pattern") == 7) & (pl.col("source") == "original"))
-    shares = found.shares[7]
+    shares = within.shares[7]
     assert shares is not None
     levels = data.variable("county").levels
     listed = {
@@ -163,11 +169,11 @@ def test_many_patterns_and_labels_stay_small(
     monkeypatch.setattr(utility_records, "MOST_PROPENSITY_CELLS", 10)
     monkeypatch.setattr(utility_records, "MOST_VALUES", 9)
     monkeypatch.setattr(utility_records, "MOST_COEFFICIENTS", 5)
-    found = data_findings(data, codebook_declared=False, codebook_reviewed=False)
-    assert len(found.patterns) == len(found.pattern_numbers) == 12
-    assert found.n_patterns == 40
-    assert min(pattern.records for pattern in found.patterns) >= 225
-    assert found.pattern_sizes[3] == 3  # the smallest are still counted
+    findings = data_findings(data, codebook_declared=False, codebook_reviewed=False)
+    assert len(findings.patterns) == len(findings.pattern_numbers) == 12
+    assert findings.n_patterns == 40
+    assert min(pattern.records for pattern in findings.patterns) >= 225
+    assert findings.pattern_sizes[3] == 3  # the smallest are still counted
     analysis = Analysis("income ~ county", "linear", None)
     utility = utility_findings(data, sets, analyses=[analysis], rule="partial", seed=1, repeats=2)
     assert len(utility.within.distance) == 12
@@ -175,7 +181,7 @@ def test_many_patterns_and_labels_stay_small(
     assert 3 <= len(panels) <= 5
     assert all(len(panel.labels) == 10 and panel.n_others > 0 for panel in panels)
     assert utility.tables.propensity_ratio is None
-    assert all(len(one.counts) <= 9 for one in utility.tables.signed)
+    assert all(len(histogram.counts) <= 9 for histogram in utility.tables.signed)
     regression = utility.regressions[0]
     assert (len(regression.coefficients), regression.n_coefficients) == (5, 132)
     assert regression.predictions_original is None
@@ -183,9 +189,9 @@ def test_many_patterns_and_labels_stay_small(
 
 def test_fully_synthetic_sets_have_no_matches(data: us.Microdata, sets: us.SyntheticSets) -> None:
     whole = us.SyntheticSets(data, sets.codes, fully_synthetic=True)
-    found = risk_findings(data, whole, INTRUDERS, by_knowledge=True)
-    assert found.identification == ()
-    assert found.attribute is None
+    risk = risk_findings(data, whole, INTRUDERS, by_knowledge=True)
+    assert risk.identification == ()
+    assert risk.attribute is None
 
 
 def test_no_match_at_all_has_no_share() -> None:
@@ -193,11 +199,11 @@ def test_no_match_at_all_has_no_share() -> None:
     small = us.read_microdata(frame, synthesize="town")
     turned = us.SyntheticSets(small, 1 - small.codes("town")[None, :, None])
     with pytest.warns(UserWarning, match="random"):
-        found = risk_findings(small, turned, [["sex"]], by_knowledge=False)
-    own = found.identification[0]
+        risk = risk_findings(small, turned, [["sex"]], by_knowledge=False)
+    own = risk.identification[0]
     assert own.share_of_top_percent is None
     assert own.records == ()
-    assert found.by_knowledge == {}
+    assert risk.by_knowledge == {}
 
 
 def diagnostics(*rows: tuple[str, float | None, float | None, bool]) -> pl.DataFrame:
@@ -212,7 +218,7 @@ def diagnostics(*rows: tuple[str, float | None, float | None, bool]) -> pl.DataF
 def test_chains() -> None:
     generator = np.random.default_rng(1)
     values = generator.normal(size=(2, 600))
-    found = convergence_findings(
+    convergence = convergence_findings(
         diagnostics=diagnostics(
             ("alpha", 1.002, 500.0, True),
             ("label_probability[3]", 1.02, 300.0, False),
@@ -228,19 +234,24 @@ def test_chains() -> None:
         rhat_target=1.01,
         ess_target=400.0,
     )
-    assert (found.chains, found.draws, found.n_cells, found.n_cells_failed) == (2, 600, 3, 2)
-    assert [quantity.quantity for quantity in found.quantities] == [
+    assert (
+        convergence.chains,
+        convergence.draws,
+        convergence.n_cells,
+        convergence.n_cells_failed,
+    ) == (2, 600, 3, 2)
+    assert [quantity.quantity for quantity in convergence.quantities] == [
         "alpha",
         "label probability, worst of 3",
     ]
-    assert found.quantities[1].rhat == found.worst_rhat == LARGEST_RHAT
-    assert found.least_ess == 1.0
-    assert (found.n_judged, found.n_failed) == (4, 2)
-    assert found.spacing is None
-    assert found.autocorrelation_time is None
-    assert found.cell_rhats is not None
-    assert sum(found.cell_rhats.counts) == 2
-    (trace,) = found.traces
+    assert convergence.quantities[1].rhat == convergence.worst_rhat == LARGEST_RHAT
+    assert convergence.least_ess == 1.0
+    assert (convergence.n_judged, convergence.n_failed) == (4, 2)
+    assert convergence.spacing is None
+    assert convergence.autocorrelation_time is None
+    assert convergence.cell_rhats is not None
+    assert sum(convergence.cell_rhats.counts) == 2
+    (trace,) = convergence.traces
     assert len(trace.draws) == chain_records.MOST_POINTS
     assert (trace.draws[0], trace.draws[-1]) == (1, 600)
     ranks = np.array(trace.ranks)
@@ -251,7 +262,7 @@ def test_chains() -> None:
 
 def test_the_worst_label_probability_is_one_that_misses_a_target() -> None:
     """A larger R-hat that is within its target is no worse than too few effective draws."""
-    found = convergence_findings(
+    convergence = convergence_findings(
         diagnostics=diagnostics(
             ("label_probability[1]", 1.009, 900.0, True),
             ("label_probability[2]", 1.004, 380.0, False),
@@ -266,16 +277,16 @@ def test_the_worst_label_probability_is_one_that_misses_a_target() -> None:
         rhat_target=1.01,
         ess_target=400.0,
     )
-    (worst,) = found.quantities
+    (worst,) = convergence.quantities
     assert (worst.converged, worst.ess_bulk) == (False, 350.0)
-    one = making.synthesizer(convergence=found)
-    reasons = judge(making.findings([one])).reasons
+    synthesizer = making.synthesizer(convergence=convergence)
+    reasons = judge(making.findings([synthesizer])).reasons
     told = next(reason for reason in reasons if "have not converged" in reason.words)
     assert "2 of 3 quantities that reach the files miss a target" in told.words
 
 
 def test_ties_are_spread_over_their_ranks() -> None:
-    found = convergence_findings(
+    convergence = convergence_findings(
         diagnostics=diagnostics(),
         scalars={"classes": np.full((2, 100), 5.0)},
         converged=True,
@@ -286,10 +297,10 @@ def test_ties_are_spread_over_their_ranks() -> None:
         rhat_target=1.01,
         ess_target=400.0,
     )
-    assert np.array(found.traces[0].ranks) == pytest.approx(np.full((2, 20), 5.0))
-    assert found.quantities == ()
-    assert found.cell_rhats is None
-    assert found.worst_rhat is None
+    assert np.array(convergence.traces[0].ranks) == pytest.approx(np.full((2, 20), 5.0))
+    assert convergence.quantities == ()
+    assert convergence.cell_rhats is None
+    assert convergence.worst_rhat is None
 
 
 def test_what_columns_passed_through_add() -> None:

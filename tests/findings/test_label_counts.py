@@ -37,34 +37,39 @@ def sets_of(frames: list[pl.DataFrame]) -> tuple[us.Microdata, us.SyntheticSets]
 
 
 def test_labels_are_counted_as_by_hand(frames: list[pl.DataFrame]) -> None:
-    (found,) = label_counts(*sets_of(frames))
+    (counted,) = label_counts(*sets_of(frames))
     original, *drawn = (Counter(frame["town"].to_list()) for frame in frames)
-    assert len(found.levels) == MOST_LEVELS
-    for index, level in enumerate(found.levels):
+    assert len(counted.levels) == MOST_LEVELS
+    for index, level in enumerate(counted.levels):
         counts = [each[level] for each in drawn]
-        assert found.original[index] == original[level]
-        assert found.synthetic[index] == pytest.approx(sum(counts) / 3, abs=1e-4)
-        assert (found.lowest[index], found.highest[index]) == (min(counts), max(counts))
-    assert list(found.original) == sorted(found.original, reverse=True)
-    assert found.n_others == len(original) - MOST_LEVELS
-    assert sum(found.original) + found.others_original == 300
-    assert sum(found.synthetic) + found.others_synthetic == pytest.approx(300, abs=0.01)
+        assert counted.original[index] == original[level]
+        assert counted.synthetic[index] == pytest.approx(sum(counts) / 3, abs=1e-4)
+        assert (counted.lowest[index], counted.highest[index]) == (min(counts), max(counts))
+    assert list(counted.original) == sorted(counted.original, reverse=True)
+    assert counted.n_others == len(original) - MOST_LEVELS
+    assert sum(counted.original) + counted.others_original == 300
+    assert sum(counted.synthetic) + counted.others_synthetic == pytest.approx(300, abs=0.01)
 
 
 def test_pairs_are_counted_as_by_hand(frames: list[pl.DataFrame]) -> None:
-    (found,) = pair_counts(*sets_of(frames))
+    (counted,) = pair_counts(*sets_of(frames))
     original, *drawn = (Counter(frame.select("town", "sex").rows()) for frame in frames)
-    assert (found.name, found.other, found.other_levels) == ("town", "sex", ("f", "m"))
-    for row, level in enumerate(found.levels):
-        for column, other in enumerate(found.other_levels):
+    assert (counted.name, counted.other, counted.other_levels) == ("town", "sex", ("f", "m"))
+    for row, level in enumerate(counted.levels):
+        for column, other in enumerate(counted.other_levels):
             mean = sum(each[level, other] for each in drawn) / 3
-            assert found.original[row][column] == original[level, other]
-            assert found.synthetic[row][column] == pytest.approx(mean, abs=1e-4)
+            assert counted.original[row][column] == original[level, other]
+            assert counted.synthetic[row][column] == pytest.approx(mean, abs=1e-4)
     everywhere = set(original).union(*drawn)
-    assert found.n_cells == len(everywhere)
+    assert counted.n_cells == len(everywhere)
     counts = [(original[cell], sum(each[cell] for each in drawn) / 3) for cell in everywhere]
-    far = np.abs(chance_deviations([one for one, _ in counts], [mean for _, mean in counts], 3)) > 3
-    assert found.n_far == far.sum()
+    far = (
+        np.abs(
+            chance_deviations([original for original, _ in counts], [mean for _, mean in counts], 3)
+        )
+        > 3
+    )
+    assert counted.n_far == far.sum()
 
 
 def test_fully_synthetic_files_have_pairs_of_what_is_drawn(frames: list[pl.DataFrame]) -> None:

@@ -107,12 +107,12 @@ def test_fully_synthetic_sets_are_measured() -> None:
         everything, np.stack([everything.codes(name) for name in everything.names], axis=1)[None],
         fully_synthetic=True,
     )  # fmt: skip
-    found = risk_findings(everything, sets, (), by_knowledge=False)
-    assert found.fully_synthetic is not None
-    assert found.fully_synthetic.repeated == found.fully_synthetic.uniques
-    assert found.own_record is not None
-    assert len(found.own_record.attacks) == 3
-    for attack in found.own_record.attacks:  # the data themselves tell what the exact table does
+    risk = risk_findings(everything, sets, (), by_knowledge=False)
+    assert risk.fully_synthetic is not None
+    assert risk.fully_synthetic.repeated == risk.fully_synthetic.uniques
+    assert risk.own_record is not None
+    assert len(risk.own_record.attacks) == 3
+    for attack in risk.own_record.attacks:  # the data themselves tell what the exact table does
         assert attack.measured == pytest.approx(attack.baselines["Perfect"])
 
 
@@ -148,11 +148,11 @@ def test_points_about_the_data() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         data = us.read_microdata(frame, synthesize="town", codebook=book)
-    found = data_findings(data, codebook_declared=False, codebook_reviewed=True)
-    assert found.undeclared == ("sex",)
-    assert found.observed_only == ("town",)
-    assert found.rare_levels == {"town": 1}
-    assert (found.dominated_patterns, found.dominated_records) == (2, 120)
+    findings = data_findings(data, codebook_declared=False, codebook_reviewed=True)
+    assert findings.undeclared == ("sex",)
+    assert findings.observed_only == ("town",)
+    assert findings.rare_levels == {"town": 1}
+    assert (findings.dominated_patterns, findings.dominated_records) == (2, 120)
     whole = data_findings(data, codebook_declared=True, codebook_reviewed=True)
     assert whole.undeclared == ()
 
@@ -170,13 +170,13 @@ def test_correlation_of_neighbouring_sets(memory: float, dependent: bool) -> Non
     for draw in range(1, 1000):
         values[:, draw] = memory * values[:, draw - 1] + steps[:, draw]
     values += np.array([[0.0], [50.0]])
-    found = convergence_findings(
+    convergence = convergence_findings(
         diagnostics=pl.DataFrame(schema=["quantity", "rhat", "ess_bulk", "ess_tail", "converged"]),
         scalars={}, converged=False, warmup=0, thin=1, autocorrelation_time=1.0, spacing=100.0,
         rhat_target=1.01, ess_target=400.0, sums=[values],
     )  # fmt: skip
-    assert found.set_correlation is not None
-    assert (found.set_correlation > 0.5) == dependent
+    assert convergence.set_correlation is not None
+    assert (convergence.set_correlation > 0.5) == dependent
 
 
 def test_baselines_are_drawn_less_often_the_more_records_there_are() -> None:

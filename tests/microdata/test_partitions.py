@@ -80,8 +80,8 @@ def test_a_number_that_is_whole_in_one_file_only(tmp_path: Path) -> None:
     frame = pl.DataFrame({"town": ["n", "s"] * 4, "size": [1.0] * 4 + [1.5] * 4})
     folder = folder_of(frame, tmp_path / "f", [0, 4, 8])
     table = us.microdata.reading.open_table(folder).read(["town", "size"])
-    one = us.microdata.reading.open_table(frame).read(["town", "size"])
-    assert table.columns[1].levels == one.columns[1].levels == ("1.0", "1.5", None)
+    alone = us.microdata.reading.open_table(frame).read(["town", "size"])
+    assert table.columns[1].levels == alone.columns[1].levels == ("1.0", "1.5", None)
 
 
 def test_a_merge_adds_up_as_one_table_does() -> None:

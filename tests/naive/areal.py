@@ -62,14 +62,14 @@ def log_sticks(weights: Floats, concentration: float) -> float:
 def correlation(bound: Floats, size: int) -> Floats:
     """Correlation matrix from the free numbers behind it, by partial correlations."""
     factor = np.zeros((size, size))
-    place = 0
+    index = 0
     for row in range(size):
         rest = 1.0
         for column in range(row):
-            partial = np.tanh(bound[place])
+            partial = np.tanh(bound[index])
             factor[row, column] = partial * sqrt(rest)
             rest *= 1.0 - partial**2
-            place += 1
+            index += 1
         factor[row, row] = sqrt(rest)
     return factor @ factor.T
 

@@ -26,9 +26,9 @@ def partitions(n_records: int) -> Iterator[list[list[int]]]:
         yield []
         return
     for smaller in partitions(n_records - 1):
-        for place in range(len(smaller)):
+        for joined in range(len(smaller)):
             yield [
-                [*members, n_records - 1] if here == place else list(members)
+                [*members, n_records - 1] if here == joined else list(members)
                 for here, members in enumerate(smaller)
             ]
         yield [*[list(members) for members in smaller], [n_records - 1]]
@@ -126,7 +126,7 @@ def exact_partitions(
     rows: Rows, priors: Priors, shape: float, rate: float
 ) -> dict[tuple[tuple[tuple[int, ...], ...], ...], float]:
     """Posterior of the partition under the Dirichlet process, the concentration integrated out."""
-    found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
+    weights: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
     for partition in partitions(len(rows)):
         classes = [[rows[record] for record in members] for members in partition]
         log_weight = log_process_weight(len(classes), len(rows), shape, rate)
@@ -134,9 +134,9 @@ def exact_partitions(
             lgamma(len(members)) + log_marginal(members, priors) for members in classes
         )
         key = key_of(classes)
-        found[key] = found.get(key, 0.0) + np.exp(log_weight)
-    total = sum(found.values())
-    return {key: weight / total for key, weight in found.items()}
+        weights[key] = weights.get(key, 0.0) + np.exp(log_weight)
+    total = sum(weights.values())
+    return {key: weight / total for key, weight in weights.items()}
 
 
 @cache
@@ -172,14 +172,14 @@ def exact_truncated(
     Every assignment of the records to numbered classes is enumerated, its prior integrated over
     the concentration by quadrature.
     """
-    found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
+    weights: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
     for classes in assignments(rows, n_classes):
         log_weight = log_truncated_weight(tuple(len(members) for members in classes), shape, rate)
         log_weight += sum(log_marginal(members, priors) for members in classes)
         key = key_of(classes)
-        found[key] = found.get(key, 0.0) + np.exp(log_weight)
-    total = sum(found.values())
-    return {key: weight / total for key, weight in found.items()}
+        weights[key] = weights.get(key, 0.0) + np.exp(log_weight)
+    total = sum(weights.values())
+    return {key: weight / total for key, weight in weights.items()}
 
 
 def move_records(
@@ -197,28 +197,28 @@ def move_records(
     to choose the class.
     """
     members = [list(row) for row in members]
-    held = [one for one in range(len(members[0])) if any(row[one] for row in members)]
+    held = [class_ for class_ in range(len(members[0])) if any(row[class_] for row in members)]
     for combination, row in enumerate(rows):
-        waiting = {one: members[combination][one] for one in held}
+        waiting = {class_: members[combination][class_] for class_ in held}
         for _ in range(min(visits, counts[combination])):
             left = sum(waiting.values())
             chosen = int(generator.random() * left) if left > 1 else 0
-            pool = [one for one in held for _ in range(waiting[one])]
+            pool = [class_ for class_ in held for _ in range(waiting[class_])]
             leaving = pool[chosen]
             waiting[leaving] -= 1
             members[combination][leaving] -= 1
             if not any(other[leaving] for other in members):
-                place = held.index(leaving)
+                index = held.index(leaving)
                 last = held.pop()
                 if last != leaving:
-                    held[place] = last
+                    held[index] = last
             weights = []
-            for one in held:
-                size = sum(other[one] for other in members)
+            for joined in held:
+                size = sum(other[joined] for other in members)
                 weight = float(size)
                 for variable, prior in enumerate(priors):
                     same = sum(
-                        other[one]
+                        other[joined]
                         for other, levels in zip(members, rows, strict=True)
                         if levels[variable] == row[variable]
                     )
@@ -228,13 +228,13 @@ def move_records(
             for variable, prior in enumerate(priors):
                 new *= prior[row[variable]] / sum(prior)
             rest = generator.random() * (sum(weights) + new)
-            for place, weight in enumerate(weights):
+            for index, weight in enumerate(weights):
                 if rest < weight:
-                    joining = held[place]
+                    joining = held[index]
                     break
                 rest -= weight
             else:
-                empty = [one for one in range(len(members[0])) if one not in held]
+                empty = [class_ for class_ in range(len(members[0])) if class_ not in held]
                 joining = empty[0]
                 held.append(joining)
                 waiting[joining] = 0
@@ -295,10 +295,10 @@ def split_merge_moves(
         split = of_first is of_second
         rest = [class_ for class_ in classes if class_ is not of_first and class_ is not of_second]
         free = [record for record in range(n_records) if record not in {first, second}]
-        free = [one for one in free if one in of_first or one in of_second]
+        free = [record for record in free if record in of_first or record in of_second]
         orders = list(itertools.permutations(free))
         chance = 1.0 / (n_records * (n_records - 1) * len(orders))
-        allocations = [tuple(int(one in of_second) for one in free)]
+        allocations = [tuple(int(record in of_second) for record in free)]
         if split:
             allocations = list(itertools.product((0, 1), repeat=len(free)))
         for order, allocation in itertools.product(orders, allocations):
@@ -334,7 +334,7 @@ def allocation_chance(
     for record in order:
         weights = []
         for side in built:
-            held = [rows[one] for one in side]
+            held = [rows[member] for member in side]
             before, after = log_marginal(held, priors), log_marginal([*held, rows[record]], priors)
             weights.append(len(side) * np.exp(after - before))
         chosen = 0 if record in sides[0] else 1
@@ -351,13 +351,13 @@ def split_merge_transitions(
     def named(parts: list[list[int]]) -> tuple[tuple[tuple[int, ...], ...], ...]:
         return key_of([[rows[member] for member in members] for members in parts])
 
-    found = {named(classes): 0.0}
+    chances = {named(classes): 0.0}
     for chance, log_ratio, leads_to, _ in split_merge_moves(rows, classes, priors, concentration):
         accepted = chance * min(1.0, float(np.exp(log_ratio)))
         key = named(leads_to)
-        found[key] = found.get(key, 0.0) + accepted
-        found[named(classes)] += chance - accepted
-    return found
+        chances[key] = chances.get(key, 0.0) + accepted
+        chances[named(classes)] += chance - accepted
+    return chances
 
 
 def class_probabilities(
@@ -365,8 +365,8 @@ def class_probabilities(
 ) -> list[float]:
     """Probabilities of a record's classes, from the definition: `probabilities[level][class]`."""
     joint = [
-        weight * float(np.prod([probabilities[level][one] for level in row]))
-        for one, weight in enumerate(weights)
+        weight * float(np.prod([probabilities[level][class_] for level in row]))
+        for class_, weight in enumerate(weights)
     ]
     return [value / sum(joint) for value in joint]
 
@@ -379,13 +379,13 @@ def draw_classes(
     probabilities: Sequence[Sequence[float]],
 ) -> list[list[int]]:
     """Level counts of all classes, one multinomial draw per combination: ``[level][class]``."""
-    found = [[0] * len(weights) for _ in probabilities]
+    level_counts = [[0] * len(weights) for _ in probabilities]
     for row, count in zip(rows, counts, strict=True):
         drawn = generator.multinomial(count, class_probabilities(row, weights, probabilities))
         for level in row:
-            for one, here in enumerate(drawn):
-                found[level][one] += int(here)
-    return found
+            for class_, here in enumerate(drawn):
+                level_counts[level][class_] += int(here)
+    return level_counts
 
 
 Powers = dict[tuple[int, ...], float]
@@ -412,7 +412,7 @@ def weighted_partitions(
     rows: Rows, powers: Powers, priors: Priors, shape: float, rate: float
 ) -> dict[tuple[tuple[tuple[int, ...], ...], ...], float]:
     """Pseudo posterior of the partition, as `exact_partitions`; not normalized."""
-    found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
+    weights: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
     for partition in partitions(len(rows)):
         classes = [[rows[record] for record in members] for members in partition]
         log_weight = log_process_weight(len(classes), len(rows), shape, rate)
@@ -421,21 +421,21 @@ def weighted_partitions(
             for members in classes
         )
         key = key_of(classes)
-        found[key] = found.get(key, 0.0) + np.exp(log_weight)
-    return found
+        weights[key] = weights.get(key, 0.0) + np.exp(log_weight)
+    return weights
 
 
 def weighted_truncated(
     rows: Rows, powers: Powers, priors: Priors, shape: float, rate: float, n_classes: int
 ) -> dict[tuple[tuple[tuple[int, ...], ...], ...], float]:
     """Pseudo posterior under sticks cut off, as `exact_truncated`; not normalized."""
-    found: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
+    weights: dict[tuple[tuple[tuple[int, ...], ...], ...], float] = {}
     for classes in assignments(rows, n_classes):
         log_weight = log_truncated_weight(tuple(len(members) for members in classes), shape, rate)
         log_weight += sum(weighted_log_marginal(members, powers, priors) for members in classes)
         key = key_of(classes)
-        found[key] = found.get(key, 0.0) + np.exp(log_weight)
-    return found
+        weights[key] = weights.get(key, 0.0) + np.exp(log_weight)
+    return weights
 
 
 def weighted_label_likelihood(

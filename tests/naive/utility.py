@@ -48,7 +48,7 @@ def measures(
     pmse = sum((score[tuple(row[k] for k in names)] - 0.5) ** 2 for row in stacked) / (2 * n)
     tukey = 4 * sum((math.sqrt(first[cell]) - math.sqrt(second[cell])) ** 2 for cell in cells)
     places = [names.index(name) for name in kept if name in names]
-    margins = {tuple(cell[place] for place in places) for cell in cells}
+    margins = {tuple(cell[index] for index in places) for cell in cells}
     everything, partial = len(cells) - 1, len(cells) - len(margins)
     null = 0.5 * 0.25 / (2 * n)  # c (1 - c)^2 / N with c one half and N stacked records
     return {
@@ -136,11 +136,11 @@ def pattern_distance(
     sizes = table(original, kept)
     names = [*kept, *drawn]
     first, second = table(original, names), table(synthetic, names)
-    found = dict.fromkeys(sizes, 0.0)
+    distance = dict.fromkeys(sizes, 0.0)
     for cell in set(first) | set(second):
         pattern = cell[: len(kept)]
-        found[pattern] += 0.5 * abs(first[cell] - second[cell]) / sizes[pattern]
-    return found
+        distance[pattern] += 0.5 * abs(first[cell] - second[cell]) / sizes[pattern]
+    return distance
 
 
 def wasserstein(first: Sequence[float], second: Sequence[float]) -> float:
@@ -154,18 +154,18 @@ def wasserstein(first: Sequence[float], second: Sequence[float]) -> float:
 def indicator_matrix(columns: Sequence[str], rows: Rows) -> Numbers:
     """Dense design from the names of its columns, such as ``a[x]:b[y]``."""
     matrix = np.zeros((len(rows), len(columns)))
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         wanted = [part[:-1].split("[", 1) for part in column.split(":")]
         for number, row in enumerate(rows):
-            matrix[number, place] = all(row[name] == level for name, level in wanted)
+            matrix[number, index] = all(row[name] == level for name, level in wanted)
     return matrix
 
 
-def ordered_log_likelihood(cuts: Any, slopes: Any, matrix: Numbers, place: Any) -> float:
+def ordered_log_likelihood(cuts: Any, slopes: Any, matrix: Numbers, categories: Any) -> float:
     """Log-likelihood of an ordered logit, category by category."""
     edges = [-math.inf, *[float(cut) for cut in cuts], math.inf]
     total = 0.0
-    for row, category in zip(matrix, place, strict=True):
+    for row, category in zip(matrix, categories, strict=True):
         centre = float(row @ np.asarray(slopes))
         above = 1 / (1 + math.exp(-(edges[category + 1] - centre)))
         lower = edges[category] - centre

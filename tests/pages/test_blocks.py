@@ -147,10 +147,10 @@ def markup_in(source: str) -> list[str]:
 def test_markup_is_written_in_pages_and_for_notebooks_only() -> None:
     assert markup_in('f"<p>{x}</p>"') == ["<p>", "</p>"]
     assert markup_in("'<table class=\"a\">'") == ['<table class="a">']
-    found = {
+    used = {
         path.relative_to(SOURCE).as_posix(): markup_in(path.read_text(encoding="utf-8"))
         for path in sorted(SOURCE.rglob("*.py"))
         if path.relative_to(SOURCE).parts[0] not in {"pages", "display"}  # display: notebooks
     }
-    assert len(found) > 100
-    assert {name: texts for name, texts in found.items() if texts} == {}
+    assert len(used) > 100
+    assert {name: texts for name, texts in used.items() if texts} == {}

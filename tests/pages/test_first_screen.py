@@ -16,9 +16,9 @@ from understudy.verdict.thresholds import Thresholds
 from understudy.verdict.verdict import judge
 
 
-def written(found: Findings, limits: Thresholds | None = None) -> str:
+def written(findings: Findings, limits: Thresholds | None = None) -> str:
     """Write the page."""
-    return page(found, judge(found, limits))
+    return page(findings, judge(findings, limits))
 
 
 def first_words(html: str) -> str:
@@ -71,9 +71,9 @@ def test_the_decision_and_the_action(
 
 
 def test_several_points_are_counted() -> None:
-    found = study(0.5)
-    data = found.data.model_copy(update={"codebook_declared": False})
-    words = first_words(written(found.model_copy(update={"data": data})))
+    findings = study(0.5)
+    data = findings.data.model_copy(update={"codebook_declared": False})
+    words = first_words(written(findings.model_copy(update={"data": data})))
     assert "No release: 1 point fails: codebook." in words
     repeated = study(0.5).model_copy(update={"runs": 2, "runs_of_data": 2})
     decided = "The board decides 2 points: runs and own-record effect."
@@ -118,8 +118,8 @@ def test_an_empty_zone_is_not_drawn() -> None:
 
 
 def test_the_utility_strip_takes_the_worst_tables() -> None:
-    found = making.findings([making.synthesizer(tables=making.tables(1.4))])
-    words = first_words(written(found))
+    findings = making.findings([making.synthesizer(tables=making.tables(1.4))])
+    words = first_words(written(findings))
     assert "tables deviate 1.40 times as far as those of a synthesizer that knew" in words
 
 
@@ -134,13 +134,13 @@ def fully_synthetic(repeated: float) -> Findings:
     guess = making.attack("row", 0.1, setting="as released").model_copy(
         update={"attack": "guess", "words": "guess 'town' from the other variables, all files"}
     )
-    one = making.synthesizer(
+    synthesizer = making.synthesizer(
         identification=(),
         attribute=None,
         own_record=making.own_record(guess, evidence="others"),
         fully_synthetic_risk=risk,
     )
-    return making.findings([one.model_copy(update={"fully_synthetic": True})])
+    return making.findings([synthesizer.model_copy(update={"fully_synthetic": True})])
 
 
 @pytest.mark.parametrize(("repeated", "zone"), [(12.0, "pass"), (12.5, "review"), (23.0, "fail")])
@@ -156,8 +156,8 @@ def test_fully_synthetic_files_have_a_strip_and_a_table(repeated: float, zone: s
 
 
 def test_no_risk_is_said() -> None:
-    one = making.synthesizer(identification=(), attribute=None, own_record=None)
-    words = first_words(written(making.findings([one])))
+    synthesizer = making.synthesizer(identification=(), attribute=None, own_record=None)
+    words = first_words(written(making.findings([synthesizer])))
     assert "No risk was measured about these sets." in words
     assert "Do not release" in words
     assert "No risk was measured about these sets" not in first_words(written(study(0.1)))

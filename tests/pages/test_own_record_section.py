@@ -29,9 +29,9 @@ def study(*attacks: AttackFindings, **more: Any) -> Findings:
     return making.findings([making.synthesizer(own_record=own_record)])
 
 
-def section(found: Findings, key: str = "own-record") -> str:
+def section(findings: Findings, key: str = "own-record") -> str:
     """Cut a section out of the page."""
-    html = page(found, judge(found))
+    html = page(findings, judge(findings))
     start = html.index(f'<section id="{key}"')
     return html[start : html.index("</section>", start)]
 
@@ -45,13 +45,13 @@ def rows_of(html: str) -> list[list[str]]:
 
 
 def test_every_attack_in_both_settings_beside_the_baselines() -> None:
-    found = study(
+    findings = study(
         making.attack("row", 0.5, error=2.0, baselines=FOUR),
         making.attack("row", 0.1, setting="as released", baselines=FOUR),
         making.attack("pooled_modal", 0.1, setting="as released", baselines=FOUR),
         making.attack("match_best", 0.2, known=("sex",), baselines=FOUR),
     )
-    rows = rows_of(section(found))
+    rows = rows_of(section(findings))
     assert rows[0][-4:] == list(FOUR)
     assert rows[1] == ["Worst case: the intruder knows which row stands for whom"]
     four = ["11.0", "14.0", "31.0", "42.0"]
@@ -93,8 +93,8 @@ def test_what_the_files_tell_one_who_knows_every_other_record() -> None:
 
 
 def test_one_drawing_has_all_attacks() -> None:
-    found = study(making.attack("row", 0.5), making.attack("row", -0.1, setting="as released"))
-    points = attack_positions(found, series_styles(found))
+    findings = study(making.attack("row", 0.5), making.attack("row", -0.1, setting="as released"))
+    points = attack_positions(findings, series_styles(findings))
     assert [(point.position, point.released) for point in points] == [(0.5, False), (-0.1, True)]
     svg = positions_svg(points, 0.25, 1.0, "p")
     assert svg is not None

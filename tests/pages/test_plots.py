@@ -29,15 +29,15 @@ from understudy.verdict.thresholds import Thresholds
 
 def chunks(png: bytes) -> list[bytes]:
     """List the kinds of chunks, and check their sums."""
-    found, place = [], 8
-    while place < len(png):
-        (length,) = struct.unpack(">I", png[place : place + 4])
-        kind = png[place + 4 : place + 8]
-        (checked,) = struct.unpack(">I", png[place + 8 + length : place + 12 + length])
-        assert zlib.crc32(png[place + 4 : place + 8 + length]) == checked
-        found.append(kind)
-        place += 12 + length
-    return found
+    kinds, offset = [], 8
+    while offset < len(png):
+        (length,) = struct.unpack(">I", png[offset : offset + 4])
+        kind = png[offset + 4 : offset + 8]
+        (checked,) = struct.unpack(">I", png[offset + 8 + length : offset + 12 + length])
+        assert zlib.crc32(png[offset + 4 : offset + 8 + length]) == checked
+        kinds.append(kind)
+        offset += 12 + length
+    return kinds
 
 
 def test_a_drawing_is_clean() -> None:
@@ -48,12 +48,12 @@ def test_a_drawing_is_clean() -> None:
         svg = svg_of(figure, "one", "Title <i>", "What & why")
     tree = ET.fromstring(svg)  # noqa: S314 - our own text
     assert tree.get("role") == "img"
-    assert text in [one.text for one in tree.iter("text")]
+    assert text in [element.text for element in tree.iter("text")]
     assert tree.findtext("title") == "Title <i>"
     assert tree.findtext("desc") == "What & why"
     assert "var(--dpmpm)" in svg
-    ids = [one.get("id") or "one-" for one in tree.iter()]
-    assert all(one.startswith("one-") for one in ids)
+    ids = [element.get("id") or "one-" for element in tree.iter()]
+    assert all(name.startswith("one-") for name in ids)
     for unwanted in ("metadata", "<style", "<!--", "DejaVu", "xlink", "Date"):
         assert unwanted not in svg
 
@@ -77,9 +77,9 @@ def test_colours_and_dashes_tell_synthesizers_apart() -> None:
             for name, kind in (("a", "dpmpm"), ("b", "areal"), ("c", "dpmpm"), ("d", "other"))
         ]
     )
-    found = series_styles(made)
-    assert [one.variable for one in found] == ["dpmpm", "areal", "dpmpm", "ink"]
-    assert len({(one.variable, str(one.dashes)) for one in found}) == 4
+    styles = series_styles(made)
+    assert [style.variable for style in styles] == ["dpmpm", "areal", "dpmpm", "ink"]
+    assert len({(style.variable, str(style.dashes)) for style in styles}) == 4
 
 
 def test_one_panel_is_small(study: Findings) -> None:
@@ -129,14 +129,14 @@ def test_public_drawings_hold_pictures_only(study: Findings) -> None:
 
 def test_public_drawings_do_not_depend_on_records(study: Findings) -> None:
     """Patterns, records, panels and other synthesizers may change: the drawings do not."""
-    one = study.synthesizers[0]
-    bare = one.model_copy(
+    synthesizer = study.synthesizers[0]
+    bare = synthesizer.model_copy(
         update={
-            "risk": one.risk.model_copy(
+            "risk": synthesizer.risk.model_copy(
                 update={
                     "identification": tuple(
-                        found.model_copy(update={"patterns": (), "records": ()})
-                        for found in one.risk.identification
+                        intruder.model_copy(update={"patterns": (), "records": ()})
+                        for intruder in synthesizer.risk.identification
                     )
                 }
             )
@@ -153,8 +153,8 @@ def test_public_drawings_do_not_depend_on_records(study: Findings) -> None:
 
 
 def test_deviations_are_drawn_where_there_is_no_risk() -> None:
-    one = making.synthesizer(identification=(), attribute=None, own_record=None)
-    assert set(public_figures(making.findings([one]), "one")) == {"table-deviation.png"}
+    synthesizer = making.synthesizer(identification=(), attribute=None, own_record=None)
+    assert set(public_figures(making.findings([synthesizer]), "one")) == {"table-deviation.png"}
 
 
 def test_text_chunks_are_dropped() -> None:
@@ -175,7 +175,7 @@ def test_text_chunks_are_dropped() -> None:
 def values(svg: str) -> list[str]:
     """List the numbers in words that a drawing shows where a reader points."""
     tree = ET.fromstring(svg)  # noqa: S314 - our own text
-    return [one.get("data-v") or "" for one in tree.iter() if one.get("class") == "v"]
+    return [element.get("data-v") or "" for element in tree.iter() if element.get("class") == "v"]
 
 
 HOSTILE = '"><script>&\u202e var(--x) #b04a00'
@@ -205,7 +205,7 @@ def test_bars_have_the_original_the_mean_and_the_spread() -> None:
     assert told[0] == "A: original 40; synthetic 30.0 (20 to 40 over the sets)"
     assert len(told) == 3
     tree = ET.fromstring(svg)  # noqa: S314 - our own text
-    widths = [float(one.get("width") or 0) for one in tree.iter("rect")]
+    widths = [float(element.get("width") or 0) for element in tree.iter("rect")]
     assert widths[1] / widths[2] == pytest.approx(40 / 30, rel=0.01)  # after the row itself
     assert widths[4] / widths[1] == pytest.approx(20 / 40, rel=0.01)
     many = counts.model_copy(
@@ -213,7 +213,7 @@ def test_bars_have_the_original_the_mean_and_the_spread() -> None:
                                                              "lowest", "highest")}
     )  # fmt: skip
     drawn = bar_figures(many, ["A"] * 21, style, "bars")
-    assert [len(values(one)) for one in drawn] == [11, 10]
+    assert [len(values(each)) for each in drawn] == [11, 10]
     assert bar_figures(counts, [], style, "bars") == []
 
 
@@ -225,13 +225,13 @@ def test_the_heat_map_marks_what_chance_does_not_explain() -> None:
     assert len(values(svg)) == 4
     assert "A, sex F: original 100, synthetic 20.0; −11.9 s.d." in values(svg)[0]
     tree = ET.fromstring(svg)  # noqa: S314 - our own text
-    signs = [one.text for one in tree.iter("text") if one.text in ("+", "−")]
+    signs = [element.text for element in tree.iter("text") if element.text in ("+", "−")]
     assert signs == ["−", "+"]
     ones = {"original": ((1,) * 20,) * 2, "synthetic": ((1.0,) * 20,) * 2}
     wide = pair.model_copy(update={"other_levels": tuple("abcdefghijklmnopqrst"), **ones})
     drawn = heat_figures([(wide, ["A", "B"], list("abcdefghijklmnopqrst"))] * 2, 4, "heat")
-    assert sum(len(values(one)) for one in drawn) == 80
-    assert all(f'width="{WIDTH}"' in one for one in drawn)
+    assert sum(len(values(each)) for each in drawn) == 80
+    assert all(f'width="{WIDTH}"' in each for each in drawn)
 
 
 def test_interval_strips_have_names_axis_and_numbers() -> None:
@@ -240,7 +240,7 @@ def test_interval_strips_have_names_axis_and_numbers() -> None:
     assert svg is not None
     assert values(svg) == ["Min: 2.0, from 1.0 to 3.0", "ONE: 12.5, from 8.0 to 20.0"]
     tree = ET.fromstring(svg)  # noqa: S314 - our own text
-    words = [one.text for one in tree.iter("text")]
+    words = [element.text for element in tree.iter("text")]
     assert {"Right matches", "people", "Min", "ONE", "2.0", "12.5"} <= set(words)
     assert interval_svg("t", "x", rows[:1], None, "strip") is None
     same = [StripRow(name, "min", 1.0, 1.0, 1.0) for name in "ab"]
@@ -276,11 +276,16 @@ def test_coefficients_are_sorted_by_disagreement_and_changes_are_counted() -> No
         coefficient("gained", 0.0, -2.0, 0.0),
         coefficient("unknown", 0.5, 0.5, None),
     )
-    found = making.regression().model_copy(update={"coefficients": rows})
-    assert [row.name for row in by_disagreement(found)] == ["gained", "lost", "same", "unknown"]
-    assert changed_significances(found) == (2, 4)
+    regression = making.regression().model_copy(update={"coefficients": rows})
+    assert [row.name for row in by_disagreement(regression)] == [
+        "gained",
+        "lost",
+        "same",
+        "unknown",
+    ]
+    assert changed_significances(regression) == (2, 4)
     absent = rows[0].model_copy(update={"combined": None, "combined_lower": None})
-    some = found.model_copy(update={"coefficients": (*rows[1:], absent)})
+    some = regression.model_copy(update={"coefficients": (*rows[1:], absent)})
     assert [row.name for row in by_disagreement(some)] == ["gained", "lost", "unknown"]
     assert len(by_disagreement(some, every=True)) == 4
     assert changed_significances(some) == (2, 3)

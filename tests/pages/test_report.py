@@ -94,9 +94,9 @@ def test_asks_for_nothing_from_anywhere(html: str, read: Reader) -> None:
 
 def test_only_its_own_script_may_run(html: str, read: Reader) -> None:
     (policy,) = [
-        one["content"]
-        for one in read.all("meta")
-        if one.get("http-equiv") == "Content-Security-Policy"
+        tag["content"]
+        for tag in read.all("meta")
+        if tag.get("http-equiv") == "Content-Security-Policy"
     ]
     script = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     assert len(script) == 1
@@ -108,7 +108,7 @@ def test_only_its_own_script_may_run(html: str, read: Reader) -> None:
 
 
 def test_every_id_is_used_once_and_every_reference_is_there(html: str, read: Reader) -> None:
-    ids = [one["id"] for _, one in read.tags if "id" in one]
+    ids = [tag["id"] for _, tag in read.tags if "id" in tag]
     assert len(ids) == len(set(ids))
     for _, attributes in read.tags:
         for name in ("aria-labelledby", "data-panels"):
@@ -121,18 +121,18 @@ def test_every_id_is_used_once_and_every_reference_is_there(html: str, read: Rea
 
 def test_landmarks_headers_and_descriptions(read: Reader) -> None:
     assert len(read.all("main")) == len(read.all("h1")) == len(read.all("footer")) == 1
-    assert all(one.get("scope") in {"row", "col"} for one in read.all("th"))
+    assert all(tag.get("scope") in {"row", "col"} for tag in read.all("th"))
     assert len(read.all("table")) == len(read.all("caption"))
-    pictures = [one for one in read.all("svg") if one.get("aria-hidden") != "true"]
+    pictures = [tag for tag in read.all("svg") if tag.get("aria-hidden") != "true"]
     assert len(pictures) > 60
-    assert all(one.get("role") == "img" and one.get("aria-labelledby") for one in pictures)
+    assert all(tag.get("role") == "img" and tag.get("aria-labelledby") for tag in pictures)
     assert len(read.all("desc")) == len(pictures)
 
 
 def test_everything_the_board_asks_for_is_there(study: Findings, read: Reader) -> None:
-    sections = {one.get("id") for one in read.all("section")}
+    sections = {tag.get("id") for tag in read.all("section")}
     assert sections == EVERY_SECTION
-    ids = {one.get("id") or "" for _, one in read.tags}
+    ids = {tag.get("id") or "" for _, tag in read.tags}
     for order in (1, 2, 3):
         assert f"signed-{order}-title" in ids
     assert {f"panel-{pattern}-title" for pattern in range(40)} <= ids
@@ -148,7 +148,7 @@ def test_everything_the_board_asks_for_is_there(study: Findings, read: Reader) -
     assert {"positions-title", "strip-risk-title", "strip-utility-title"} <= ids
     words = " ".join(read.words)
     assert "CONFIDENTIAL" in words
-    assert len([one for one in read.all("p") if one.get("class") == "reading"]) >= 12
+    assert len([tag for tag in read.all("p") if tag.get("class") == "reading"]) >= 12
     assert "not bounds" in words
     assert "small pattern" in words
     assert study.data_fingerprint in words
@@ -176,9 +176,9 @@ def hostile() -> Findings:
         if isinstance(value, str):
             return names.get(value, value)
         if isinstance(value, dict):
-            return {key: turned(one) for key, one in value.items()}
+            return {key: turned(part) for key, part in value.items()}
         if isinstance(value, list | tuple):
-            return [turned(one) for one in value]
+            return [turned(part) for part in value]
         return value
 
     made = Findings.model_validate(turned(plain.model_dump()))
@@ -186,8 +186,8 @@ def hostile() -> Findings:
 
 
 def test_hostile_names_do_no_harm() -> None:
-    found = hostile()
-    html = page(found, judge(found))
+    findings = hostile()
+    html = page(findings, judge(findings))
     read = Reader(html)
     assert html.count("<script") == 1
     assert not read.all("img")
@@ -197,19 +197,19 @@ def test_hostile_names_do_no_harm() -> None:
     words = " ".join(read.words)
     assert HOSTILE in words
     assert "a\\u202eb" in words
-    assert any((one.get("title") or "").startswith("long long") for one in read.all("abbr"))
+    assert any((tag.get("title") or "").startswith("long long") for tag in read.all("abbr"))
     longest = max(len(text) for text in read.words if "{" not in text)
     assert longest < 2_000
 
 
 def test_long_levels_are_cut_with_the_full_text_beside() -> None:
-    found = making.findings()
-    data = found.data.model_copy(
-        update={"patterns": (found.data.patterns[0].model_copy(update={"levels": (LONG,)}),
-                             found.data.patterns[1])}
+    findings = making.findings()
+    data = findings.data.model_copy(
+        update={"patterns": (findings.data.patterns[0].model_copy(update={"levels": (LONG,)}),
+                             findings.data.patterns[1])}
     )  # fmt: skip
-    read = Reader(page(found.model_copy(update={"data": data}), judge(found)))
-    titles = [one.get("title") for one in read.all("abbr")]
+    read = Reader(page(findings.model_copy(update={"data": data}), judge(findings)))
+    titles = [tag.get("title") for tag in read.all("abbr")]
     assert any(LONG in (title or "") for title in titles)
     assert not any(LONG in text for text in read.words if len(text) < 200)
 
@@ -249,21 +249,21 @@ UNMEASURED = making.synthesizer(identification=(), attribute=None, own_record=No
         "other kind",
     ],
 )
-def test_what_was_not_measured_is_left_out(found: Findings, missing: set[str]) -> None:
+def test_what_was_not_measured_is_left_out(findings: Findings, missing: set[str]) -> None:
     """All other sections are there and in the contents; nothing undefined is printed as such."""
-    verdict = judge(found)
-    html = page(found, verdict)
+    verdict = judge(findings)
+    html = page(findings, verdict)
     read = Reader(html)
-    sections = {one.get("id") or "" for one in read.all("section")}
+    sections = {tag.get("id") or "" for tag in read.all("section")}
     assert sections == EVERY_SECTION - missing
-    links = {(one["href"] or "")[1:] for one in read.all("a")}
+    links = {(tag["href"] or "")[1:] for tag in read.all("a")}
     assert links == sections
     words = " ".join(" ".join(read.words).split())
     assert f"Verdict {WORDS[verdict.outcome]} " in words
     assert "CONFIDENTIAL" in words
     assert not re.search(r"\b(None(?! of)|nan|inf|Undefined)\b", words)
-    assert all(one.title in words for one in found.synthesizers)
-    ids = [one["id"] for _, one in read.tags if "id" in one]
+    assert all(synthesizer.title in words for synthesizer in findings.synthesizers)
+    ids = [tag["id"] for _, tag in read.tags if "id" in tag]
     assert len(ids) == len(set(ids))
 
 
@@ -274,27 +274,29 @@ def table_of(html: str, caption: str) -> str:
 
 
 def test_one_table_has_the_risks_of_all_files_and_what_perfect_sets_reach() -> None:
-    found = making.findings()
-    rows = table_of(page(found, judge(found)), "The study in one table").split("<tr")
-    told = [re.sub(r"<[^>]*>", " ", one.partition(">")[2]).split() for one in rows]
-    (overlap,) = [one for one in told if one[:2] == ["Interval", "overlap"]]
+    findings = making.findings()
+    rows = table_of(page(findings, judge(findings)), "The study in one table").split("<tr")
+    told = [re.sub(r"<[^>]*>", " ", row.partition(">")[2]).split() for row in rows]
+    (overlap,) = [row for row in told if row[:2] == ["Interval", "overlap"]]
     assert overlap[-4:] == ["80", "%", "85", "%"]
-    (joint,) = [one for one in told if one[:5] == ["Match", "risk", "of", "all", "files"]]
+    (joint,) = [row for row in told if row[:5] == ["Match", "risk", "of", "all", "files"]]
     assert joint[-3:] == ["2.0", "4.0", "10.0"]
-    (vote,) = [one for one in told if "vote" in one]
+    (vote,) = [row for row in told if "vote" in row]
     assert vote[-3:] == ["10.0", "21.0", "40.0"]
-    (alone,) = [one for one in told if one[:5] == ["Match", "risk", "of", "one", "file,"]]
+    (alone,) = [row for row in told if row[:5] == ["Match", "risk", "of", "one", "file,"]]
     assert alone[-3:] == ["2.0000", "4.0000", "10.0000"]
 
 
 def test_a_mean_over_some_sets_says_over_how_many() -> None:
-    one = making.synthesizer()
+    synthesizer = making.synthesizer()
     rate = making.spread(0.9, None, 0.8, None)
-    own = one.risk.identification[0]
+    own = synthesizer.risk.identification[0]
     own = own.model_copy(update={"measures": own.measures | {"false_match_rate": rate}})
-    one = one.model_copy(update={"risk": one.risk.model_copy(update={"identification": (own,)})})
-    found = making.findings([one])
-    told = table_of(page(found, judge(found)), "Matches, known: sex; mean over sets")
+    synthesizer = synthesizer.model_copy(
+        update={"risk": synthesizer.risk.model_copy(update={"identification": (own,)})}
+    )
+    findings = making.findings([synthesizer])
+    told = table_of(page(findings, judge(findings)), "Matches, known: sex; mean over sets")
     assert "0.850 (2 of 4 sets)" in told
     assert told.count(" sets)") == 1  # the other measures have a figure of every set
 
@@ -308,8 +310,8 @@ def test_remarks_about_a_regression_are_made_where_they_hold(html: str) -> None:
     assert some not in html
     assert every not in html
     whole = making.regression().model_copy(update={"train": 100})
-    found = making.findings([making.synthesizer(regressions=(whole,))])
-    assert every in page(found, judge(found))
+    findings = making.findings([making.synthesizer(regressions=(whole,))])
+    assert every in page(findings, judge(findings))
 
 
 def test_legends_show_the_original_as_it_is_drawn(html: str) -> None:

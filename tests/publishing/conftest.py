@@ -32,9 +32,9 @@ def _plots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     if "real_plots" in request.fixturenames:
         return
 
-    def quick(found: Findings, name: str) -> dict[str, bytes]:
-        assert name == found.synthesizers[0].name
-        return {"tables.png": picture(repr(found).encode())}
+    def quick(findings: Findings, name: str) -> dict[str, bytes]:
+        assert name == findings.synthesizers[0].name
+        return {"tables.png": picture(repr(findings).encode())}
 
     monkeypatch.setattr(figures, "public_figures", quick)
 

@@ -142,13 +142,13 @@ class Study:
         kept = np.random.default_rng(11)
         drawn = np.random.default_rng(100 + number)
         columns = {}
-        for one in self.variables:
-            present = [level for level in one.levels if level != MISSING]
-            draws = np.sort(kept.integers(len(one.levels), size=self.n_records))
-            if one.role == "synthesized":
+        for variable in self.variables:
+            present = [level for level in variable.levels if level != MISSING]
+            draws = np.sort(kept.integers(len(variable.levels), size=self.n_records))
+            if variable.role == "synthesized":
                 draws = drawn.integers(max(1, len(present) - 1), size=self.n_records)
             texts = [present[code] if code < len(present) else None for code in draws]
-            columns[one.name] = pl.Series(texts, dtype=pl.Enum(present))
+            columns[variable.name] = pl.Series(texts, dtype=pl.Enum(present))
         return pl.DataFrame(columns)
 
     def findings(self, digests: tuple[str, ...]) -> Findings:

@@ -19,7 +19,7 @@ __all__ = ["disguises", "places", "png_parts"]
 def disguises(token: str) -> dict[str, bytes]:
     """Write a token in the ways in which it may stand in a file."""
     plain = token.encode()
-    found = {
+    ways = {
         "plain": plain,
         "lower": token.lower().encode(),
         "upper": token.upper().encode(),
@@ -33,26 +33,26 @@ def disguises(token: str) -> dict[str, bytes]:
     }
     for shift in range(3):  # the three ways in which a token can lie in base64
         packed = base64.b64encode(b"\0" * shift + plain + b"\0" * 2)
-        found[f"base64 {shift}"] = packed[shift + 1 : -4]
-    return found
+        ways[f"base64 {shift}"] = packed[shift + 1 : -4]
+    return ways
 
 
 def places(folder: Path, token: str) -> list[str]:
     """List where a token can be found: in names of files, or in their unpacked content."""
     looks = disguises(token)
-    found = []
+    listed = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         contents = [("name", name.encode())]
         if path.is_file():
             contents += list(_unpacked(path.read_bytes()))
-        found += [
+        listed += [
             f"{name}: {how}, {look}"
             for how, content in contents
             for look, bytes_ in looks.items()
             if bytes_ in content
         ]
-    return found
+    return listed
 
 
 def _unpacked(content: bytes) -> Iterator[tuple[str, bytes]]:
@@ -61,9 +61,9 @@ def _unpacked(content: bytes) -> Iterator[tuple[str, bytes]]:
         yield from _unpacked(gzip.decompress(content))
     if content[:4] == b"PK\x03\x04":
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            for one in archive.namelist():
-                yield "zip name", one.encode()
-                yield from _unpacked(archive.read(one))
+            for name in archive.namelist():
+                yield "zip name", name.encode()
+                yield from _unpacked(archive.read(name))
     if content[:8] == b"\x89PNG\r\n\x1a\n":
         for kind, body in png_parts(content):
             yield f"PNG {kind!r}", body
@@ -81,8 +81,8 @@ def _unpacked(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 def png_parts(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Take a picture apart into its chunks."""
-    place = 8
-    while place < len(content):
-        length = int.from_bytes(content[place : place + 4], "big")
-        yield content[place + 4 : place + 8], content[place + 8 : place + 8 + length]
-        place += 12 + length
+    offset = 8
+    while offset < len(content):
+        length = int.from_bytes(content[offset : offset + 4], "big")
+        yield content[offset + 4 : offset + 8], content[offset + 8 : offset + 8 + length]
+        offset += 12 + length

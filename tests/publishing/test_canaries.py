@@ -60,19 +60,19 @@ def _into_findings(study: Study) -> None:
     content = json.loads((study.internal / "findings.json").read_text())
     content["versions"][TOKEN] = TOKEN
     content["data"]["patterns"] = [{"levels": [TOKEN, TOKEN], "records": 1}]
-    one = content["synthesizers"][0]
-    one["title"] = one["kind"] = TOKEN
-    one["notes"] = [TOKEN]
-    one["convergence"]["quantities"][0]["quantity"] = TOKEN
-    one["convergence"]["traces"][0]["quantity"] = TOKEN
-    one["utility"]["tables"]["tables"][0]["table"] = TOKEN
-    one["utility"]["regressions"][0]["formula"] = f"age ~ {TOKEN}"
-    one["utility"]["regressions"][0]["family"] = f"{TOKEN} 1"
-    one["risk"]["by_knowledge"] = {TOKEN: 1.0}
-    one["risk"]["own_record"]["evidence"] = TOKEN
-    one["risk"]["own_record"]["attacks"][0]["words"] = TOKEN
-    one["risk"]["identification"][0]["alignment"] = TOKEN
-    one["risk"]["identification"][0]["records"][0]["levels"] = [TOKEN]
+    synthesizer = content["synthesizers"][0]
+    synthesizer["title"] = synthesizer["kind"] = TOKEN
+    synthesizer["notes"] = [TOKEN]
+    synthesizer["convergence"]["quantities"][0]["quantity"] = TOKEN
+    synthesizer["convergence"]["traces"][0]["quantity"] = TOKEN
+    synthesizer["utility"]["tables"]["tables"][0]["table"] = TOKEN
+    synthesizer["utility"]["regressions"][0]["formula"] = f"age ~ {TOKEN}"
+    synthesizer["utility"]["regressions"][0]["family"] = f"{TOKEN} 1"
+    synthesizer["risk"]["by_knowledge"] = {TOKEN: 1.0}
+    synthesizer["risk"]["own_record"]["evidence"] = TOKEN
+    synthesizer["risk"]["own_record"]["attacks"][0]["words"] = TOKEN
+    synthesizer["risk"]["identification"][0]["alignment"] = TOKEN
+    synthesizer["risk"]["identification"][0]["records"][0]["levels"] = [TOKEN]
     raw = json.dumps(content).encode()
     study.reseal("findings.json", raw)
     study.reseal("verdict.json", json.dumps(study.verdict(digest(raw))).encode())
@@ -105,9 +105,9 @@ def test_the_eye_sees(tmp_path: Path) -> None:
     frame = pl.DataFrame({"a": [TOKEN]})
     frame.write_parquet(tmp_path / "values.parquet", compression="zstd")
     frame.head(0).write_parquet(tmp_path / "remarks.parquet", metadata={"x": TOKEN})
-    found = places(tmp_path, TOKEN)
-    assert any("values.parquet: parquet values" in one for one in found)
-    assert any("remarks.parquet: parquet remarks" in one for one in found)
+    listed = places(tmp_path, TOKEN)
+    assert any("values.parquet: parquet values" in place for place in listed)
+    assert any("remarks.parquet: parquet remarks" in place for place in listed)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -149,10 +149,10 @@ def test_marks_of_the_study_are_not_public(study: Study, public: Path, form: str
 
 def test_plots_see_nothing_that_is_not_public(study: Study) -> None:
     """What the plots are given holds no name, no digest, no exact figure."""
-    found = Findings.model_validate_json((study.internal / "findings.json").read_bytes())
-    released = found.synthesizers[0]
+    findings = Findings.model_validate_json((study.internal / "findings.json").read_bytes())
+    released = findings.synthesizers[0]
     numbers = {name: Printed(0.25, 0.05) for name in ("tables 1", "tables floor 1", "guess row")}
-    shown = public_findings(found, released, numbers)
+    shown = public_findings(findings, released, numbers)
     text = shown.model_dump_json()
     for hidden in ("office", "private", "a note", "f1f1", str(SEED), "old", "North", "12345"):
         assert hidden not in text, hidden
@@ -165,14 +165,14 @@ def test_plots_see_nothing_that_is_not_public(study: Study) -> None:
     assert risk.own_record is None
     assert tables.orders == (1,)
     assert (tables.deviation[0].mean, tables.truth_floor) == (120.0, (120.0,))
-    assert Pattern(levels=("f", "old"), records=7) in found.data.patterns
+    assert Pattern(levels=("f", "old"), records=7) in findings.data.patterns
     assert shown.data.patterns == ()
 
 
 def test_plots_see_nothing_that_was_measured_later(study: Study) -> None:
     """Weights, columns passed through, registers: what findings gained since changes nothing."""
-    found = Findings.model_validate_json((study.internal / "findings.json").read_bytes())
-    released = found.synthesizers[0]
+    findings = Findings.model_validate_json((study.internal / "findings.json").read_bytes())
+    released = findings.synthesizers[0]
     weighted = WeightedFindings(
         orders=(1,), deviation=(1.5,), truth_floor=(1.0,), shares=3, mean_overlap=0.5
     )
@@ -180,10 +180,12 @@ def test_plots_see_nothing_that_was_measured_later(study: Study) -> None:
     richer = released.model_copy(
         update={"utility": released.utility.model_copy(update={"weighted": weighted})}
     )
-    data = found.data.model_copy(update={"passed": (column,), "passed_unique": 9, "n_labels": 99})
-    more = found.model_copy(update={"data": data, "synthesizers": (richer,), "runs": 5})
+    data = findings.data.model_copy(
+        update={"passed": (column,), "passed_unique": 9, "n_labels": 99}
+    )
+    more = findings.model_copy(update={"data": data, "synthesizers": (richer,), "runs": 5})
     numbers = {name: Printed(0.25, 0.05) for name in ("tables 1", "tables floor 1")}
-    assert public_findings(more, richer, numbers) == public_findings(found, released, numbers)
+    assert public_findings(more, richer, numbers) == public_findings(findings, released, numbers)
 
 
 # The order of the rows

@@ -36,7 +36,7 @@ FORMATS = {"csv": ".csv", "parquet": ".parquet", "stata": ".dta", "spss": ".sav"
 
 def names(folder: Path) -> set[str]:
     """Names of all files."""
-    return {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 def read(path: Path) -> pl.DataFrame:
@@ -47,7 +47,9 @@ def read(path: Path) -> pl.DataFrame:
         return pl.read_parquet(path).cast(pl.String)
     reader = pyreadstat.read_dta if path.suffix == ".dta" else pyreadstat.read_sav
     content, _ = reader(str(path), output_format="dict", user_missing=True)
-    frame = pl.DataFrame({name: [str(one) for one in column] for name, column in content.items()})
+    frame = pl.DataFrame(
+        {name: [str(value) for value in column] for name, column in content.items()}
+    )
     return frame.with_columns(pl.col("age").replace({"-9": None, "": None, "None": None}))
 
 
@@ -66,10 +68,10 @@ def test_files_hold_the_sets_in_another_order(study: Study, public: Path, form: 
     columns = ["gender", "age", "county"]
     for number in (1, 2, 3):
         given = study.frame(number).cast(pl.String)
-        found = read(public / f"synthetic-0{number}{FORMATS[form]}")
-        assert found.columns == columns
-        assert found.sort(columns).equals(given.sort(columns))
-        assert not found.equals(given)
+        frame = read(public / f"synthetic-0{number}{FORMATS[form]}")
+        assert frame.columns == columns
+        assert frame.sort(columns).equals(given.sort(columns))
+        assert not frame.equals(given)
 
 
 def test_modes_and_times(study: Study, public: Path) -> None:
@@ -90,9 +92,9 @@ def test_manifest_has_the_hash_of_every_file(study: Study, public: Path) -> None
     us.release(study.folder, public, APPROVAL)
     manifest = json.loads((public / "manifest.json").read_text())
     assert {*manifest["files"], "manifest.json"} == names(public)
-    for name, one in manifest["files"].items():
+    for name, listed in manifest["files"].items():
         content = (public / name).read_bytes()
-        assert one == {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+        assert listed == {"bytes": len(content), "sha256": sha256(content).hexdigest()}
     assert (manifest["sets"], manifest["rows"], manifest["combining_rule"]) == (3, 240, "partial")
     kept = json.loads((study.internal / "approvals.json").read_text())[0]
     assert kept["manifest_sha256"] == sha256((public / "manifest.json").read_bytes()).hexdigest()
@@ -149,9 +151,9 @@ def test_codebook_can_be_read_back(study: Study, public: Path) -> None:
 
 
 def test_labels_of_unpublished_levels_stay_inside(study: Study, public: Path) -> None:
-    one = study.variables[2]
-    labels = one.labels | {"99": "Witness protection"}
-    study.variables[2] = one.model_copy(update={"labels": labels})
+    variable = study.variables[2]
+    labels = variable.labels | {"99": "Witness protection"}
+    study.variables[2] = variable.model_copy(update={"labels": labels})
     us.release(study.seal().folder, public, APPROVAL, format="parquet")
     assert not places(public, "Witness")
 

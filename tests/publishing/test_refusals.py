@@ -51,7 +51,7 @@ def refused(
     assert "; found " in text
     assert " What to do: " in text
     after = [path for path in public.parent.rglob("*") if path.name != "lock"]
-    assert [str(path) for path in sorted(after)] == [one for one in before if "lock" not in one]
+    assert [str(path) for path in sorted(after)] == [name for name in before if "lock" not in name]
     return text
 
 
@@ -417,7 +417,7 @@ def test_garbled_approvals_are_not_overwritten(study: Study, public: Path) -> No
 def test_place_inside_and_around_the_confidential_folder(study: Study) -> None:
     link = study.folder.with_name("link")
     link.symlink_to(study.internal)
-    for place in (
+    for target in (
         study.internal,
         study.internal / "public",
         study.internal / "sets" / "deep" / "er",
@@ -426,10 +426,10 @@ def test_place_inside_and_around_the_confidential_folder(study: Study) -> None:
         study.folder / "public",
     ):
         with pytest.raises(OutputError, match="outside of every study's folder"):
-            us.release(study.folder, place, APPROVAL)
-    for place in (study.folder, study.folder.parent):
+            us.release(study.folder, target, APPROVAL)
+    for target in (study.folder, study.folder.parent):
         with pytest.raises(OutputError, match="does not hold the confidential folder"):
-            us.release(study.folder, place, APPROVAL, overwrite=True)
+            us.release(study.folder, target, APPROVAL, overwrite=True)
 
 
 def test_symbolic_link_as_place(study: Study, public: Path) -> None:
@@ -587,21 +587,24 @@ def test_impossible_combination(study: Study, public: Path) -> None:
 
 Change = Callable[[pl.DataFrame], pl.DataFrame]
 CHANGES: dict[str, tuple[Change, str]] = {
-    "a further column": (lambda one: one.with_columns(row=pl.lit(1)), "other columns"),
-    "a column less": (lambda one: one.drop("age"), "other columns"),
-    "text": (lambda one: one.with_columns(pl.col("county").cast(pl.String)), "not the codebook's"),
+    "a further column": (lambda frame: frame.with_columns(row=pl.lit(1)), "other columns"),
+    "a column less": (lambda frame: frame.drop("age"), "other columns"),
+    "text": (
+        lambda frame: frame.with_columns(pl.col("county").cast(pl.String)),
+        "not the codebook's",
+    ),
     "another order": (
-        lambda one: one.with_columns(pl.col("gender").cast(pl.Enum(["m", "f"]))),
+        lambda frame: frame.with_columns(pl.col("gender").cast(pl.Enum(["m", "f"]))),
         "not the codebook's",
     ),
     "a missing value": (
-        lambda one: one.with_columns(
+        lambda frame: frame.with_columns(
             pl.when(pl.int_range(pl.len()) > 0).then(pl.col("county")).alias("county")
         ),
         "missing values",
     ),
-    "a row less": (lambda one: one.head(239), "239 rows"),
-    "no rows": (lambda one: one.head(0), "0 rows"),
+    "a row less": (lambda frame: frame.head(239), "239 rows"),
+    "no rows": (lambda frame: frame.head(0), "0 rows"),
 }
 
 
@@ -619,8 +622,8 @@ def test_set_that_is_no_table(study: Study, public: Path) -> None:
     findings = json.loads((study.internal / "findings.json").read_text())
     findings["set_digests"]["dpmpm"][0] = digest(content)
     study.reseal("findings.json", json.dumps(findings).encode())
-    found = digest((study.internal / "findings.json").read_bytes())
-    study.reseal("verdict.json", json.dumps(study.verdict(found)).encode())
+    of_findings = digest((study.internal / "findings.json").read_bytes())
+    study.reseal("verdict.json", json.dumps(study.verdict(of_findings)).encode())
     refused(study, public, FileError, "cannot be read as a table")
 
 

@@ -71,7 +71,7 @@ def test_replacing_that_fails_puts_the_earlier_release_back(
         us.release(study.folder, public, APPROVAL, overwrite=True)
     assert is_whole_release(public)
     assert (public / "synthetic-01.parquet").exists()
-    assert sorted(one.name for one in public.parent.iterdir()) == ["public", "study"]
+    assert sorted(path.name for path in public.parent.iterdir()) == ["public", "study"]
 
 
 def test_something_appears_while_the_release_is_built(
@@ -85,7 +85,7 @@ def test_something_appears_while_the_release_is_built(
     monkeypatch.setattr(gate, "record_approval", meanwhile)
     with pytest.raises(OutputError, match="no release"):
         us.release(study.folder, public, APPROVAL)
-    assert [one.name for one in public.iterdir()] == ["mine.txt"]
+    assert [path.name for path in public.iterdir()] == ["mine.txt"]
 
 
 def test_approval_that_cannot_be_kept_stops_the_release(
@@ -109,6 +109,6 @@ def test_approvals_are_added_one_by_one(study: Study, tmp_path: Path) -> None:
     for number in range(3):
         us.release(study.folder, tmp_path / f"public {number}", APPROVAL)
     kept = json.loads((study.internal / "approvals.json").read_text())
-    assert [Path(one["to"]).name for one in kept] == ["public 0", "public 1", "public 2"]
-    assert len({one["files"] for one in kept}) == 1
-    assert len({one["manifest_sha256"] for one in kept}) == 3
+    assert [Path(entry["to"]).name for entry in kept] == ["public 0", "public 1", "public 2"]
+    assert len({entry["files"] for entry in kept}) == 1
+    assert len({entry["manifest_sha256"] for entry in kept}) == 3

@@ -54,11 +54,11 @@ def invented(n_populations: int, fits: tuple[str, ...] = tuple(FITS)) -> dict[st
     def fit(number: int, key: str) -> dict[str, Any]:
         rows = [
             {
-                "coefficient": f"county[{place}]",
+                "coefficient": f"county[{index}]",
                 "original_lower": -1.0, "original_upper": 1.0,
                 "combined_lower": -1.5, "combined_upper": 0.5, "overlap": 0.75,
             }
-            for place in range(5)
+            for index in range(5)
         ]  # fmt: skip
         return {
             "converged": key != "script",
@@ -128,22 +128,22 @@ def test_counts_of_classes_are_judged_only_by_chains_that_have_met() -> None:
     results = invented(4)
     apart = results["populations"][2]["fits"]["blocked"]
     apart["labels"]["worst_rhat"], apart["classes"] = 1.9, [3.0, 40.0]
-    found = {
+    by_key = {
         (comparison.configuration, comparison.cell.measure): comparison
         for comparison in compare_all(results)
     }
-    one = found["blocked kept", "classes_upper"]
-    assert (one.over_populations, one.inside) == ((9.0, 9.0), False)
+    compared = by_key["blocked kept", "classes_upper"]
+    assert (compared.over_populations, compared.inside) == ((9.0, 9.0), False)
 
 
 def test_every_printed_cell_meets_every_configuration_of_its_column() -> None:
     beside = compare_all(invented(4))
-    assert {(one.cell.measure, one.cell.column) for one in beside} == {
+    assert {(compared.cell.measure, compared.cell.column) for compared in beside} == {
         (cell.measure, cell.column) for cell in PUBLISHED
     }
-    attribute = [one.configuration for one in beside if one.cell.printed == "88.15"]
+    attribute = [compared.configuration for compared in beside if compared.cell.printed == "88.15"]
     assert attribute == ["text", "script", "text shuffled", "script shuffled"]
-    classes = [one.configuration for one in beside if one.cell.printed == "28"]
+    classes = [compared.configuration for compared in beside if compared.cell.printed == "28"]
     assert classes == [
         "collapsed kept", "blocked kept", "tenth kept", "share kept", "sampled kept"
     ]  # fmt: skip
@@ -169,38 +169,38 @@ def test_priors_of_the_county_are_set_beside_the_printed_cells() -> None:
 def test_inside_allows_for_rounding_and_leaves_undefined_alone() -> None:
     """Redrawn means 2, 3, 4, bundled 1: 2.497 is inside, 0.952 and 4.708 are not."""
     results = invented(4)
-    found = {
+    by_key = {
         (comparison.cell.measure, comparison.cell.column): comparison
         for comparison in compare_all(results)
     }
-    one = found["expected_match_risk gender", "Max"]
-    assert one.over_populations == (2.0, 4.0)
-    assert one.value == 1.0
-    assert one.over_sets == (0.5, 1.5)
-    assert one.inside is False
-    assert found["expected_match_risk gender", "DPMPM"].inside is True
-    assert found["expected_match_risk gender", "DP-areal"].inside is False  # only the bundled is
-    assert found["false_match_rate gender", "Min"].inside is None
+    compared = by_key["expected_match_risk gender", "Max"]
+    assert compared.over_populations == (2.0, 4.0)
+    assert compared.value == 1.0
+    assert compared.over_sets == (0.5, 1.5)
+    assert compared.inside is False
+    assert by_key["expected_match_risk gender", "DPMPM"].inside is True
+    assert by_key["expected_match_risk gender", "DP-areal"].inside is False  # only the bundled is
+    assert by_key["false_match_rate gender", "Min"].inside is None
     for end, inside in ((4.7076, True), (4.7074, False)):
         baseline = results["populations"][3]["baselines"]["samples"]["Max"]
         baseline["expected_match_risk gender"] = [end]
-        found = {
+        by_key = {
             (comparison.cell.measure, comparison.cell.column): comparison
             for comparison in compare_all(results)
         }
-        assert found["expected_match_risk gender", "Max"].inside is inside
+        assert by_key["expected_match_risk gender", "Max"].inside is inside
 
 
 def test_a_mean_over_some_sets_says_over_how_many() -> None:
     results = invented(2)
     fits = results["populations"][0]["fits"]
     fits["text"]["configurations"]["text"]["values"]["false_match_rate gender"] = [None, 0.75]
-    found = {
+    by_key = {
         (comparison.configuration, comparison.cell.measure): comparison
         for comparison in compare_all(results)
     }
-    assert found["text", "false_match_rate gender"].sets == (1, 2)
-    assert found["script", "false_match_rate gender"].sets == (2, 2)
+    assert by_key["text", "false_match_rate gender"].sets == (1, 2)
+    assert by_key["script", "false_match_rate gender"].sets == (2, 2)
     assert markdown_page(page_blocks(results), "figures").count("0.7500; 1 of 2 sets") == 0
     results = invented(3)
     fits = results["populations"][0]["fits"]
@@ -245,13 +245,13 @@ def test_the_page_tells_all() -> None:
 def test_the_conclusion_says_which_signs_are_found_again() -> None:
     """The DPMPM with class draw full has more matches than the DP-areal, else it has fewer."""
     results = invented(3)
-    for number, one in enumerate(results["populations"]):
-        values = one["fits"]["text"]["configurations"]["text"]["values"]
+    for number, population in enumerate(results["populations"]):
+        values = population["fits"]["text"]["configurations"]["text"]["values"]
         values["attribute_matches"] = [90.0, 100.0]
         values["deviation 1"] = [100.0, 110.0]
         values["deviation 2"] = [50.0 if number else 0.1]
         for sampler in ("collapsed", "blocked"):
-            made = one["fits"][sampler]["configurations"]
+            made = population["fits"][sampler]["configurations"]
             made[f"{sampler} full"]["values"]["attribute_matches"] = [200.0, 210.0]
     page = " ".join(markdown_page(page_blocks(results), "figures").split())
     assert "| measure, of 3 populations | paper's sign |" in page
@@ -325,7 +325,7 @@ def test_the_documentation_carries_the_page_as_it_is_written_now() -> None:
     prose = [block.words for block in blocks if isinstance(block, Paragraph)]
     fixed = [text for text in prose if not any(sign in text for sign in VARIES)]
     assert len(fixed) >= 8
-    missing = [one for one in (*headings, *captions, *fixed) if one not in carried]
+    missing = [text for text in (*headings, *captions, *fixed) if text not in carried]
     assert not missing
     drawings = re.findall(r"\]\((reproduction/[^)]+\.svg)\)", carried)
     assert len(drawings) == 18
@@ -391,8 +391,8 @@ def test_a_quick_page_says_so_and_lives_with_fewer_fits() -> None:
 
 
 def test_a_comparison_goes_into_json() -> None:
-    one: Comparison = compare_all(invented(4))[0]
-    assert one.as_json() == {
+    compared: Comparison = compare_all(invented(4))[0]
+    assert compared.as_json() == {
         "table": "utility", "measure": "deviation 1", "column": "DPMPM", "paper": 9.087,
         "computed_as": "collapsed kept", "ours": 1.0, "defined_in_sets": [2, 2], "sets": [0.5, 1.5],
         "populations": [2.0, 4.0], "inside": False,

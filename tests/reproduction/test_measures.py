@@ -30,31 +30,31 @@ def sets(data: us.Microdata) -> us.SyntheticSets:
 
 
 def test_cells_are_the_measures_of_the_rooms(data: us.Microdata, sets: us.SyntheticSets) -> None:
-    found = measure_sets(data, sets, seed=1)
+    measured = measure_sets(data, sets, seed=1)
     risk = us.identification_risk(data, sets, known=["gender", "age"])
-    assert mean_of(found["expected_match_risk gender, age"]) == pytest.approx(
+    assert mean_of(measured["expected_match_risk gender, age"]) == pytest.approx(
         risk.expected_match_risk
     )
-    assert mean_of(found["attribute_matches"]) == pytest.approx(
+    assert mean_of(measured["attribute_matches"]) == pytest.approx(
         us.attribute_risk(data, sets).matches
     )
-    assert mean_of(found["deviation 2"]) == pytest.approx(
+    assert mean_of(measured["deviation 2"]) == pytest.approx(
         us.table_utility(data, sets, repeats=1, seed=1).deviation[2] / 100
     )
 
 
 def test_shuffled_rows_give_random_linkage(data: us.Microdata, sets: us.SyntheticSets) -> None:
     """Means over 20 sets, within five standard errors: false alarm once in 10^6."""
-    found = measure_shuffled(data, sets, seed=3)
+    measured = measure_shuffled(data, sets, seed=3)
     for known in KNOWN:
-        values = np.array(found[f"expected_match_risk {', '.join(known)}"], dtype=float)
+        values = np.array(measured[f"expected_match_risk {', '.join(known)}"], dtype=float)
         expected = us.identification_risk(data, sets, known).random_linkage
         error = values.std(ddof=1) / np.sqrt(values.size)
         assert abs(values.mean() - expected) < 5 * error
         assert expected <= 1
     labels = np.bincount(data.codes("county"), minlength=133) / data.n_records
     chance = data.n_records * float((labels**2).sum())
-    right = np.array(found["attribute_matches"], dtype=float)
+    right = np.array(measured["attribute_matches"], dtype=float)
     assert abs(right.mean() - chance) < 5 * right.std(ddof=1) / np.sqrt(right.size)
 
 

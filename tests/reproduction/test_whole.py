@@ -55,7 +55,7 @@ def test_it_writes_a_page_a_report_and_pages_for_the_documentation(made: Path) -
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
     report = (made / "report.html").read_text(encoding="utf-8")
     assert "not converged" in report.lower()
-    drawings = sorted(one.name for one in (made / "documentation" / "reproduction").glob("*.svg"))
+    drawings = sorted(path.name for path in (made / "documentation" / "reproduction").glob("*.svg"))
     cells = (made / "cells.csv").read_text(encoding="utf-8")
     assert cells == (made / "documentation" / "reproduction" / "cells.csv").read_text("utf-8")
     assert cells.count("DPMPM, collapsed, class draw prior, rows shuffled") == 8
@@ -110,10 +110,10 @@ def test_the_least_effective_size_is_that_of_bulk_or_tail() -> None:
             assert most_cells is None
             return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
-    found = running._convergence(Judged())
-    assert not found["converged"]
-    assert (found["labels"]["failed"], found["labels"]["least_ess"]) == (0, 700.0)
-    assert (found["rest"]["failed"], found["rest"]["least_ess"]) == (2, 80.0)
+    convergence = running._convergence(Judged())
+    assert not convergence["converged"]
+    assert (convergence["labels"]["failed"], convergence["labels"]["least_ess"]) == (0, 700.0)
+    assert (convergence["rest"]["failed"], convergence["rest"]["least_ess"]) == (2, 80.0)
 
 
 def test_what_is_finished_is_not_done_again(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,11 +63,11 @@ def test_with_several_classes_only_swaps_and_moves_are_missing(
 
 
 def test_chains_stay_near_their_start_and_the_page_tells_it() -> None:
-    found = classes_without_swaps(load_ce_like(), 1, warmup=5, kept=20)
-    assert found == classes_without_swaps(load_ce_like(), 1, warmup=5, kept=20)
-    assert [len(chains) for chains in found.values()] == [4, 4, 4]
-    few, many = (np.array(found[start]) for start in ("1", "40"))
+    classes = classes_without_swaps(load_ce_like(), 1, warmup=5, kept=20)
+    assert classes == classes_without_swaps(load_ce_like(), 1, warmup=5, kept=20)
+    assert [len(chains) for chains in classes.values()] == [4, 4, 4]
+    few, many = (np.array(classes[start]) for start in ("1", "40"))
     assert few[:, 1].max() < many[:, 0].min()
-    page = markdown_page(without_swaps_blocks({"populations": [{"without swaps": found}]}), "x")
+    page = markdown_page(without_swaps_blocks({"populations": [{"without swaps": classes}]}), "x")
     assert f"| 1 | {few[0, 0]:.0f} to {few[0, 1]:.0f} |" in page
     assert without_swaps_blocks({"populations": [{}]}) == []

@@ -90,11 +90,11 @@ def test_every_attack_has_its_baseline() -> None:
         best = max(attacks["match_one_file"]["mean"], attacks["match_all_files"]["mean"])
         assert attacks["match_best"]["mean"] == best
         assert attacks["row"]["exact"] == baseline.expected.attribute_matches
-    one, pooled = (
+    alone, pooled = (
         inherent.maximum.attacks.filter(pl.col("attack") == name)["mean"].item()
         for name in ("modal", "pooled_modal")
     )
-    assert attacks["row"]["mean"] < one < pooled <= 494
+    assert attacks["row"]["mean"] < alone < pooled <= 494
 
 
 def test_a_table_of_others_that_is_too_large_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,12 +227,12 @@ def test_rows_of_labels_that_occur_give_what_whole_tables_give(
     monkeypatch.setattr(baselines, "_needs_tables", lambda _: True)
     dense = us.inherent_risk(data, ["gender", "age"], repeats=2, sets=2, seed=4)
     assert list(sparse.baselines) == list(dense.baselines)
-    for name, one in sparse.baselines.items():
+    for name, baseline in sparse.baselines.items():
         other = dense.baselines[name]
-        assert one.samples.equals(other.samples)
-        assert one.joint is not None
+        assert baseline.samples.equals(other.samples)
+        assert baseline.joint is not None
         assert other.joint is not None
-        assert one.joint.equals(other.joint)
-        for measure, value in one.expected.measures().items():
+        assert baseline.joint.equals(other.joint)
+        for measure, value in baseline.expected.measures().items():
             assert value == pytest.approx(other.expected.measures()[measure], rel=1e-12)
-        assert one.model == pytest.approx(other.model, rel=3e-3)
+        assert baseline.model == pytest.approx(other.model, rel=3e-3)

@@ -44,9 +44,9 @@ def coarse(data: us.Microdata, steps: dict[str, int]) -> Coarsening:
     for name in data.names:
         levels = list(data.variable(name).levels)
         variables[name] = {"levels": levels, "hierarchy": [{"merged": levels[:2]}]}
-    found = coarsening_of(data, codebook_from({"variables": variables}), steps)
-    assert found is not None
-    return found
+    coarsening = coarsening_of(data, codebook_from({"variables": variables}), steps)
+    assert coarsening is not None
+    return coarsening
 
 
 def merged_counts(counts: Counts, new_label: NDArray[np.int64]) -> Counts:
@@ -93,11 +93,11 @@ class Enumerated:
 
     def pattern_counts(self, group: int) -> dict[Counts, float]:
         """List what a file can show of a pattern, with its probability."""
-        found: dict[Counts, float] = {}
+        chances: dict[Counts, float] = {}
         for likely, rows in self.files(self.together(group)):
             total = tuple(np.sum(rows, axis=0).tolist())
-            found[total] = found.get(total, 0.0) + likely
-        return found
+            chances[total] = chances.get(total, 0.0) + likely
+        return chances
 
     def success(self, group: int, label: int) -> dict[tuple[str, str], float]:
         """Success of every attack on a record of this group with this label."""

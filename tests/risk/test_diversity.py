@@ -50,8 +50,8 @@ def test_the_verdict_judges_by_the_same_rule() -> None:
     )
     for data in (common, small):
         assert us.label_diversity(data).dominated_patterns == 0
-        found = data_findings(data, codebook_declared=True, codebook_reviewed=True)
-        assert (found.dominated_patterns, found.deciding) == (0, ())
+        findings = data_findings(data, codebook_declared=True, codebook_reviewed=True)
+        assert (findings.dominated_patterns, findings.deciding) == (0, ())
     assert us.label_diversity(small, fewest=4).dominated_records == 4
 
 

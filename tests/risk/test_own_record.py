@@ -244,8 +244,8 @@ def test_rows_replaced_by_themselves_match_as_before() -> None:
     labels = data.codes("county").astype(np.int64)
     targets = find_targets(data, ["gender"], data.combinations[:, -1].astype(np.int64), 133)
     files = [empirical_labels(data).draw(stream(3, index), data) for index in range(4)]
-    found = [targets.match_rows(file.astype(np.int64)) for file in files]
-    matched, counts = (np.stack(part) for part in zip(*found, strict=True))
+    matches = [targets.match_rows(file.astype(np.int64)) for file in files]
+    matched, counts = (np.stack(part) for part in zip(*matches, strict=True))
     file, row = np.nonzero(matched >= 0)
     target = matched[file, row]
     order = np.lexsort((file, row, target))

@@ -100,12 +100,12 @@ def test_drawn_cells_are_attacked_as_in_the_whole_data() -> None:
         seen = np.isfinite(some)
         assert seen.sum() == 4 * SIZE
         assert some[seen] == pytest.approx(whole.per_record(attack, known)[seen], abs=1e-6)
-        one, all_ = (
+        sampled, all_ = (
             next(each for each in effect.attacks if each.attack == attack)
             for effect in (part, whole)
         )
-        assert one.effect == pytest.approx(2 * some[seen].sum())
-        assert one.standard_error > all_.standard_error
+        assert sampled.effect == pytest.approx(2 * some[seen].sum())
+        assert sampled.standard_error > all_.standard_error
 
 
 @pytest.mark.usefixtures("four_cells")

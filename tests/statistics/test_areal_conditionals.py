@@ -39,9 +39,9 @@ def test_integrals_are_those_of_adaptive_integration(precision: float) -> None:
     """To 1e-10, and both derivatives to what finite differences can tell; no false alarms."""
     for mean in MEANS:
         for count in COUNTS:
-            found, slope, bend = counts.poisson_lognormal(count, mean, precision)
+            integral, slope, bend = counts.poisson_lognormal(count, mean, precision)
             expected = naive.log_poisson_lognormal(count, mean, precision)
-            assert found == pytest.approx(expected, abs=1e-10, rel=1e-12)
+            assert integral == pytest.approx(expected, abs=1e-10, rel=1e-12)
             step = 1e-4
             up = counts.poisson_lognormal(count, mean + step, precision)
             down = counts.poisson_lognormal(count, mean - step, precision)
@@ -64,9 +64,9 @@ def test_remembered_integrals_are_the_integrals() -> None:
     for precision in (0.07, 0.9, 1.003, 2.5, 33.0, 0.07):  # and back to one that was forgotten
         counts.log_probabilities(problem, pieces, means, precision, log_p)
         for pair, count in enumerate(problem.pair_count):
-            for one, mean in enumerate(means[:, 0]):
+            for cluster, mean in enumerate(means[:, 0]):
                 expected = counts.poisson_lognormal(count, mean, precision)[0]
-                assert log_p[pair, one] == pytest.approx(expected, abs=1e-9, rel=1e-8)
+                assert log_p[pair, cluster] == pytest.approx(expected, abs=1e-9, rel=1e-8)
 
 
 @pytest.mark.parametrize("by_sticks", [True, False], ids=["text", "script"])
@@ -82,8 +82,8 @@ def test_likelihood_of_a_table_is_that_of_its_twin(by_sticks: bool) -> None:
     def likelihood(means: np.ndarray, log_precision: float, log_weights: np.ndarray) -> float:
         unused = np.empty(means.shape), np.empty(means.shape[0])
         precision = float(np.exp(log_precision))
-        found = counts.marginal(problem, pieces, means, precision, log_weights, *unused)
-        return float(found[0])
+        density = counts.marginal(problem, pieces, means, precision, log_weights, *unused)
+        return float(density[0])
 
     at = float(np.log(state.log_rate_precision))
     found, on_precision = counts.marginal(
@@ -94,19 +94,19 @@ def test_likelihood_of_a_table_is_that_of_its_twin(by_sticks: bool) -> None:
     weights = state.log_weights
     up, down = likelihood(means, at + step, weights), likelihood(means, at - step, weights)
     assert on_precision == pytest.approx((up - down) / (2 * step), abs=1e-5)
-    for one in range(means.shape[0]):
+    for cluster in range(means.shape[0]):
         there = np.zeros(means.shape[0])
-        there[one] = step
+        there[cluster] = step
         up, down = likelihood(means, at, weights + there), likelihood(means, at, weights - there)
-        assert shares[one] == pytest.approx((up - down) / (2 * step), abs=1e-5)
+        assert shares[cluster] == pytest.approx((up - down) / (2 * step), abs=1e-5)
         for pattern in range(means.shape[1]):
             moved = np.zeros_like(means)
-            moved[one, pattern] = step
+            moved[cluster, pattern] = step
             up, down = (
                 likelihood(means + moved, at, weights),
                 likelihood(means - moved, at, weights),
             )
-            assert slopes[one, pattern] == pytest.approx((up - down) / (2 * step), abs=1e-5)
+            assert slopes[cluster, pattern] == pytest.approx((up - down) / (2 * step), abs=1e-5)
 
 
 def test_clusters_that_are_passed_over_are_worth_nothing() -> None:
@@ -118,12 +118,12 @@ def test_clusters_that_are_passed_over_are_worth_nothing() -> None:
     log_weights = generator.permutation(np.log(0.5) - 3.0 * np.arange(15))  # (cluster,)
     means = generator.normal(-1.0, 2.0, (15, 2))  # (cluster, pattern)
     slopes, shares = np.empty(means.shape), np.empty(15)
-    found, _ = counts.marginal(problem, pieces, means, 1.7, log_weights, slopes, shares)
+    density, _ = counts.marginal(problem, pieces, means, 1.7, log_weights, slopes, shares)
     log_p = np.empty((problem.pair_size.size, 15))  # (pair, cluster)
     counts.log_probabilities(problem, pieces, means, 1.7, log_p)
     joint = log_p + log_weights  # (pair, cluster)
     whole = logsumexp(joint, axis=1)  # (pair,)
-    assert found == pytest.approx(float(problem.pair_size @ whole), abs=1e-7)
+    assert density == pytest.approx(float(problem.pair_size @ whole), abs=1e-7)
     expected = problem.pair_size @ np.exp(joint - whole[:, None])  # (cluster,)
     assert shares == pytest.approx(expected, abs=1e-7)
     assert (expected < 1e-9).sum() > 3  # there is something to pass over
@@ -161,19 +161,19 @@ def test_sums_of_log_rates_are_those_of_the_table() -> None:
     members = np.stack([problem.pair_size // 4, problem.pair_size - problem.pair_size // 4], axis=1)
     sizes, sums, squares = log_rates.sum_log_rates(generator, problem, members, means, 1.3)
     assert np.array_equal(sizes, [[3000, 3000], [9000, 9000]])
-    for one in range(2):
+    for cluster in range(2):
         for pattern in range(2):
             first, second = 0.0, 0.0
             for pair in range(*problem.pair_start[pattern : pattern + 2]):
-                count, mean = int(problem.pair_count[pair]), means[one, pattern]
-                share = members[pair, one] / sizes[one, pattern]
+                count, mean = int(problem.pair_count[pair]), means[cluster, pattern]
+                share = members[pair, cluster] / sizes[cluster, pattern]
                 _, slope, bend = counts.poisson_lognormal(count, mean, 1.3)
                 apart, spread = slope / 1.3, (bend / 1.3 + 1.0) / 1.3
                 first += share * (mean + apart)
                 second += share * (spread + apart**2)
-            n = sizes[one, pattern]
-            assert sums[one, pattern] / n == pytest.approx(first, abs=4 * 0.9 / np.sqrt(n))
-            assert squares[one, pattern] / n == pytest.approx(second, abs=4 * 1.6 / np.sqrt(n))
+            n = sizes[cluster, pattern]
+            assert sums[cluster, pattern] / n == pytest.approx(first, abs=4 * 0.9 / np.sqrt(n))
+            assert squares[cluster, pattern] / n == pytest.approx(second, abs=4 * 1.6 / np.sqrt(n))
 
 
 @pytest.mark.parametrize("size", [3, 60])
@@ -191,7 +191,7 @@ def test_clusters_of_a_pair_are_multinomial(size: int) -> None:
         seen[int(members[0, 1])] += 1
     joint = np.exp(log_weights + log_p[0])
     share = joint[1] / joint.sum()
-    exact = {one: float(binom.pmf(one, size, share)) for one in range(size + 1)}
+    exact = {members: float(binom.pmf(members, size, share)) for members in range(size + 1)}
     assert chi_square_p(seen, exact) > FALSE_ALARM
 
 
@@ -213,11 +213,11 @@ def test_concentration_is_drawn_from_its_conditional(by_sticks: bool) -> None:
                 total -= lgamma(1 + here + concentration + behind)
             return total
         seen = 0
-        for one, size in enumerate(sizes):
+        for cluster, size in enumerate(sizes):
             for already in range(size):
                 total += np.log(concentration / 3 + already) - np.log(concentration + seen)
                 seen += 1
-            assert one < 3
+            assert cluster < 3
         return total
 
     log_density = np.array([urn(exp(x)) + 2.0 * x - 1.5 * exp(x) for x in grid])
@@ -267,9 +267,11 @@ def test_density_of_the_weights_in_exchanges_is_that_of_its_twin(by_sticks: bool
 
     for concentration in (0.3, 1.0, 4.0):
         one, two = generator.dirichlet(np.full(5, 2.0), size=2)
-        found = log_prior_of_weights(two, concentration, by_sticks)
-        found -= log_prior_of_weights(one, concentration, by_sticks)
-        assert found == pytest.approx(twin(two, concentration) - twin(one, concentration), abs=1e-9)
+        difference = log_prior_of_weights(two, concentration, by_sticks)
+        difference -= log_prior_of_weights(one, concentration, by_sticks)
+        assert difference == pytest.approx(
+            twin(two, concentration) - twin(one, concentration), abs=1e-9
+        )
 
 
 def test_effects_and_centre_are_drawn_from_their_normal_conditionals() -> None:
@@ -280,10 +282,10 @@ def test_effects_and_centre_are_drawn_from_their_normal_conditionals() -> None:
     precision = 1.7
     log_rates = {0: [(0, 0.3), (0, 1.1), (1, -0.4)], 1: [(1, 2.0)], 2: []}  # cluster: (pattern, y)
     sizes, sums = np.zeros((3, 2)), np.zeros((3, 2))
-    for one, cells in log_rates.items():
+    for cluster, cells in log_rates.items():
         for pattern, y in cells:
-            sizes[one, pattern] += 1
-            sums[one, pattern] += y
+            sizes[cluster, pattern] += 1
+            sums[cluster, pattern] += y
     inverse = np.linalg.inv(naive.effect_covariance(state))
     assert np.allclose(effect_precision(state), inverse)
     drawn = np.empty((6_000, 3, 3))
@@ -303,13 +305,13 @@ def test_effects_and_centre_are_drawn_from_their_normal_conditionals() -> None:
             assert kstest(apart[:, effect], norm.cdf).pvalue > FALSE_ALARM
         assert abs(np.corrcoef(apart.T)[0, 1]) < 0.06
 
-    for one, cells in log_rates.items():
+    for cluster, cells in log_rates.items():
         curvature, moment = inverse.copy(), inverse @ state.centre
         for pattern, y in cells:
             row = tiny.DESIGN[pattern]
             curvature += precision * np.outer(row, row)
             moment = moment + precision * y * row
-        standard(drawn[:, one], curvature, moment)
+        standard(drawn[:, cluster], curvature, moment)
     used = state.effects[occupied]
     standard(centres, np.diag(own) + 2 * inverse, inverse @ used.sum(axis=0))
 
@@ -321,7 +323,7 @@ def test_density_of_the_covariance_is_that_of_its_twin() -> None:
     heights = []
     for _ in range(6):
         log_scales, bound = naive.draw_from_prior(generator, 4, 1.5, 3.0, 0.8)
-        found = covariance.log_density(deviations, log_scales, bound, 1.5, 3.0, 0.8)
+        density = covariance.log_density(deviations, log_scales, bound, 1.5, 3.0, 0.8)
         scales = np.exp(log_scales)
         matrix = naive.correlation(bound, 4) * np.outer(scales, scales)
         factor = covariance.covariance_factor(log_scales, bound)
@@ -329,7 +331,7 @@ def test_density_of_the_covariance_is_that_of_its_twin() -> None:
         assert np.allclose(covariance.slope_precision(log_scales, bound) @ matrix, np.eye(4))
         expected = naive.log_covariance_prior(log_scales, bound, 1.5, 3.0, 0.8)
         expected += sum(naive.log_normal(row, np.zeros(4), matrix) for row in deviations)
-        heights.append(found - expected)
+        heights.append(density - expected)
     assert np.ptp(heights) < 1e-5
 
 
@@ -348,9 +350,11 @@ def test_a_moved_row_is_worked_out_without_its_neighbours_in_front() -> None:
         assert covariance._row_of(number, 5) == rows[number]
         values, index = (log_scales, number) if number < 5 else (bound, number - 5)
         values[index] += 0.3 * generator.standard_normal()
-        found = covariance._height_from(deviations, log_scales, bound, prior, rows[number], *arrays)
+        height = covariance._height_from(
+            deviations, log_scales, bound, prior, rows[number], *arrays
+        )
         expected = covariance.log_density(deviations, log_scales, bound, *prior)
-        assert found == pytest.approx(expected, abs=1e-10)
+        assert height == pytest.approx(expected, abs=1e-10)
 
 
 def test_covariance_without_data_stays_at_its_prior() -> None:
@@ -366,9 +370,9 @@ def test_covariance_without_data_stays_at_its_prior() -> None:
         matrix = naive.correlation(bound, 3)
         kept.append([matrix[1, 0], matrix[2, 0], matrix[2, 1], *np.exp(log_scales)])
     drawn = np.array(kept)
-    for place in range(3):  # each correlation of LKJ(s) in R dimensions: Beta(s + R / 2 - 1) twice
-        assert kstest((drawn[:, place] + 1) / 2, beta(2.5, 2.5).cdf).pvalue > FALSE_ALARM
-        assert kstest(drawn[:, 3 + place], lambda x: 2 * t(3).cdf(x) - 1).pvalue > FALSE_ALARM
+    for index in range(3):  # each correlation of LKJ(s) in R dimensions: Beta(s + R / 2 - 1) twice
+        assert kstest((drawn[:, index] + 1) / 2, beta(2.5, 2.5).cdf).pvalue > FALSE_ALARM
+        assert kstest(drawn[:, 3 + index], lambda x: 2 * t(3).cdf(x) - 1).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("by_sticks", [True, False], ids=["text", "script"])
@@ -394,14 +398,14 @@ def test_density_of_the_free_numbers_is_that_of_its_twin(by_sticks: bool) -> Non
         back = hamiltonian.state_of(frame, free, there)
         assert np.allclose(back.effects, there.effects)
         assert np.allclose(np.exp(back.log_weights), np.exp(there.log_weights))
-        found, slopes = hamiltonian.log_density(problem, pieces, frame, free)
+        density, slopes = hamiltonian.log_density(problem, pieces, frame, free)
         for number in range(free.size):
             step = np.zeros(free.size)
             step[number] = 1e-5
             up = hamiltonian.log_density(problem, pieces, frame, free + step)[0]
             down = hamiltonian.log_density(problem, pieces, frame, free - step)[0]
             assert slopes[number] == pytest.approx((up - down) / 2e-5, abs=1e-4, rel=1e-4)
-        heights.append(found - _log_joint(world.table, there, prior, free, by_sticks))
+        heights.append(density - _log_joint(world.table, there, prior, free, by_sticks))
     assert np.ptp(heights) < 1e-6
 
 
@@ -411,8 +415,8 @@ def _log_joint(
     """Log of likelihood and prior in the free numbers, changes of variables written out."""
     total = naive.log_marginal(table, tiny.DESIGN, state)
     matrix = naive.effect_covariance(state)
-    for one in state.effects:
-        total += naive.log_normal(one, state.centre, matrix)
+    for of_cluster in state.effects:
+        total += naive.log_normal(of_cluster, state.centre, matrix)
         total += 0.5 * np.linalg.slogdet(matrix)[1]  # from effects to standardized effects
     own = np.array([state.mean_precision, *2 * [state.slope_mean_precision]])
     total += float(-0.5 * (own * state.centre**2).sum())
@@ -431,9 +435,9 @@ def _log_joint(
         total += naive.log_gamma_density(state.concentration, prior.concentration)
         total += np.log(state.concentration)
         rest = 1.0
-        for one, weight in enumerate(weights[:-1]):  # V = 1 - exp(-exp(e) / concentration)
+        for effects, weight in enumerate(weights[:-1]):  # V = 1 - exp(-exp(e) / concentration)
             stick = weight / rest
-            total += np.log(1 - stick) + free[-3 + one] - np.log(state.concentration)
+            total += np.log(1 - stick) + free[-3 + effects] - np.log(state.concentration)
             rest -= weight
         return float(total)
     share = state.concentration / 3

@@ -122,7 +122,10 @@ def compare_joint(
             world = tiny.World(state, cluster, world.table)
         after.append(summary(world))
     first, second = np.array(before), np.array(after)
-    return [ks_2samp(first[:, one], second[:, one]).pvalue for one in range(first.shape[1])]
+    return [
+        ks_2samp(first[:, quantity], second[:, quantity]).pvalue
+        for quantity in range(first.shape[1])
+    ]
 
 
 @pytest.mark.parametrize("by_sticks", [True, False], ids=["text", "script"])
@@ -131,8 +134,8 @@ def test_areal_moves_keep_the_joint_distribution(move: Move, by_sticks: bool) ->
     """Eighteen summaries, false-alarm rate 1e-4 each."""
     generator = stream(71, "areal joint", move.__name__, int(by_sticks))
     prior = tiny.priors(by_sticks)
-    found = compare_joint(generator, move, prior, DRAWS, tiny.N_CLUSTERS)
-    assert min(found) > FALSE_ALARM, dict(enumerate(found))
+    p_values = compare_joint(generator, move, prior, DRAWS, tiny.N_CLUSTERS)
+    assert min(p_values) > FALSE_ALARM, dict(enumerate(p_values))
 
 
 @pytest.mark.parametrize("n_clusters", [2, 4])
@@ -157,8 +160,8 @@ def test_exchanges_reach_every_cluster(by_sticks: bool, n_clusters: int) -> None
         return sampler.by_clusters(generator, problem, after, priors, pieces)
 
     generator = stream(74, "areal exchanges", n_clusters, int(by_sticks))
-    found = compare_joint(generator, count_moved, tiny.priors(by_sticks), FEWER, n_clusters)
-    assert min(found) > FALSE_ALARM, dict(enumerate(found))
+    p_values = compare_joint(generator, count_moved, tiny.priors(by_sticks), FEWER, n_clusters)
+    assert min(p_values) > FALSE_ALARM, dict(enumerate(p_values))
     assert (moved > 0.1 * 2 * FEWER).all(), moved
 
 
@@ -208,18 +211,18 @@ def true_values(
     slopes, shares = np.empty(means.shape), np.empty(means.shape[0])
     precision = state.log_rate_precision
     pieces = new_pieces(problem)
-    found, _ = marginal(problem, pieces, means, precision, state.log_weights, slopes, shares)
+    density, _ = marginal(problem, pieces, means, precision, state.log_weights, slopes, shares)
     # the log rates behind the table are gone: they have the same law given table and clusters
     log_rates = draw_table(generator, problem, state.members, means, precision)
     rates = np.exp(log_rates.reshape(world.table.shape))
     chosen = (rates / rates.sum(axis=1, keepdims=True)).ravel()[[0, 1, 5]]
-    return np.array([state.concentration, precision, found, *chosen])
+    return np.array([state.concentration, precision, density, *chosen])
 
 
 def ranks(by_sticks: bool, kept: int) -> NDArray[np.int64]:
     """Ranks of the true values among thinned draws: (simulation, quantity)."""
     prior = tiny.priors(by_sticks)
-    found = np.empty((SIMULATIONS, 6), dtype=np.int64)
+    ranks = np.empty((SIMULATIONS, 6), dtype=np.int64)
     cells = KeptCells(np.array([0, 0, 1]), np.array([0, 1, 1]), complete=False)
     for simulation in range(SIMULATIONS):
         generator = stream(72, "areal calibration", int(by_sticks), simulation)
@@ -234,14 +237,14 @@ def ranks(by_sticks: bool, kept: int) -> NDArray[np.int64]:
             seen = chain.observe(generator, state)
             names = ("concentration", "log_rate_precision", "log_likelihood")
             drawn[draw] = [*(seen.scalars[name] for name in names), *seen.label_probability]
-        found[simulation] = (drawn < true).sum(axis=0)
-    return found
+        ranks[simulation] = (drawn < true).sum(axis=0)
+    return ranks
 
 
 @pytest.mark.parametrize("by_sticks", [True, False], ids=["text", "script"])
 def test_areal_ranks_of_true_values_are_uniform(by_sticks: bool) -> None:
     """Chi-square over ten ranks, six quantities, false-alarm rate 1e-4 each."""
-    found = ranks(by_sticks, 9)
-    for quantity in range(found.shape[1]):
-        counts = np.bincount(found[:, quantity], minlength=10)
+    rank_of_truth = ranks(by_sticks, 9)
+    for quantity in range(rank_of_truth.shape[1]):
+        counts = np.bincount(rank_of_truth[:, quantity], minlength=10)
         assert chisquare(counts).pvalue > FALSE_ALARM, quantity

@@ -92,7 +92,7 @@ def test_the_coarse_table_is_that_of_the_integrals() -> None:
         forces = pieces.forces
         for index, count in enumerate(problem.distinct):
             for node in range(0, forces.means.size, 7):
-                found = forces.table[index, node]
+                tabulated = forces.table[index, node]
                 exact = counts.poisson_lognormal(count, forces.means[node], np.exp(log_precision))
-                assert found == pytest.approx(exact, rel=1e-3, abs=1e-3)
+                assert tabulated == pytest.approx(exact, rel=1e-3, abs=1e-3)
             assert forces.best[index] == forces.table[index, :, 0].max()

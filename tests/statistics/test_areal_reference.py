@@ -50,8 +50,8 @@ def test_posterior_means_agree_with_the_reference(variant: Literal["text", "scri
     for number in range(CHAINS):
         generator = stream(74, "reference", variant, number)
         state = chain.advance(generator, chain.start(generator, number), 400)
-        for found in drawn.values():
-            found.append([])
+        for summaries in drawn.values():
+            summaries.append([])
         for _ in range(DRAWS):
             state = chain.advance(generator, state, 2)
             seen = chain.observe(generator, state)

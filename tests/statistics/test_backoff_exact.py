@@ -185,8 +185,8 @@ def test_distributions_given_tables_are_dirichlet() -> None:
                 level = beta.cdf(table[node, label], mass, total - mass)
                 levels.setdefault(f"{name} {node}", []).append(float(level))
     assert len(levels) == 10
-    for found in levels.values():
-        assert kstest(found, "uniform").pvalue > FALSE_ALARM
+    for grouped in levels.values():
+        assert kstest(grouped, "uniform").pvalue > FALSE_ALARM
 
 
 def _table(probability: NDArray[np.float64]) -> NDArray[np.float64]:

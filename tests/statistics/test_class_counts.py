@@ -55,7 +55,7 @@ def test_binomial_draws(count: int, p: float) -> None:
     exact = binom(count, p)
     edges = np.unique(exact.ppf(np.linspace(0.0, 1.0, 102)[1:-1]))  # about a hundred bins
     cumulative = np.concatenate([[0.0], exact.cdf(edges), [1.0]])
-    cells = {one: float(width) for one, width in enumerate(np.diff(cumulative))}
+    cells = {cell: float(width) for cell, width in enumerate(np.diff(cumulative))}
     seen: Counter[Hashable] = Counter(np.searchsorted(edges, drawn).tolist())
     assert drawn.min() >= 0
     assert drawn.max() <= count
@@ -118,16 +118,16 @@ def test_every_class_of_a_combination(named: str, count: int) -> None:
         assert np.array_equal(level_count[:2].sum(axis=0), size)
         row[:] = level_count[2]
     assert (seen.sum(axis=1) == count).all()
-    for one, p in enumerate(exact):
+    for class_, p in enumerate(exact):
         margin = binom(count, p)
         edges = np.unique(margin.ppf(np.linspace(0.0, 1.0, 52)[1:-1]))
         cumulative = np.concatenate([[0.0], margin.cdf(edges), [1.0]])
         cells = {cell: float(width) for cell, width in enumerate(np.diff(cumulative))}
         if max(cells.values()) > 1.0 - 1e-12:
-            assert np.unique(seen[:, one]).tolist() == [round(count * p)]
+            assert np.unique(seen[:, class_]).tolist() == [round(count * p)]
             continue
-        counted: Counter[Hashable] = Counter(np.searchsorted(edges, seen[:, one]).tolist())
-        assert tiny.chi_square_p(counted, cells) > FALSE_ALARM, one
+        counted: Counter[Hashable] = Counter(np.searchsorted(edges, seen[:, class_]).tolist())
+        assert tiny.chi_square_p(counted, cells) > FALSE_ALARM, class_
 
 
 @pytest.mark.parametrize("count", [3, 17])
@@ -136,9 +136,13 @@ def test_all_classes_of_a_combination_together(count: int) -> None:
     weights, given = CASES["plain"]
     problem, probabilities = problem_alone(count, given)
     exact_one = naive.class_probabilities([0, 2], weights, probabilities.tolist())
-    outcomes = [one for one in itertools.product(range(count + 1), repeat=4) if sum(one) == count]
+    outcomes = [
+        outcome
+        for outcome in itertools.product(range(count + 1), repeat=4)
+        if sum(outcome) == count
+    ]
     chances = multinomial(count, exact_one).pmf(outcomes)
-    exact = {one: float(chance) for one, chance in zip(outcomes, chances, strict=True)}
+    exact = {outcome: float(chance) for outcome, chance in zip(outcomes, chances, strict=True)}
     size, level_count = np.zeros(4, np.int64), np.zeros((4, 4), np.int64)
     generator = stream(82, count)
     seen: Counter[Hashable] = Counter()
@@ -146,7 +150,7 @@ def test_all_classes_of_a_combination_together(count: int) -> None:
         class_counts.draw_classes(
             generator, problem, np.log(weights), probabilities, size, level_count
         )
-        seen[tuple(int(one) for one in level_count[2])] += 1
+        seen[tuple(int(number) for number in level_count[2])] += 1
     assert tiny.chi_square_p(seen, exact) > FALSE_ALARM
 
 
@@ -193,7 +197,7 @@ def test_same_bytes_for_one_two_and_three_threads() -> None:
     """Four slices of combinations, drawn by as many threads as there are; no false alarms."""
     problem, log_weights, probabilities = many_combinations(120, 130)
     assert class_counts.n_slices(problem.counts.size) == 4
-    found = []
+    outcomes = []
     for threads in (1, 2, 3, 7):
         size, level_count = np.zeros(6, np.int64), np.zeros(probabilities.shape, np.int64)
         generator = stream(85, "threads")
@@ -204,21 +208,21 @@ def test_same_bytes_for_one_two_and_three_threads() -> None:
                     pool if threads > 1 else None, threads,
                 )  # fmt: skip
         assert size.sum() == problem.counts.sum()
-        found.append(size.tobytes() + level_count.tobytes() + generator.bytes(8))
-    assert len(set(found)) == 1
+        outcomes.append(size.tobytes() + level_count.tobytes() + generator.bytes(8))
+    assert len(set(outcomes)) == 1
 
 
 def test_sweeps_of_a_chain_do_not_depend_on_its_threads() -> None:
     """Whole sweeps of a chain that has one, two and three threads to itself; no false alarms."""
     problem, _, _ = many_combinations(120, 130)
     nothing: Any = None
-    found = []
+    outcomes = []
     for threads in (1, 2, 3):
         chain = BlockedChain(problem, nothing, (0.25, 0.25), 6, threads)
         generator = stream(88)
         state = chain.advance(generator, chain.start(generator, 1), 4)
-        found.append(b"".join(np.asarray(part).tobytes() for part in state))
-    assert len(set(found)) == 1
+        outcomes.append(b"".join(np.asarray(part).tobytes() for part in state))
+    assert len(set(outcomes)) == 1
 
 
 def test_slices_have_random_numbers_of_their_own() -> None:

@@ -32,7 +32,9 @@ def log_joint(classes: list[naive.Rows], concentration: float) -> float:
     """Log of the joint density of data and partition given the concentration."""
     used = [members for members in classes if members]
     total = len(used) * log(concentration)
-    return total + sum(lgamma(len(one)) + naive.log_marginal(one, tiny.PRIORS) for one in used)
+    return total + sum(
+        lgamma(len(members)) + naive.log_marginal(members, tiny.PRIORS) for members in used
+    )
 
 
 def test_one_record_joins_classes_in_proportion_to_the_joint_density() -> None:
@@ -42,18 +44,21 @@ def test_one_record_joins_classes_in_proportion_to_the_joint_density() -> None:
     distinct: list[tuple[int, ...]] = sorted(set(tiny.ROWS))
     concentration = 0.9
     weights = []
-    for place in range(3):
-        joined = [[*one, moving] if here == place else one for here, one in enumerate(classes)]
+    for joining in range(3):
+        joined = [
+            [*members, moving] if here == joining else members
+            for here, members in enumerate(classes)
+        ]
         weights.append(np.exp(log_joint(joined, concentration)))
-    exact = {place: weight / sum(weights) for place, weight in enumerate(weights)}
+    exact = {class_: weight / sum(weights) for class_, weight in enumerate(weights)}
     generator = stream(31, "one record")
     seen: Counter[Hashable] = Counter()
     for _ in range(20_000):
         start = int(generator.integers(0, 3))
         members = np.zeros((3, 3), dtype=np.int32)
-        for place, rows in enumerate(classes):
+        for joining, rows in enumerate(classes):
             for row in rows:
-                members[distinct.index(row), place] += 1
+                members[distinct.index(row), joining] += 1
         members[distinct.index(moving), start] += 1
         before = members.copy()
         state = collapsed.with_members(PROBLEM, members, concentration)
@@ -133,8 +138,8 @@ def test_marginal_likelihood_is_that_of_its_twin() -> None:
     for a, b in rows:
         counts[a] += 1
         counts[2 + b] += 1
-    found = split_merge.log_marginal(counts, 4, PROBLEM)
-    assert found == pytest.approx(naive.log_marginal(rows, tiny.PRIORS), rel=1e-12)
+    density = split_merge.log_marginal(counts, 4, PROBLEM)
+    assert density == pytest.approx(naive.log_marginal(rows, tiny.PRIORS), rel=1e-12)
 
 
 def test_split_of_two_records_has_the_ratio_of_the_joint_densities() -> None:
@@ -161,11 +166,11 @@ def test_sticks_are_beta() -> None:
     weights = np.exp(drawn)
     assert np.allclose(weights.sum(axis=1), 1.0)
     left = np.ones(4_000)
-    for one in range(3):
-        stick = weights[:, one] / left
-        expected = beta(1 + sizes[one], concentration + sizes[one + 1 :].sum())
+    for class_ in range(3):
+        stick = weights[:, class_] / left
+        expected = beta(1 + sizes[class_], concentration + sizes[class_ + 1 :].sum())
         assert kstest(stick, expected.cdf).pvalue > FALSE_ALARM
-        left -= weights[:, one]
+        left -= weights[:, class_]
 
 
 def test_sticks_do_not_round_for_a_tiny_concentration() -> None:
@@ -184,28 +189,28 @@ def test_level_probabilities_are_dirichlet() -> None:
     count = np.array([[4, 0], [1, 0], [2, 0], [0, 0], [3, 0]])  # (level, class)
     size = np.array([5, 0])
     draws = 4_000
-    found = np.empty((draws, 5, 2))
+    drawn = np.empty((draws, 5, 2))
     for draw in range(draws):
-        blocked.draw_levels(generator, PROBLEM, count, size, found[draw])
-    for one, level in itertools.product(range(2), range(5)):
+        blocked.draw_levels(generator, PROBLEM, count, size, drawn[draw])
+    for class_, level in itertools.product(range(2), range(5)):
         variable = 0 if level < 2 else 1
         first, last = PROBLEM.level_start[variable], PROBLEM.level_start[variable + 1]
-        shape = PROBLEM.prior[level] + count[level, one]
-        total = PROBLEM.prior[first:last].sum() + count[first:last, one].sum()
+        shape = PROBLEM.prior[level] + count[level, class_]
+        total = PROBLEM.prior[first:last].sum() + count[first:last, class_].sum()
         expected = beta(shape, total - shape)
-        assert kstest(found[:, level, one], expected.cdf).pvalue > FALSE_ALARM
+        assert kstest(drawn[:, level, class_], expected.cdf).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("prior", [1e-3, 1e-5])
 def test_tiny_level_priors_do_not_underflow_to_nothing(prior: float) -> None:
     generator = stream(38, "small prior")
     problem = PROBLEM._replace(prior=np.full(5, prior), prior_sum=np.array([2 * prior, 3 * prior]))
-    found = np.empty((5, 3))
+    means = np.empty((5, 3))
     for _ in range(100):
         blocked.draw_levels(
-            generator, problem, np.zeros((5, 3), np.int64), np.zeros(3, np.int64), found
+            generator, problem, np.zeros((5, 3), np.int64), np.zeros(3, np.int64), means
         )
-        assert np.allclose(found[:2].sum(axis=0), 1.0)
+        assert np.allclose(means[:2].sum(axis=0), 1.0)
         drawn = parameters.draw_parameters(
             generator, problem, np.zeros(1, np.int64), np.zeros((1, 5), np.int64), 0.5
         )
@@ -242,21 +247,21 @@ def test_classes_of_a_combination_are_multinomial(count: int) -> None:
         assert size.sum() == count + 2
         assert np.array_equal(level_count[:2].sum(axis=0), size)
         seen[draw] = level_count[second]
-    for one in range(4):
-        expected = binom(count, joint[one] / joint.sum())
+    for class_ in range(4):
+        expected = binom(count, joint[class_] / joint.sum())
         support = np.arange(count + 1)
         exact = {int(k): float(expected.pmf(k)) for k in support}
-        counted: Counter[Hashable] = Counter(seen[:, one].tolist())
+        counted: Counter[Hashable] = Counter(seen[:, class_].tolist())
         assert tiny.chi_square_p(counted, exact) > FALSE_ALARM
 
 
 def log_order(order: tuple[int, ...], concentration: float) -> float:
     """Log probability of classes of these sizes in this order: one Beta integral a stick."""
     total = 0.0
-    for place in range(len(order) - 1):
-        behind = sum(order[place + 1 :])
-        total += log(concentration) + lgamma(1 + order[place]) + lgamma(concentration + behind)
-        total -= lgamma(1 + concentration + order[place] + behind)
+    for index in range(len(order) - 1):
+        behind = sum(order[index + 1 :])
+        total += log(concentration) + lgamma(1 + order[index]) + lgamma(concentration + behind)
+        total -= lgamma(1 + concentration + order[index] + behind)
     return total
 
 
@@ -274,7 +279,7 @@ def test_swaps_leave_the_order_of_classes_as_the_sticks_have_it() -> None:
         count = np.vstack([size, 10 * size])  # (level, class): must travel with the sizes
         blocked.swap_neighbours(generator, size, count, concentration)
         assert np.array_equal(count, np.vstack([size, 10 * size]))
-        seen[tuple(int(one) for one in size)] += 1
+        seen[tuple(int(number) for number in size)] += 1
     assert tiny.chi_square_p(seen, exact) > FALSE_ALARM
 
 
@@ -294,9 +299,9 @@ def test_moved_classes_leave_order_and_concentration_as_they_are_together(
     edges = np.searchsorted(joint.sum(axis=0).cumsum(), np.arange(0.1, 1.0, 0.1))
     tenth = np.searchsorted(edges, np.arange(grid.size), side="right")  # (point,)
     exact = {
-        (order, one): float(joint[place, tenth == one].sum())
-        for place, order in enumerate(orders)
-        for one in range(10)
+        (order, bin_): float(joint[index, tenth == bin_].sum())
+        for index, order in enumerate(orders)
+        for bin_ in range(10)
     }
     generator = stream(42, "moves", len(sizes))
     seen: Counter[Hashable] = Counter()
@@ -310,7 +315,7 @@ def test_moved_classes_leave_order_and_concentration_as_they_are_together(
         assert np.array_equal(count, np.vstack([size, 10 * size]))
         moved += not np.array_equal(size, order)
         nearest = int(np.clip(np.rint((np.log(there) - grid[0]) * 200), 0, grid.size - 1))
-        seen[tuple(int(one) for one in size), int(tenth[nearest])] += 1
+        seen[tuple(int(number) for number in size), int(tenth[nearest])] += 1
     assert moved > 3_000
     assert tiny.chi_square_p(seen, exact) > FALSE_ALARM
 
@@ -320,12 +325,12 @@ def test_the_density_of_an_order_is_that_of_the_sticks(log_concentration: float)
     """Differences between orders, empty classes and a billion records among them."""
     concentration, shape, rate = float(np.exp(log_concentration)), 1.4, 0.6
     for sizes in [(9, 3), (5, 1, 0, 2), (0, 0, 4), (10**9, 7, 10**6)]:
-        found = []
+        visited = []
         for order in itertools.permutations(sizes):
             mine = blocked._log_density_of_order(np.array(order), log_concentration, shape, rate)
             prior = shape * log_concentration - rate * concentration
-            found.append(mine - prior - log_order(order, concentration))
-        assert np.ptp(found) < (1e-4 if max(sizes) > 10**6 else 1e-9)
+            visited.append(mine - prior - log_order(order, concentration))
+        assert np.ptp(visited) < (1e-4 if max(sizes) > 10**6 else 1e-9)
     for order in [(9, 3), (3, 9)]:  # and between concentrations
         there = [
             blocked._log_density_of_order(np.array(order), at, shape, rate)
@@ -363,17 +368,17 @@ def test_one_class_is_the_exact_dirichlet_posterior() -> None:
     problem = tiny.problem_of(rows, tiny.PRIORS)
     state = collapsed.init(generator, problem, 1)
     held = blocked.init(generator, problem, 1, 1)
-    found = np.empty((4_000, 2))
+    sampled = np.empty((4_000, 2))
     for draw in range(4_000):
         drawn = parameters.draw_parameters(
             generator, problem, state.class_size, state.level_count, 0.5
         )
-        found[draw, 0] = drawn.probabilities[0, 4]
+        sampled[draw, 0] = drawn.probabilities[0, 4]
         held = blocked.step(generator, problem, held, (1.0, 1.0))
-        found[draw, 1] = held.probabilities[4, 0]
+        sampled[draw, 1] = held.probabilities[4, 0]
     expected = beta(2.0 + 2, 3.5 + 5 - 4.0)
     for sampler in range(2):
-        assert kstest(found[:, sampler], expected.cdf).pvalue > FALSE_ALARM
+        assert kstest(sampled[:, sampler], expected.cdf).pvalue > FALSE_ALARM
 
 
 def test_no_records_give_the_prior() -> None:
@@ -383,18 +388,18 @@ def test_no_records_give_the_prior() -> None:
     state = collapsed.init(generator, empty, 1)
     held = blocked.init(generator, empty, 5, 1)
     draws = 4_000
-    found = np.empty((draws, 4))
+    sampled = np.empty((draws, 4))
     for draw in range(draws):
         state, _ = collapsed.step(generator, empty, state, (1.5, 0.8), 10**9)
         state, _ = split_merge.split_or_merge(generator, empty, state)
         drawn = parameters.draw_parameters(
             generator, empty, state.class_size, state.level_count, 1.3
         )
-        found[draw] = state.concentration, drawn.weights[0], drawn.probabilities[0, 0], 0.0
+        sampled[draw] = state.concentration, drawn.weights[0], drawn.probabilities[0, 0], 0.0
     assert collapsed.n_occupied(state) == 0
-    assert kstest(found[:, 0], gamma(1.5, scale=1 / 0.8).cdf).pvalue > FALSE_ALARM
-    assert kstest(found[:, 1], beta(1, 1.3).cdf).pvalue > FALSE_ALARM
-    assert kstest(found[:, 2], beta(0.7, 1.3).cdf).pvalue > FALSE_ALARM
+    assert kstest(sampled[:, 0], gamma(1.5, scale=1 / 0.8).cdf).pvalue > FALSE_ALARM
+    assert kstest(sampled[:, 1], beta(1, 1.3).cdf).pvalue > FALSE_ALARM
+    assert kstest(sampled[:, 2], beta(0.7, 1.3).cdf).pvalue > FALSE_ALARM
     thinned = []
     for draw in range(40_000):
         held = blocked.step(generator, empty, held, (1.5, 0.8))
@@ -407,13 +412,13 @@ def test_weights_are_dirichlet_with_the_concentration_as_remainder() -> None:
     """Weights of occupied classes, and their sum; false-alarm rate 1e-4 each."""
     generator = stream(45, "weights")
     size, count = np.array([3, 0, 2]), np.zeros((3, 5), np.int64)
-    found = np.empty((4_000, 2))
-    for row in found:
+    drawn = np.empty((4_000, 2))
+    for row in drawn:
         weights = parameters.draw_parameters(generator, PROBLEM, size, count, 1.2).weights
         assert weights.sum() == pytest.approx(1.0)
         row[:] = weights[0], weights[2:].sum()
-    assert kstest(found[:, 0], beta(3, 2 + 1.2).cdf).pvalue > FALSE_ALARM
-    assert kstest(found[:, 1], beta(1.2, 5).cdf).pvalue > FALSE_ALARM
+    assert kstest(drawn[:, 0], beta(3, 2 + 1.2).cdf).pvalue > FALSE_ALARM
+    assert kstest(drawn[:, 1], beta(1.2, 5).cdf).pvalue > FALSE_ALARM
 
 
 def test_quantities_are_those_of_their_twins() -> None:
@@ -424,9 +429,9 @@ def test_quantities_are_those_of_their_twins() -> None:
     flat = np.array([np.concatenate(table) for table in tables])  # (class, level)
     rows = sorted(set(tiny.ROWS))
     counts = [tiny.ROWS.count(row) for row in rows]
-    found = parameters.log_likelihood(PROBLEM.levels, PROBLEM.counts, weights, flat)
+    likelihood = parameters.log_likelihood(PROBLEM.levels, PROBLEM.counts, weights, flat)
     expected = naive.mixture_log_likelihood(rows, counts, weights.tolist(), tables)
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert likelihood == pytest.approx(expected, rel=1e-12)
     cells = np.array([(pattern, label) for pattern in range(2) for label in range(3)])
     kept, labels = np.array([[0], [1]]), np.array([[2], [3], [4]])
     table = parameters.label_probabilities(kept, labels, cells, weights, flat)
@@ -434,17 +439,17 @@ def test_quantities_are_those_of_their_twins() -> None:
         twin = naive.label_probability((pattern,), (label,), weights.tolist(), tables)
         assert value == pytest.approx(twin, rel=1e-6)
     order = np.array([1, 0, 4, 2, 3])  # other numbers for the levels
-    place = np.argsort(order)
+    new_code = np.argsort(order)
     again = parameters.log_likelihood(
-        place[PROBLEM.levels].astype(np.int32), PROBLEM.counts, weights, flat[:, order]
+        new_code[PROBLEM.levels].astype(np.int32), PROBLEM.counts, weights, flat[:, order]
     )
-    assert again == pytest.approx(found, rel=1e-12)
+    assert again == pytest.approx(likelihood, rel=1e-12)
     columns = np.ascontiguousarray(PROBLEM.levels[:, ::-1])
     turned = parameters.log_likelihood(columns, PROBLEM.counts, weights, flat)
-    assert turned == pytest.approx(found, rel=1e-12)
+    assert turned == pytest.approx(likelihood, rel=1e-12)
     with ThreadPoolExecutor(2) as pool:
         spread = parameters.log_likelihood(PROBLEM.levels, PROBLEM.counts, weights, flat, pool, 3)
-    assert spread == found
+    assert spread == likelihood
 
 
 @pytest.mark.parametrize(

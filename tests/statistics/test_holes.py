@@ -259,8 +259,8 @@ def reweighted(generator: np.random.Generator, n_classes: int) -> tuple[float, N
 def test_ranks_of_true_values_are_uniform(sampler: str) -> None:
     """A quarter of the values missing, 50 simulations, five bins; false-alarm rate 1e-4 each."""
     n_classes = 6 if sampler == "blocked" else 60
-    found = np.empty((50, 4), dtype=np.int64)  # (simulation, quantity)
-    for simulation in range(len(found)):
+    rank_of_truth = np.empty((50, 4), dtype=np.int64)  # (simulation, quantity)
+    for simulation in range(len(rank_of_truth)):
         generator = stream(95, sampler, simulation)
         strengths = joint.strengths_from_prior(generator)
         tables = joint.blocked_prior(generator, n_classes, joint.priors_of(strengths))[2]
@@ -281,9 +281,9 @@ def test_ranks_of_true_values_are_uniform(sampler: str) -> None:
             if draw >= 0:
                 given = parameters_of(generator, problem, state)
                 drawn[draw] = quantities(problem, state.concentration, given, state.strengths)
-        found[simulation] = (drawn < np.array(true)).sum(axis=0)
+        rank_of_truth[simulation] = (drawn < np.array(true)).sum(axis=0)
     for quantity in range(4):
-        counts = np.bincount(found[:, quantity] // 4, minlength=5)
+        counts = np.bincount(rank_of_truth[:, quantity] // 4, minlength=5)
         assert chisquare(counts).pvalue > FALSE_ALARM, quantity
 
 

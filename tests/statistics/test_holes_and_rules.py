@@ -257,7 +257,7 @@ def test_likelihood_and_classes_are_those_of_the_twin(
 ) -> None:
     problem = make_problem(data)
     levels, tables = problem.with_kinds(parameters.probabilities.T)
-    found = log_likelihood(
+    likelihood = log_likelihood(
         levels, problem.counts, parameters.weights, np.ascontiguousarray(tables.T)
     )
     given, rows = class_probabilities(data, parameters, "full")
@@ -266,7 +266,7 @@ def test_likelihood_and_classes_are_those_of_the_twin(
         classes = joint_of(data, parameters, codes)
         expected += data.counts[combination] * np.log(classes.sum())
         assert np.allclose(given[rows[combination]], classes / classes.sum(), rtol=1e-10)
-    assert found == pytest.approx(expected, rel=1e-10)
+    assert likelihood == pytest.approx(expected, rel=1e-10)
 
 
 def test_counts_of_a_sweep_are_those_of_the_twin(

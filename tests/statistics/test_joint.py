@@ -46,7 +46,7 @@ def partition_from_prior(generator: np.random.Generator, concentration: float) -
     """Chinese restaurant."""
     classes: Classes = []
     for _ in range(N_RECORDS):
-        sizes = [float(classes.count(one)) for one in range(len(set(classes)))]
+        sizes = [float(classes.count(class_)) for class_ in range(len(set(classes)))]
         classes.append(urn(generator, [*sizes, concentration]))
     return classes
 
@@ -56,8 +56,8 @@ def rows_given_classes(
 ) -> Rows:
     """Level by level from each class's urn, level probabilities integrated out."""
     rows: list[list[int]] = []
-    for record, one in enumerate(classes):
-        mine = [rows[other] for other in range(record) if classes[other] == one]
+    for record, class_ in enumerate(classes):
+        mine = [rows[other] for other in range(record) if classes[other] == class_]
         row = []
         for variable, prior in enumerate(priors):
             seen = [levels[variable] for levels in mine]
@@ -70,17 +70,17 @@ def state_of(classes: Classes, rows: Rows, concentration: float) -> tuple[Proble
     problem = tiny.problem_of(rows, PRIORS)
     distinct = sorted(set(rows))
     members = np.zeros((len(distinct), N_RECORDS + 2), dtype=np.int32)
-    for one, row in zip(classes, rows, strict=True):
-        members[distinct.index(row), one] += 1
+    for class_, row in zip(classes, rows, strict=True):
+        members[distinct.index(row), class_] += 1
     return problem, collapsed.with_members(problem, members, concentration)
 
 
 def classes_of(state: collapsed.State) -> Classes:
     """Classes of the records, in the order of their combinations; records are interchangeable."""
     return [
-        int(one)
+        int(class_)
         for combination in range(state.members.shape[0])
-        for one in np.repeat(np.arange(state.members.shape[1]), state.members[combination])
+        for class_ in np.repeat(np.arange(state.members.shape[1]), state.members[combination])
     ]
 
 
@@ -155,7 +155,9 @@ def test_collapsed_moves_keep_the_joint_distribution(move: Callable[..., collaps
             problem, state = state_of(classes, rows, concentration)
             state = move(generator, problem, state)
             concentration = float(state.concentration)
-            classes = [int(one) for one in np.unique(classes_of(state), return_inverse=True)[1]]
+            classes = [
+                int(class_) for class_ in np.unique(classes_of(state), return_inverse=True)[1]
+            ]
             rows = rows_given_classes(generator, classes)
         after[draw] = summary(classes, rows, concentration)
     for number in range(7):
@@ -183,9 +185,12 @@ def rows_given_weights(
     weights = np.exp(log_weights)
     rows: Rows = []
     for _ in range(n_records):
-        one = urn(generator, weights.tolist())
+        class_ = urn(generator, weights.tolist())
         rows.append(
-            (urn(generator, tables[:2, one].tolist()), urn(generator, tables[2:, one].tolist()))
+            (
+                urn(generator, tables[:2, class_].tolist()),
+                urn(generator, tables[2:, class_].tolist()),
+            )
         )
     return rows
 
@@ -276,7 +281,7 @@ def ranks(sampler: str, n_records: int, kept: int, sampled: bool) -> NDArray[np.
 
     Concentration, label probability, log-likelihood, and the strengths where they are sampled.
     """
-    found = np.empty((SIMULATIONS, 5 if sampled else 3), dtype=np.int64)
+    ranks = np.empty((SIMULATIONS, 5 if sampled else 3), dtype=np.int64)
     n_classes = 6 if sampler == "blocked" else 60
     for simulation in range(SIMULATIONS):
         kind = f"{sampler} sampled" if sampled else sampler
@@ -324,15 +329,15 @@ def ranks(sampler: str, n_records: int, kept: int, sampled: bool) -> NDArray[np.
                 )
                 tables = flat.T
             drawn[draw] = quantities(state.concentration, weights, tables, state.strengths)
-        found[simulation] = (drawn < np.array(true)).sum(axis=0)
-    return found
+        ranks[simulation] = (drawn < np.array(true)).sum(axis=0)
+    return ranks
 
 
 @pytest.mark.parametrize("sampled", [False, True], ids=["fixed", "sampled"])
 @pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
 def test_ranks_of_true_values_are_uniform(sampler: str, sampled: bool) -> None:
     """Chi-square over ten ranks, false-alarm rate 1e-4 per quantity."""
-    found = ranks(sampler, 12, 9, sampled)
-    for quantity in range(found.shape[1]):
-        counts = np.bincount(found[:, quantity], minlength=10)
+    rank_of_truth = ranks(sampler, 12, 9, sampled)
+    for quantity in range(rank_of_truth.shape[1]):
+        counts = np.bincount(rank_of_truth[:, quantity], minlength=10)
         assert chisquare(counts).pvalue > FALSE_ALARM, quantity

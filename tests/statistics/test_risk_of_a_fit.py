@@ -27,9 +27,9 @@ def test_simulated_risk_agrees_with_the_exact_risk_of_the_same_draws() -> None:
     known = ["gender", "age"]
     tables = [fit.label_table(index, SETS) for index in range(SETS)]
     exact = us.posterior_risk(data, tables, known)
-    found = us.identification_risk(data, sets, known)
+    risk = us.identification_risk(data, sets, known)
     for measure in MEASURES:
-        spread = found.spreads[measure]
+        spread = risk.spreads[measure]
         assert spread.mean is not None
         assert spread.standard_error is not None
         mean = exact.spreads[measure].mean

@@ -39,8 +39,8 @@ def test_the_written_out_move_is_in_detailed_balance() -> None:
         moves[key] = naive.split_merge_transitions(rows, classes, PRIORS, CONCENTRATION)
         assert sum(moves[key].values()) == pytest.approx(1.0, rel=1e-12)
     assert len(weight) == 52
-    for start, found in moves.items():
-        for end, probability in found.items():
+    for start, ends in moves.items():
+        for end, probability in ends.items():
             there = np.exp(weight[start]) * probability
             assert np.exp(weight[end]) * moves[end][start] == pytest.approx(there, rel=1e-9)
 
@@ -57,13 +57,13 @@ def test_the_kernel_takes_the_written_out_ratios(start: int, rows: naive.Rows) -
     problem = tiny.problem_of(rows, PRIORS)
     key = naive.key_of([[rows[record] for record in members] for members in STARTS[start]])
     generator = stream(71, "ratios", start)
-    found: dict[bool, list[float]] = {True: [], False: []}
+    ratios: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(20_000):
         state = tiny.state_of_key(key, rows, problem, CONCENTRATION)
         _, info = split_merge.split_or_merge(generator, problem, state)
-        found[info.split].append(info.log_ratio)
+        ratios[info.split].append(info.log_ratio)
     for split in (True, False):
-        listed, seen = np.unique(np.round(possible[split], 9)), np.array(found[split])
+        listed, seen = np.unique(np.round(possible[split], 9)), np.array(ratios[split])
         assert bool(listed.size) == bool(seen.size)
         if seen.size:
             distance = np.abs(seen[:, None] - listed)  # (draw, possible value)

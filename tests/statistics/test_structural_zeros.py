@@ -243,8 +243,8 @@ def test_sweep_keeps_the_joint_distribution() -> None:
 @pytest.mark.slow
 def test_ranks_of_true_values_are_uniform() -> None:
     """60 simulations of 12 records, five bins; false-alarm rate 1e-4 per quantity."""
-    found = np.empty((60, 3), dtype=np.int64)  # (simulation, quantity)
-    for simulation in range(len(found)):
+    rank_of_truth = np.empty((60, 3), dtype=np.int64)  # (simulation, quantity)
+    for simulation in range(len(rank_of_truth)):
         generator = stream(75, "calibration", simulation)
         tables = np.vstack([generator.dirichlet(prior, 6).T for prior in PRIORS])
         concentration, log_weights = holes.reweighted(generator, 6)
@@ -258,9 +258,9 @@ def test_ranks_of_true_values_are_uniform() -> None:
             if draw >= 0:
                 weights = np.exp(state.log_weights)
                 drawn[draw] = quantities(state.concentration, weights, state.probabilities)
-        found[simulation] = (drawn < np.array(true)).sum(axis=0)
+        rank_of_truth[simulation] = (drawn < np.array(true)).sum(axis=0)
     for quantity in range(3):
-        counts = np.bincount(found[:, quantity] // 4, minlength=5)
+        counts = np.bincount(rank_of_truth[:, quantity] // 4, minlength=5)
         assert chisquare(counts).pvalue > FALSE_ALARM, quantity
 
 

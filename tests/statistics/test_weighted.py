@@ -44,9 +44,9 @@ def weighted_problem(powers: naive.Powers, rows: naive.Rows = tiny.ROWS) -> Prob
     return tiny.problem_of(rows, tiny.PRIORS)._replace(weights=weights)
 
 
-def normalized(found: dict[Any, float]) -> dict[Any, float]:
-    total = sum(found.values())
-    return {key: value / total for key, value in found.items()}
+def normalized(weights: dict[Any, float]) -> dict[Any, float]:
+    total = sum(weights.values())
+    return {key: value / total for key, value in weights.items()}
 
 
 def all_records(
@@ -75,13 +75,13 @@ MOVES: list[Move] = [all_records, split_merge_move, whole_sweep]
 def test_the_twin_is_the_integral_of_powers() -> None:
     """One variable of two levels, by quadrature."""
     powers: naive.Powers = {(0,): 0.3, (1,): 0.85}
-    found = naive.weighted_log_marginal([(0,), (1,), (0,)], powers, [[0.7, 1.4]])
+    weighted = naive.weighted_log_marginal([(0,), (1,), (0,)], powers, [[0.7, 1.4]])
 
     def density(p: float) -> float:
         prior = p**-0.3 * (1 - p) ** 0.4 / np.exp(gammaln(0.7) + gammaln(1.4) - gammaln(2.1))
         return float(prior * p**0.6 * (1 - p) ** 0.85)
 
-    assert np.exp(found) == pytest.approx(quad(density, 0, 1)[0], rel=1e-8)
+    assert np.exp(weighted) == pytest.approx(quad(density, 0, 1)[0], rel=1e-8)
 
 
 @pytest.mark.parametrize("named", list(POWERS))
@@ -210,10 +210,10 @@ def test_class_weights_are_ratios_of_marginal_likelihoods(power: float) -> None:
     members: list[tuple[int, ...]] = [(0, 0), (0, 0), (1, 1)]
     count = np.array([1.0, 0.125, 1.0, 0.125, 0.0])
     priors = (np.concatenate(tiny.PRIORS), np.array([2.0, 3.5]), np.array([-1, -1]))
-    found = collapsed._class_weight(np.array([0, 3]), power, 3, 1.125, count, *priors)
+    weight = collapsed._class_weight(np.array([0, 3]), power, 3, 1.125, count, *priors)
     after = naive.weighted_log_marginal([*members, (0, 1)], powers, tiny.PRIORS)
     before = naive.weighted_log_marginal(members, powers, tiny.PRIORS)
-    assert found == pytest.approx(3 * np.exp(after - before), rel=1e-10)
+    assert weight == pytest.approx(3 * np.exp(after - before), rel=1e-10)
 
 
 def test_weights_next_to_one_have_nearly_the_class_weights_of_one() -> None:
@@ -221,9 +221,9 @@ def test_weights_next_to_one_have_nearly_the_class_weights_of_one() -> None:
     rows = np.array([0, 3])
     count = np.array([4, 2, 1, 5, 0])
     given = (6, 6, count, np.concatenate(tiny.PRIORS), np.array([2.0, 3.5]), np.array([-1, -1]))
-    one = collapsed._class_weight(rows, 1, *given)
-    assert one == pytest.approx(6 * (4.7 / 8.0) * (6.0 / 9.5), rel=1e-12)
-    assert collapsed._class_weight(rows, 1 - 1e-9, *given) == pytest.approx(one, rel=1e-7)
+    alone = collapsed._class_weight(rows, 1, *given)
+    assert alone == pytest.approx(6 * (4.7 / 8.0) * (6.0 / 9.5), rel=1e-12)
+    assert collapsed._class_weight(rows, 1 - 1e-9, *given) == pytest.approx(alone, rel=1e-7)
 
 
 def weighted_strength_density(

@@ -35,14 +35,14 @@ NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=10)
 
 def fields_of(model: type[BaseModel]) -> set[str]:
     """Walk a model for the names of all its keys, whatever they lie in."""
-    found: set[str] = set()
+    fields: set[str] = set()
     for name, field in model.model_fields.items():
         alias = field.validation_alias
-        found.add(alias if isinstance(alias, str) else name)
+        fields.add(alias if isinstance(alias, str) else name)
         for kind in _unpacked(field.annotation):
             if isinstance(kind, type) and issubclass(kind, BaseModel):
-                found |= fields_of(kind)
-    return found
+                fields |= fields_of(kind)
+    return fields
 
 
 FIRST = plan_text(
@@ -69,7 +69,7 @@ def test_a_first_plan_is_valid_as_it_is_and_with_every_setting(make_file: MakeFi
     assert whole.thresholds == plain.thresholds
     assert whole.baselines == plain.baselines
     assert whole.title == plain.title
-    assert [one.model for one in whole.synthesizers or ()] == list(MODELS)
+    assert [synthesizer.model for synthesizer in whole.synthesizers or ()] == list(MODELS)
     assert whole.intruders == (IntruderPlan(known=("a",)),)
     assert whole.analyses[0].formula == "a ~ county"
 

@@ -106,7 +106,7 @@ def test_the_whole_way(plan: Path, tmp_path: Path, run: Callable[..., us.Study])
     book = json.loads((internal / "codebook.json").read_text())
     assert book["declared"]
     assert book["reviewed"]
-    assert [one["name"] for one in book["variables"]] == ["gender", "age", "county"]
+    assert [variable["name"] for variable in book["variables"]] == ["gender", "age", "county"]
     assert read_plan(internal / "plan.toml").sets == 2
     time = json.loads((internal / "finished.json").read_text())["time"]
     assert abs(datetime.now(UTC) - datetime.fromisoformat(time)) < timedelta(hours=1)
@@ -137,7 +137,7 @@ def test_not_converged_is_said_loudly(plan: Path, tmp_path: Path) -> None:
     assert study.exit_code == ExitCode.DO_NOT_RELEASE
     outcomes = {reason.subject: reason.outcome for reason in study.verdict.reasons}
     assert (outcomes["convergence"], outcomes["own-record effect"]) == ("review", "fail")
-    assert any("quantities miss a target" in one for one in study.findings.synthesizers[0].notes)
+    assert any("quantities miss a target" in note for note in study.findings.synthesizers[0].notes)
     assert "have not converged" in study.report().read_text(encoding="utf-8")
 
 
@@ -352,10 +352,10 @@ def test_several_and_fully_synthesized_variables(
     plan.write_text(text.replace('["county"]', '["county", "gender", "age"]'))
     full = run(plan, tmp_path / "full")
     assert full.findings.intruders == ()
-    (one,) = full.findings.synthesizers
-    assert one.fully_synthetic
-    assert one.risk.attribute is None
-    assert one.risk.fully_synthetic is not None
+    (synthesizer,) = full.findings.synthesizers
+    assert synthesizer.fully_synthetic
+    assert synthesizer.risk.attribute is None
+    assert synthesizer.risk.fully_synthetic is not None
     judged = {reason.subject for reason in full.verdict.reasons}
     assert {"own-record effect", "repeated records"} <= judged
 
@@ -371,24 +371,24 @@ def test_the_default_intruder_knows_everything(
 def test_settings_are_told_in_words(
     plan: Path, tmp_path: Path, run: Callable[..., us.Study]
 ) -> None:
-    (one,) = run(plan, tmp_path / "out").findings.synthesizers
-    assert one.settings["sampler"] == "collapsed"  # settled by the size of the data
-    assert one.settings["until"] == "–"
-    assert one.settings["draws"] == "8"
+    (synthesizer,) = run(plan, tmp_path / "out").findings.synthesizers
+    assert synthesizer.settings["sampler"] == "collapsed"  # settled by the size of the data
+    assert synthesizer.settings["until"] == "–"
+    assert synthesizer.settings["draws"] == "8"
     until = "until = { rhat = 1.01, ess = 400, most_draws = 12 }\n"
     plan.write_text(plan.read_text().replace("thin = 1\n", f"thin = 1\n{until}"))
-    (one,) = run(plan, tmp_path / "other").findings.synthesizers
-    assert one.settings["until"] == "rhat 1.01, ess 400.0, most draws 12"
-    assert one.settings["draws"] == "8 asked, 12 kept"
-    assert not [text for text in one.settings.values() if "null" in text or "{" in text]
+    (synthesizer,) = run(plan, tmp_path / "other").findings.synthesizers
+    assert synthesizer.settings["until"] == "rhat 1.01, ess 400.0, most draws 12"
+    assert synthesizer.settings["draws"] == "8 asked, 12 kept"
+    assert not [text for text in synthesizer.settings.values() if "null" in text or "{" in text]
 
 
 def test_an_analysis(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -> None:
     analysis = '[[analyses]]\nformula = "age ~ gender"\nfamily = "logistic"\ntrain = "all"\n'
     plan.write_text(plan.read_text() + analysis)
-    (one,) = run(plan, tmp_path / "out").findings.synthesizers
-    assert [each.formula for each in one.utility.regressions] == ["age ~ gender"]
-    assert one.utility.regressions[0].train == 40
+    (synthesizer,) = run(plan, tmp_path / "out").findings.synthesizers
+    assert [each.formula for each in synthesizer.utility.regressions] == ["age ~ gender"]
+    assert synthesizer.utility.regressions[0].train == 40
 
 
 @pytest.mark.parametrize("level", ["north", "east"])
@@ -397,8 +397,8 @@ def test_an_analysis_compares_levels_with_those_that_are_asked_for(
 ) -> None:
     analysis = f'[[analyses]]\nformula = "age ~ county"\nreference = {{ county = "{level}" }}\n'
     plan.write_text(plan.read_text() + analysis + 'family = "logistic"\ntrain = "all"\n')
-    (one,) = run(plan, tmp_path / "out").findings.synthesizers
-    names = {each.name for each in one.utility.regressions[0].coefficients}
+    (synthesizer,) = run(plan, tmp_path / "out").findings.synthesizers
+    names = {each.name for each in synthesizer.utility.regressions[0].coefficients}
     others = {"north", "south", "east", "west"} - {level}
     assert {f"county[{each}]" for each in others} <= names
     assert f"county[{level}]" not in names

@@ -91,11 +91,11 @@ def test_too_many_different_counts_are_refused(
 def test_same_bytes_for_one_and_two_threads(data: us.Microdata, variant: Any) -> None:
     settings = us.DPAreal(n_clusters=6, variant=variant)
     options = {"draws": 20, "warmup": 10, "chains": 3}
-    one = quiet_fit(settings, data, seed=5, threads=1, **options)
+    serial = quiet_fit(settings, data, seed=5, threads=1, **options)
     two = quiet_fit(settings, data, seed=5, threads=2, **options)
     other = quiet_fit(settings, data, seed=6, threads=2, **options)
-    assert bytes_of(one) == bytes_of(two)
-    assert bytes_of(one) != bytes_of(other)
+    assert bytes_of(serial) == bytes_of(two)
+    assert bytes_of(serial) != bytes_of(other)
 
 
 def test_same_bytes_twice_and_with_two_threads_on_the_bundled_data() -> None:

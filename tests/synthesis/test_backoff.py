@@ -60,12 +60,12 @@ def test_gains_follow_their_definition() -> None:
     generator = stream(321, "gains")
     table = generator.integers(0, 5, (4, 7))
     prior, weight = generator.random(7), 9.0
-    found = np.empty(splits.GRID.size)
-    splits.gains_on_grid(table, prior, weight, found)
+    grid = np.empty(splits.GRID.size)
+    splits.gains_on_grid(table, prior, weight, grid)
     expected = naive.gains(table, prior.tolist(), weight, splits.GRID.tolist())
-    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert np.allclose(grid, expected, rtol=1e-9, atol=1e-9)
     average = np.log(np.mean(np.exp(np.array(expected))))
-    assert splits.log_average(found) == pytest.approx(average)
+    assert splits.log_average(grid) == pytest.approx(average)
 
 
 def test_ways_to_group_levels_are_bounded_from_above() -> None:

@@ -110,7 +110,7 @@ def test_fit_has_one_signature_with_the_defaults_of_each_model(
 ) -> None:
     own, shared = (inspect.signature(kind.fit) for kind in (model, SampledModel))
     assert list(own.parameters) == list(shared.parameters)
-    defaults = {name: one.default for name, one in own.parameters.items()}
+    defaults = {name: parameter.default for name, parameter in own.parameters.items()}
     assert (defaults["warmup"], defaults["draws"], defaults["thin"]) == lengths
     assert own.return_annotation == f"{model.__name__}Fit"
     assert model.fit.__doc__ == SampledModel.fit.__doc__
@@ -126,13 +126,13 @@ def turned(data: us.Microdata) -> us.Microdata:
     codes = np.array([variable.n_levels - 1 for variable in data.variables]) - data.combinations
     codes = codes[:, ::-1]
     order = np.lexsort(codes.T[::-1])  # (combination,)
-    place = np.argsort(order)
+    new_code = np.argsort(order)
     return replace(
         data,
         variables=variables,
         combinations=np.ascontiguousarray(codes[order], dtype=np.int32),
         counts=data.counts[order],
-        of_record=place[data.of_record].astype(np.int32),
+        of_record=new_code[data.of_record].astype(np.int32),
     )
 
 

@@ -111,7 +111,7 @@ def test_what_is_shown_is_not_judged() -> None:
 
 def naive_sums(data: us.Microdata, table: LabelTable) -> dict[str, float]:
     """Add everything up record by record."""
-    found = dict.fromkeys(("expected_matches", "log_score", "repeat_probability"), 0.0)
+    measured = dict.fromkeys(("expected_matches", "log_score", "repeat_probability"), 0.0)
     columns = [data.names.index(name) for name in data.synthesized]
     sizes = [data.variable(name).n_levels for name in data.synthesized]
     deviation: dict[tuple[int, int], float] = {}
@@ -121,16 +121,16 @@ def naive_sums(data: us.Microdata, table: LabelTable) -> dict[str, float]:
         label = 0
         for code, size in zip(codes, sizes, strict=True):
             label = label * size + int(code)
-        found["expected_matches"] += row[label]
-        found["log_score"] += np.log(row[label])
-        found["repeat_probability"] += (row**2).sum()
+        measured["expected_matches"] += row[label]
+        measured["log_score"] += np.log(row[label])
+        measured["repeat_probability"] += (row**2).sum()
         whole = row.reshape(sizes)
         for variable, code in enumerate(codes):
             axes = tuple(other for other in range(len(sizes)) if other != variable)
             for level, share in enumerate(whole.sum(axis=axes)):
                 key = variable, level
                 deviation[key] = deviation.get(key, 0.0) + share - (level == code)
-    return {**found, "margin_deviation": sum(map(abs, deviation.values()))}
+    return {**measured, "margin_deviation": sum(map(abs, deviation.values()))}
 
 
 @pytest.mark.parametrize(

@@ -19,25 +19,25 @@ from understudy.synthesis.chains import Progress
 
 def bytes_of(fit: Any) -> list[bytes]:
     """Everything that was drawn, as bytes."""
-    found = [values.tobytes() for values in fit.chain_draws.scalars.values()]
-    found.append(fit.chain_draws.label_probability.tobytes())
-    found += [
+    parts = [values.tobytes() for values in fit.chain_draws.scalars.values()]
+    parts.append(fit.chain_draws.label_probability.tobytes())
+    parts += [
         value.tobytes()
         for chain in fit.chain_draws.snapshots
         for _, snapshot in chain
         for value in snapshot.values()
     ]
-    return found
+    return parts
 
 
 @pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
 def test_same_bytes_for_one_and_two_threads(data: us.Microdata, sampler: Any) -> None:
     settings = us.DPMPM(sampler=sampler, n_classes=10)
-    one = quiet_fit(settings, data, seed=5, threads=1)
+    serial = quiet_fit(settings, data, seed=5, threads=1)
     two = quiet_fit(settings, data, seed=5, threads=2)
     other = quiet_fit(settings, data, seed=6, threads=2)
-    assert bytes_of(one) == bytes_of(two)
-    assert bytes_of(one) != bytes_of(other)
+    assert bytes_of(serial) == bytes_of(two)
+    assert bytes_of(serial) != bytes_of(other)
 
 
 @pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
@@ -220,7 +220,7 @@ def test_one_class_is_allowed_with_a_note(data: us.Microdata) -> None:
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         us.DPMPM(n_classes=1).fit(data, chains=1, warmup=0, draws=4, thin=1)
-    assert any("no effect" in str(one.message) for one in noted)
+    assert any("no effect" in str(warning.message) for warning in noted)
     table = fit.diagnostics()
     occupied = table.filter(quantity="occupied_classes").row(0, named=True)
     assert occupied["rhat"] is None
@@ -298,7 +298,10 @@ def test_label_tables_are_those_of_the_definition() -> None:
         [row[first:last].tolist() for first, last in itertools.pairwise(bounds)]
         for row in parameters.probabilities
     ]
-    found = {one: label_table(data, parameters, one) for one in ("kept", "full", "prior")}
+    of_draw = {
+        class_draw: label_table(data, parameters, class_draw)
+        for class_draw in ("kept", "full", "prior")
+    }
     for combination, (gender, age, county, region) in list(enumerate(data.combinations))[::7]:
         for label in (0, 9, 23):
             wanted = divmod(label, 4)
@@ -315,7 +318,7 @@ def test_label_tables_are_those_of_the_definition() -> None:
                 ),
             }
             for name, value in expected.items():
-                table = found[name]
+                table = of_draw[name]
                 row = table.row_of_combination[combination]
                 assert table.probabilities[row, label] == pytest.approx(value, rel=1e-9), name
 
@@ -362,11 +365,11 @@ def test_chains_start_far_apart(data: us.Microdata) -> None:
     problem = make_problem(data)
     cells = label_cells(data, problem, 1)
     collapsed = CollapsedChain(problem, cells, (1.0, 1.0))
-    begun = [collapsed.start(stream(1, one), one).class_size for one in range(4)]
+    begun = [collapsed.start(stream(1, chain), chain).class_size for chain in range(4)]
     occupied = [int((size > 0).sum()) for size in begun]
     assert occupied[0] == 1 < occupied[1] <= 5 < occupied[2] <= 40
     truncated = BlockedChain(problem, cells, (1.0, 1.0), 10)
-    begun = [truncated.start(stream(1, one), one).class_size for one in range(4)]
+    begun = [truncated.start(stream(1, chain), chain).class_size for chain in range(4)]
     assert [int((size > 0).sum()) for size in begun] == [1, 5, 10, 10]
 
 
@@ -375,9 +378,9 @@ def test_label_table_of_a_set(data: us.Microdata) -> None:
 
     fit = quiet_fit(us.DPMPM(), data, seed=4)
     sets = quiet_sets(fit, m=3, seed=1)
-    place = fit._spread(3)[2]
-    assert sets.chain[2] == place[0]
-    expected = label_table(data, fit._parameters(*place), "kept")
+    snapshot = fit._spread(3)[2]
+    assert sets.chain[2] == snapshot[0]
+    expected = label_table(data, fit._parameters(*snapshot), "kept")
     assert np.array_equal(fit.label_table(2, m=3).probabilities, expected.probabilities)
     assert list(fit.draws) == ["posterior", "released"]
     assert len(fit.draws) == 2

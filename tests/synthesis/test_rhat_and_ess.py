@@ -79,24 +79,24 @@ def kinds(n_chains: int, n_draws: int) -> NDArray[np.float64]:
 def test_arviz_finds_the_same(n_chains: int, n_draws: int) -> None:
     values = kinds(n_chains, n_draws)
     varied = ~(values == values[:1, :1]).all(axis=(0, 1))
-    found, expected = rhat_and_ess(values)[varied], twin(values)[varied]
+    diagnosed, expected = rhat_and_ess(values)[varied], twin(values)[varied]
     assert varied.sum() >= 30
-    np.testing.assert_allclose(found[:, 1:], expected[:, 1:], rtol=1e-9)
+    np.testing.assert_allclose(diagnosed[:, 1:], expected[:, 1:], rtol=1e-9)
     if n_chains == 1:
         return  # arviz-stats asks for two chains, though it cuts them in half
     # Where no half varies, but for rounding, R-hat is a huge number there, and may be here.
     still = ~(expected[:, 0] < 1e6)
     assert still.mean() < 0.3
-    np.testing.assert_allclose(found[~still, 0], expected[~still, 0], rtol=1e-9)
-    assert (found[still, 0] > 1e6).all()
+    np.testing.assert_allclose(diagnosed[~still, 0], expected[~still, 0], rtol=1e-9)
+    assert (diagnosed[still, 0] > 1e6).all()
 
 
 def test_single_precision_and_several_threads_change_nothing() -> None:
     values = np.repeat(kinds(4, 80), 2, axis=2).astype(np.float32)
     assert values.shape[2] > 2 * BLOCK
-    found = rhat_and_ess(values, threads=3)
-    assert np.array_equal(found, rhat_and_ess(values.astype(np.float64)))
-    np.testing.assert_allclose(found[:40], twin(values[:, :, :40]), rtol=1e-9)
+    diagnosed = rhat_and_ess(values, threads=3)
+    assert np.array_equal(diagnosed, rhat_and_ess(values.astype(np.float64)))
+    np.testing.assert_allclose(diagnosed[:40], twin(values[:, :, :40]), rtol=1e-9)
 
 
 def many(values: NDArray[np.float64]) -> dict[str, NDArray[np.float32]]:
@@ -118,9 +118,9 @@ def test_what_is_not_a_number_has_not_converged(bad: float) -> None:
     values[2, 100, 0] = bad
     values[:, ::10, 1] = bad
     values[:, :, 2] = bad
-    found = rhat_and_ess(values)
-    assert found[:3].tolist() == [[np.inf, 0.0, 0.0]] * 3
-    assert found[3, 0] < 1.02
+    diagnosed = rhat_and_ess(values)
+    assert diagnosed[:3].tolist() == [[np.inf, 0.0, 0.0]] * 3
+    assert diagnosed[3, 0] < 1.02
     table = diagnose(ConvergenceTargets(rhat=1.05), {}, many(values))
     assert table["converged"].to_list() == [False, False, False, True]
     assert rhat_of(values[:, :, 1]) == np.inf

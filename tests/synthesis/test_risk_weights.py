@@ -96,11 +96,11 @@ def test_weights_are_those_of_the_definition(model: Any, risk: Any, data: us.Mic
         others = (count - 1) / (n_b - 1) if n_b > 1 else (n_g - 1) / (data.n_records - 1)
         exact = count / n_b - others
         risks.append(min(1.0, max(0.0, effect / exact)) if exact > 0 else 0.0)
-    found = np.array(risks)
+    scaled = np.array(risks)
     if risk == "surprise":
-        found = (found - found.min()) / (found.max() - found.min())
+        scaled = (scaled - scaled.min()) / (scaled.max() - scaled.min())
     for dial in (0.4, 3.0):
-        expected = np.clip(1 - dial * found, 0, 1)
+        expected = np.clip(1 - dial * scaled, 0, 1)
         given = us.risk_weights(first, dial, risk)
         assert np.abs(given - expected).max() < 1 / 65_000
     weighted = quiet_fit(replace(model, risk_weighting=0.4, risk=risk), data, seed=7)
@@ -160,8 +160,8 @@ def test_what_a_weighted_label_adds_is_that_of_its_twin(synthesize: tuple[str, .
             parameters.weights.tolist(),
             tables,
         )
-        found = table[data.patterns.of_combination[row], true_labels(data)[row]]
-        assert found == pytest.approx(expected)
+        own = table[data.patterns.of_combination[row], true_labels(data)[row]]
+        assert own == pytest.approx(expected)
 
 
 @pytest.mark.slow
@@ -284,8 +284,10 @@ def test_weights_come_in_the_order_of_the_kernels(data: us.Microdata) -> None:
     columns = [data.names.index(name) for name in (*data.predictors, *data.synthesized)]
     levels = data.combinations[:, columns] + problem.level_start[:-1]
     expected = dict(zip(map(tuple, levels.tolist()), weights.tolist(), strict=True))
-    found = dict(zip(map(tuple, problem.levels.tolist()), problem.weights.tolist(), strict=True))
-    assert found == expected
+    weight_of = dict(
+        zip(map(tuple, problem.levels.tolist()), problem.weights.tolist(), strict=True)
+    )
+    assert weight_of == expected
     assert problem.weights.tolist() != weights.tolist()
 
 

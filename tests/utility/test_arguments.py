@@ -44,8 +44,8 @@ def test_names_must_be_texts(names: Any) -> None:
             ask()
     with pytest.raises(SettingError, match="names of variables"):
         us.count_utility(data, sets, None)  # type: ignore[arg-type]
-    one = us.analysis_utility(data, sets, lambda _: (1.0, 1.0), names="mean")
-    assert one.estimates["quantity"].to_list() == ["mean"]
+    alone = us.analysis_utility(data, sets, lambda _: (1.0, 1.0), names="mean")
+    assert alone.estimates["quantity"].to_list() == ["mean"]
     again = us.propensity_utility(data, sets, names=["town", "town"], repeats=1, seed=1)
     assert again.pmse == us.propensity_utility(data, sets, names="town", repeats=1, seed=1).pmse
 

@@ -21,35 +21,35 @@ Z_975 = 1.959964
 
 def test_partial_rule_by_hand() -> None:
     # q = 2, u = 1/3, b = 1, m = 3: T = 1/3 + 1/3, df = 2 (1 + 1)^2 = 8
-    found = us.combine_estimates([1.0, 2.0, 3.0], [1 / 6, 1 / 3, 1 / 2])
-    assert float(found.estimate) == 2.0
-    assert float(found.within) == pytest.approx(1 / 3)
-    assert float(found.between) == 1.0
-    assert float(found.variance) == pytest.approx(2 / 3)
-    assert float(found.degrees_of_freedom) == pytest.approx(8)
-    assert float(found.upper) == pytest.approx(2 + T_975[8] * math.sqrt(2 / 3), rel=1e-6)
-    assert float(found.lower) == pytest.approx(2 - T_975[8] * math.sqrt(2 / 3), rel=1e-5)
-    assert not found.negative
-    assert found.covariance is None
-    assert found.sets == 3
+    combined = us.combine_estimates([1.0, 2.0, 3.0], [1 / 6, 1 / 3, 1 / 2])
+    assert float(combined.estimate) == 2.0
+    assert float(combined.within) == pytest.approx(1 / 3)
+    assert float(combined.between) == 1.0
+    assert float(combined.variance) == pytest.approx(2 / 3)
+    assert float(combined.degrees_of_freedom) == pytest.approx(8)
+    assert float(combined.upper) == pytest.approx(2 + T_975[8] * math.sqrt(2 / 3), rel=1e-6)
+    assert float(combined.lower) == pytest.approx(2 - T_975[8] * math.sqrt(2 / 3), rel=1e-5)
+    assert not combined.negative
+    assert combined.covariance is None
+    assert combined.sets == 3
 
 
 def test_full_rule_by_hand() -> None:
     # b = 4, u = 1/3, m = 3: T = 4/3 * 4 - 1/3 = 5, df = 2 (1 - (1/3)/(16/3))^2 = 1.7578125
-    found = us.combine_estimates([0.0, 2.0, 4.0], [1 / 3] * 3, rule="full")
-    assert float(found.variance) == pytest.approx(5.0)
-    assert float(found.degrees_of_freedom) == pytest.approx(2 * (15 / 16) ** 2)
-    assert not found.negative
+    combined = us.combine_estimates([0.0, 2.0, 4.0], [1 / 3] * 3, rule="full")
+    assert float(combined.variance) == pytest.approx(5.0)
+    assert float(combined.degrees_of_freedom) == pytest.approx(2 * (15 / 16) ** 2)
+    assert not combined.negative
 
 
 def test_full_rule_with_a_negative_variance_falls_back_and_says_so() -> None:
     # b = 0.01, u = 1, m = 3: T = 4/3 * 0.01 - 1 < 0
-    found = us.combine_estimates([0.9, 1.0, 1.1], [1.0, 1.0, 1.0], rule="full")
-    assert bool(found.negative)
-    assert float(found.variance) == 1.0
-    assert float(found.degrees_of_freedom) == math.inf
-    assert float(found.upper) == pytest.approx(1 + Z_975, rel=1e-6)
-    assert "negative variance" in repr(found)
+    combined = us.combine_estimates([0.9, 1.0, 1.1], [1.0, 1.0, 1.0], rule="full")
+    assert bool(combined.negative)
+    assert float(combined.variance) == 1.0
+    assert float(combined.degrees_of_freedom) == math.inf
+    assert float(combined.upper) == pytest.approx(1 + Z_975, rel=1e-6)
+    assert "negative variance" in repr(combined)
     assert "negative" not in repr(us.combine_estimates([1.0, 2.0], [0.1, 0.1]))
 
 
@@ -65,10 +65,10 @@ def test_no_variance_between_sets_is_normal() -> None:
 
 def test_no_variance_within_sets() -> None:
     # u = 0, b = 1, m = 3: T = 1/3, df = 2
-    found = us.combine_estimates([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
-    assert float(found.variance) == pytest.approx(1 / 3)
-    assert float(found.degrees_of_freedom) == 2.0
-    assert float(found.upper) == pytest.approx(2 + T_975[2] / math.sqrt(3), rel=1e-5)
+    combined = us.combine_estimates([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
+    assert float(combined.variance) == pytest.approx(1 / 3)
+    assert float(combined.degrees_of_freedom) == 2.0
+    assert float(combined.upper) == pytest.approx(2 + T_975[2] / math.sqrt(3), rel=1e-5)
     nothing = us.combine_estimates([1.0, 1.0], [0.0, 0.0], rule="full")
     assert float(nothing.variance) == 0.0
     assert not nothing.negative
@@ -81,22 +81,22 @@ def test_no_variance_within_sets() -> None:
 def test_vectors_are_combined_one_by_one() -> None:
     estimates = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
     variances = np.array([[0.5, 0.2], [0.5, 0.2], [0.5, 0.2]])
-    found = us.combine_estimates(estimates, variances)
-    assert found.variance.tolist() == pytest.approx([5 / 6, 0.2])
-    assert found.degrees_of_freedom.tolist() == pytest.approx([12.5, math.inf])
-    for place in range(2):
-        alone = us.combine_estimates(estimates[:, place], variances[:, place])
-        assert float(alone.lower) == pytest.approx(found.lower[place])
+    combined = us.combine_estimates(estimates, variances)
+    assert combined.variance.tolist() == pytest.approx([5 / 6, 0.2])
+    assert combined.degrees_of_freedom.tolist() == pytest.approx([12.5, math.inf])
+    for index in range(2):
+        alone = us.combine_estimates(estimates[:, index], variances[:, index])
+        assert float(alone.lower) == pytest.approx(combined.lower[index])
 
 
 def test_covariance_matrices_are_combined_as_matrices() -> None:
     estimates = np.array([[1.0, 0.0], [3.0, 2.0]])
     matrices = np.array([[[1.0, 0.5], [0.5, 2.0]]] * 2)
-    found = us.combine_estimates(estimates, matrices)
+    combined = us.combine_estimates(estimates, matrices)
     # B = [[2, 2], [2, 2]]; T = U + B / 2
-    assert found.covariance is not None
-    assert found.covariance.tolist() == [[2.0, 1.5], [1.5, 3.0]]
-    np.testing.assert_allclose(found.variance, [2.0, 3.0])
+    assert combined.covariance is not None
+    assert combined.covariance.tolist() == [[2.0, 1.5], [1.5, 3.0]]
+    np.testing.assert_allclose(combined.variance, [2.0, 3.0])
     full = us.combine_estimates(estimates, matrices, rule="full")
     assert full.covariance is not None
     assert full.covariance.tolist() == [[2.0, 2.5], [2.5, 1.0]]
@@ -158,17 +158,17 @@ def test_wrong_settings_are_told() -> None:
 
 
 def test_quantiles_are_those_of_printed_tables() -> None:
-    found = quantile(np.array([2.0, 8.0, np.inf]), 0.95)
-    assert found.tolist() == pytest.approx([T_975[2], T_975[8], Z_975], rel=1e-6)
+    quantiles = quantile(np.array([2.0, 8.0, np.inf]), 0.95)
+    assert quantiles.tolist() == pytest.approx([T_975[2], T_975[8], Z_975], rel=1e-6)
 
 
 def test_overlap_by_hand() -> None:
     low, high = np.array([0.0, 0.0, 0.0, 1.0, 1.0]), np.array([2.0, 2.0, 1.0, 1.0, 1.0])
     other_low, other_high = np.array([0.0, 1.0, 3.0, 1.0, 0.0]), np.array([2.0, 5.0, 4.0, 1.0, 2.0])
-    found = interval_overlap(low, high, other_low, other_high)
+    overlap = interval_overlap(low, high, other_low, other_high)
     # equal; 1 of 2 and 1 of 4; a gap of 2 over lengths 1 and 1; equal points; a point inside
-    assert found[:4].tolist() == pytest.approx([1.0, 0.375, -2.0, 1.0])
-    assert math.isnan(found[4])
+    assert overlap[:4].tolist() == pytest.approx([1.0, 0.375, -2.0, 1.0])
+    assert math.isnan(overlap[4])
 
 
 def test_significance_words() -> None:
@@ -185,10 +185,10 @@ def test_significance_words() -> None:
 )
 def test_any_estimates_give_a_proper_interval(pairs: list[tuple[float, float]], rule: str) -> None:
     values, variances = zip(*pairs, strict=True)
-    found = us.combine_estimates(values, variances, rule=rule)
-    assert float(found.lower) <= float(found.estimate) <= float(found.upper)
-    assert float(found.variance) >= 0
-    assert float(found.degrees_of_freedom) > 0
+    combined = us.combine_estimates(values, variances, rule=rule)
+    assert float(combined.lower) <= float(combined.estimate) <= float(combined.upper)
+    assert float(combined.variance) >= 0
+    assert float(combined.degrees_of_freedom) > 0
 
 
 def test_partial_intervals_cover_when_the_synthesizer_is_right() -> None:
@@ -206,8 +206,8 @@ def test_partial_intervals_cover_when_the_synthesizer_is_right() -> None:
     share = generator.beta(sample[:, None] + 0.5, n - sample[:, None] + 0.5, (trials, m))
     drawn = generator.binomial(n, share) / n  # (trial, set)
     variances = drawn * (1 - drawn) / n
-    found = us.combine_estimates(drawn.T, variances.T)
-    covered = ((found.lower <= truth) & (truth <= found.upper)).mean()
+    combined = us.combine_estimates(drawn.T, variances.T)
+    covered = ((combined.lower <= truth) & (truth <= combined.upper)).mean()
     reach = Z_975 * np.sqrt(variances[:, 0])
     naive_cover = (np.abs(drawn[:, 0] - truth) <= reach).mean()
     assert naive_cover < 0.80
@@ -225,6 +225,6 @@ def test_full_intervals_cover_when_the_synthesizer_is_right() -> None:
     sample = generator.binomial(n, truth, trials)
     share = generator.beta(sample[:, None] + 0.5, n - sample[:, None] + 0.5, (trials, m))
     drawn = generator.binomial(n, share) / n
-    found = us.combine_estimates(drawn.T, (drawn * (1 - drawn) / n).T, rule="full")
-    covered = ((found.lower <= truth) & (truth <= found.upper)).mean()
+    combined = us.combine_estimates(drawn.T, (drawn * (1 - drawn) / n).T, rule="full")
+    covered = ((combined.lower <= truth) & (truth <= combined.upper)).mean()
     assert 0.92 <= covered <= 0.99

@@ -29,10 +29,10 @@ from understudy.utility.combining import quantile
 def test_counts_are_combined_by_the_rule() -> None:
     data = some_data(41)
     sets = uniform_sets(data, 3)
-    found = us.count_utility(data, sets, ["town", "age"])
+    utility = us.count_utility(data, sets, ["town", "age"])
     tables = [naive.table(rows_of(frame), ["town", "age"]) for frame in sets]
     n = data.n_records
-    for row in found.cells.iter_rows(named=True):
+    for row in utility.cells.iter_rows(named=True):
         counts = np.array([table[row["town"], row["age"]] for table in tables])
         share = counts / n
         combined = us.combine_estimates(share, share * (1 - share) / n)
@@ -48,34 +48,34 @@ def test_counts_are_combined_by_the_rule() -> None:
         original = row["original"] / n
         low, high = naive.logit_interval(original, (original * (1 - original) / n) ** 0.5, 1.959964)
         assert row["original_upper"] == pytest.approx(n * high, rel=1e-6)
-    assert found.mean_overlap == pytest.approx(found.cells["overlap"].mean())
-    assert "mean interval overlap" in repr(found)
+    assert utility.mean_overlap == pytest.approx(utility.cells["overlap"].mean())
+    assert "mean interval overlap" in repr(utility)
 
 
 def test_an_empty_cell_has_no_error_and_says_so() -> None:
     data = data_from({"sex": ["f", "m"] * 5, "town": ["a", "b"] * 5}, ["town"])
     sets = SyntheticSets(data, np.zeros((2, 10, 1), dtype=np.int32))
-    found = us.count_utility(data, sets, "town")
-    row = found.cells.filter(pl.col("town") == "b").to_dicts()[0]
+    utility = us.count_utility(data, sets, "town")
+    row = utility.cells.filter(pl.col("town") == "b").to_dicts()[0]
     assert row["original"] == 5
     assert row["count"] == 0
     assert row["standard_error"] is None
     assert "is unknown" in row["note"]
-    assert found.mean_overlap is None
-    whole = found.cells.filter(pl.col("town") == "a").to_dicts()[0]
+    assert utility.mean_overlap is None
+    whole = utility.cells.filter(pl.col("town") == "a").to_dicts()[0]
     assert whole["standard_error"] is None
     assert "every record" in whole["note"]
 
 
 @pytest.mark.parametrize("rule", ["partial", "full"])
 def test_a_count_that_never_varies_has_no_error(rule: str) -> None:
-    found = us.combine_counts([[0, 5, 10], [0, 6, 10]], 10, rule=rule)
-    assert np.isnan(found.standard_error).tolist() == [True, False, True]
-    for column in (found.variance, found.lower, found.upper, found.degrees_of_freedom):
+    combined = us.combine_counts([[0, 5, 10], [0, 6, 10]], 10, rule=rule)
+    assert np.isnan(combined.standard_error).tolist() == [True, False, True]
+    for column in (combined.variance, combined.lower, combined.upper, combined.degrees_of_freedom):
         assert np.isnan(column).tolist() == [True, False, True]
-    assert found.estimate.tolist() == [0.0, 5.5, 10.0]
-    assert found.note is not None
-    assert "no error in 2 of 3" in repr(found)
+    assert combined.estimate.tolist() == [0.0, 5.5, 10.0]
+    assert combined.note is not None
+    assert "no error in 2 of 3" in repr(combined)
     assert us.combine_counts([[4], [5]], 10).note is None
 
 
@@ -92,11 +92,11 @@ def test_intervals_stay_between_zero_and_the_total(
     drawn: tuple[int, list[int]], rule: str, level: float
 ) -> None:
     total, counts = drawn
-    found = us.combine_counts(counts, total, rule, level=level)
-    if np.isnan(found.standard_error):
-        assert np.isnan(found.lower)
+    combined = us.combine_counts(counts, total, rule, level=level)
+    if np.isnan(combined.standard_error):
+        assert np.isnan(combined.lower)
         return
-    assert 0 <= float(found.lower) <= float(found.estimate) <= float(found.upper) <= total
+    assert 0 <= float(combined.lower) <= float(combined.estimate) <= float(combined.upper) <= total
 
 
 def test_intervals_of_small_counts_cover() -> None:
@@ -111,8 +111,8 @@ def test_intervals_of_small_counts_cover() -> None:
     trials, n, m, truth = 3000, 300, 5, 0.02
     sample = generator.binomial(n, truth, trials)
     share = generator.beta(sample[:, None] + 0.5, n - sample[:, None] + 0.5, (trials, m))
-    found = us.combine_counts(generator.binomial(n, share).T, n)
-    covered = ((found.lower <= n * truth) & (n * truth <= found.upper)).mean()
+    combined = us.combine_counts(generator.binomial(n, share).T, n)
+    covered = ((combined.lower <= n * truth) & (n * truth <= combined.upper)).mean()
     assert 0.93 <= covered <= 0.98
 
 
@@ -155,8 +155,8 @@ def test_wrong_counts_are_told_without_a_value(counts: Any, total: Any) -> None:
 
 
 def test_numbers_of_numpy_are_fine() -> None:
-    found = us.combine_counts(np.array([[4], [5]], dtype=np.int32), np.int64(10))  # type: ignore[arg-type]
-    assert found.estimate.tolist() == [4.5]
+    combined = us.combine_counts(np.array([[4], [5]], dtype=np.int32), np.int64(10))  # type: ignore[arg-type]
+    assert combined.estimate.tolist() == [4.5]
 
 
 def test_intervals_of_counts_cover() -> None:
@@ -173,29 +173,29 @@ def test_intervals_of_counts_cover() -> None:
         sample[:, None, :] + 0.5, (sizes - sample)[:, None, :] + 0.5, (trials, m, 2)
     )
     counts = generator.binomial(sizes, share).sum(axis=2)  # (trial, set)
-    found = us.combine_counts(counts.T, int(sizes.sum()))
+    combined = us.combine_counts(counts.T, int(sizes.sum()))
     target = float(sizes @ truth)
-    covered = ((found.lower <= target) & (target <= found.upper)).mean()
+    covered = ((combined.lower <= target) & (target <= combined.upper)).mean()
     assert 0.925 <= covered <= 0.975
 
 
 def shares(frame: Any) -> tuple[list[float], list[float]]:
     """Share of each of two towns, with their variances."""
-    found = [float((frame["town"] == town).mean()) for town in ("t0", "t1")]
-    return found, [one * (1 - one) / len(frame) for one in found]
+    shares = [float((frame["town"] == town).mean()) for town in ("t0", "t1")]
+    return shares, [share * (1 - share) / len(frame) for share in shares]
 
 
 def test_own_analysis_is_combined() -> None:
     data = some_data(44)
     sets = perfect_sets(data, 3)
-    found = us.analysis_utility(data, sets, shares, names=["t0", "t1"])
+    utility = us.analysis_utility(data, sets, shares, names=["t0", "t1"])
     values = np.array([shares(frame) for frame in sets])  # (set, estimates and variances, town)
     combined = us.combine_estimates(values[:, 0], values[:, 1])
-    np.testing.assert_allclose(found.estimates["combined"].to_numpy(), combined.estimate)
-    np.testing.assert_allclose(found.estimates["combined_lower"].to_numpy(), combined.lower)
-    assert found.estimates["original"].to_list() == shares(data.frame())[0]
-    assert found.failures == {}
-    assert "t0" in repr(found)
+    np.testing.assert_allclose(utility.estimates["combined"].to_numpy(), combined.estimate)
+    np.testing.assert_allclose(utility.estimates["combined_lower"].to_numpy(), combined.lower)
+    assert utility.estimates["original"].to_list() == shares(data.frame())[0]
+    assert utility.failures == {}
+    assert "t0" in repr(utility)
 
 
 def test_own_analysis_that_fails_on_a_set_is_reported() -> None:
@@ -209,12 +209,14 @@ def test_own_analysis_that_fails_on_a_set_is_reported() -> None:
             raise ZeroDivisionError
         return (float("nan"), 1.0) if len(calls) == 4 else (0.5, 0.1)
 
-    found = us.analysis_utility(data, sets, touchy)
-    assert found.failures == {2: "ZeroDivisionError"}
-    assert found.estimates["combined"].to_list() == [None]
-    assert found.estimates["note"].to_list() == ["no fit in 1 of 3 sets; not finite in 1 of 3 sets"]
-    assert found.per_set["status"].to_list() == ["estimated", "no fit", "estimated"]
-    assert "failed in 1 of 3 sets" in repr(found)
+    utility = us.analysis_utility(data, sets, touchy)
+    assert utility.failures == {2: "ZeroDivisionError"}
+    assert utility.estimates["combined"].to_list() == [None]
+    assert utility.estimates["note"].to_list() == [
+        "no fit in 1 of 3 sets; not finite in 1 of 3 sets"
+    ]
+    assert utility.per_set["status"].to_list() == ["estimated", "no fit", "estimated"]
+    assert "failed in 1 of 3 sets" in repr(utility)
 
 
 def always(returned: Any) -> Any:
@@ -242,8 +244,8 @@ def test_own_analysis_must_return_what_it_promises() -> None:
 
 def test_full_rule_says_where_it_gave_way() -> None:
     data = some_data(47)
-    found = us.analysis_utility(data, [data.frame()] * 3, shares, rule="full")
-    assert "negative variance" in found.estimates["note"][0]
+    utility = us.analysis_utility(data, [data.frame()] * 3, shares, rule="full")
+    assert "negative variance" in utility.estimates["note"][0]
 
 
 def test_floors_of_the_overlap_are_ordered_and_those_of_a_right_synthesizer() -> None:
@@ -253,12 +255,12 @@ def test_floors_of_the_overlap_are_ordered_and_those_of_a_right_synthesizer() ->
     own, floors, truths = [], [], []
     for seed in range(80):
         data, sets = drawn_from_population(seed, n=1500, n_sets=3)
-        found = us.count_utility(data, sets, ["town"], repeats=5, seed=seed)
-        assert found.overlap_floor.mean is not None
-        assert found.overlap_truth_floor.mean is not None
-        assert found.mean_overlap is not None
-        own.append(found.mean_overlap)
-        floors.append(found.overlap_floor.mean)
-        truths.append(found.overlap_truth_floor.mean)
+        utility = us.count_utility(data, sets, ["town"], repeats=5, seed=seed)
+        assert utility.overlap_floor.mean is not None
+        assert utility.overlap_truth_floor.mean is not None
+        assert utility.mean_overlap is not None
+        own.append(utility.mean_overlap)
+        floors.append(utility.overlap_floor.mean)
+        truths.append(utility.overlap_truth_floor.mean)
     assert abs(np.mean(own) - np.mean(truths)) < 0.07
     assert np.mean(truths) < np.mean(floors) - 0.05

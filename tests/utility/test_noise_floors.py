@@ -32,9 +32,9 @@ MEASURES = [
 @pytest.mark.parametrize("second", [False, True])
 def test_exact_floor_is_that_of_convolution(second: bool) -> None:
     data = some_data(5, n=120, labels=4, second=second)
-    found = us.table_utility(data, [data.frame()], seed=1)
+    utility = us.table_utility(data, [data.frame()], seed=1)
     original = rows_of(data.frame())
-    for row in found.tables.iter_rows(named=True):
+    for row in utility.tables.iter_rows(named=True):
         names = row["table"].split(" by ")
         twin = naive.table_floor(original, names, data.kept, data.synthesized)
         assert row["noise_floor"] == pytest.approx(twin, rel=1e-10)
@@ -43,10 +43,10 @@ def test_exact_floor_is_that_of_convolution(second: bool) -> None:
         )
         assert row["truth_floor"] == pytest.approx(twin, rel=1e-10)
     for order in (1, 2, 3):
-        assert found.deviation[order] == 0
-        rows = found.tables.filter(pl.col("order") == order)
-        assert found.noise_floor[order] == pytest.approx(rows["noise_floor"].sum())
-        assert found.truth_floor[order] == pytest.approx(rows["truth_floor"].sum())
+        assert utility.deviation[order] == 0
+        rows = utility.tables.filter(pl.col("order") == order)
+        assert utility.noise_floor[order] == pytest.approx(rows["noise_floor"].sum())
+        assert utility.truth_floor[order] == pytest.approx(rows["truth_floor"].sum())
 
 
 @given(
@@ -59,8 +59,8 @@ def test_exact_floor_is_that_of_convolution(second: bool) -> None:
 @settings(max_examples=150, deadline=None)
 def test_expected_deviation_of_any_sum(parts: list[tuple[int, int]]) -> None:
     trials, means = np.array(parts).T
-    found = expected_deviation(trials, means, np.zeros(len(parts), dtype=np.int64), 1)
-    assert found[0] == pytest.approx(naive.expected_deviation(parts), rel=1e-9, abs=1e-9)
+    floor = expected_deviation(trials, means, np.zeros(len(parts), dtype=np.int64), 1)
+    assert floor[0] == pytest.approx(naive.expected_deviation(parts), rel=1e-9, abs=1e-9)
     cell = np.zeros(len(parts), dtype=np.int64)
     of_two = expected_deviation(trials, means, cell, 1, between_two=True)
     assert of_two[0] == pytest.approx(naive.deviation_of_two(parts), rel=1e-9, abs=1e-9)
@@ -70,18 +70,18 @@ def test_expected_deviation_of_large_counts() -> None:
     # One binomial has a closed form, whatever its size.
     trials = np.array([1, 2, 10, 1000, 10**6, 10**9, 7])
     means = np.array([0, 1, 9, 1, 3 * 10**5, 5 * 10**8, 7])
-    found = expected_deviation(trials, means, np.arange(trials.size), trials.size)
+    floor = expected_deviation(trials, means, np.arange(trials.size), trials.size)
     twin = [naive.binomial_deviation(int(n), int(k)) for n, k in zip(trials, means, strict=True)]
     twin[5] = math.sqrt(10**9 / 4 * 2 / math.pi)  # normal, where the closed form loses digits
-    np.testing.assert_allclose(found, twin, rtol=2e-9, atol=1e-9)
+    np.testing.assert_allclose(floor, twin, rtol=2e-9, atol=1e-9)
 
 
 def test_two_perfect_sets_lie_the_root_of_two_apart_for_large_counts() -> None:
     trials, means = np.array([10**6, 10**9]), np.array([3 * 10**5, 5 * 10**8])
     each = np.arange(2)
-    found = expected_deviation(trials, means, each, 2)
+    floor = expected_deviation(trials, means, each, 2)
     of_two = expected_deviation(trials, means, each, 2, between_two=True)
-    np.testing.assert_allclose(of_two / found, math.sqrt(2), rtol=2e-6)
+    np.testing.assert_allclose(of_two / floor, math.sqrt(2), rtol=2e-6)
     # Two trials with chance one half: of 16 equally likely pairs, 8 are 1 apart and 2 are 2 apart.
     pair = expected_deviation(np.array([2]), np.array([1]), each[:1], 1, between_two=True)
     assert pair[0] == pytest.approx((8 * 1 + 2 * 2) / 16)
@@ -91,20 +91,22 @@ def test_truth_floors_are_those_of_simulated_pairs() -> None:
     # Deviations of 2,000 pairs of perfect sets for three orders, at 5 standard errors: false alarm
     # below 3e-6. pMSE and Freeman-Tukey of 400 pairs against 400 others: 6 standard errors.
     data = some_data(6, n=500)
-    found = us.table_utility(data, [data.frame()], seed=11, repeats=400)
+    utility = us.table_utility(data, [data.frame()], seed=11, repeats=400)
     other = us.table_utility(data, [data.frame()], seed=12, repeats=400)
     first, second = (perfect_counts(stream(seed, "test", "pair"), data, 2000) for seed in range(2))
     counted = count_sets(uniform_sets(data, 1))
-    for row in found.tables.iter_rows(named=True):
+    for row in utility.tables.iter_rows(named=True):
         table = tabulate(counted, row["table"].split(" by "))
         apart = np.abs(table.counts_of(first) - table.counts_of(second)).sum(axis=1)
         error = apart.std(ddof=1) / math.sqrt(2000)
         assert abs(apart.mean() - row["truth_floor"]) < 5 * error
     for measure in ("pmse", "s_pmse_partial", "freeman_tukey"):
         np.testing.assert_allclose(
-            found.tables[f"{measure}_truth_floor"], other.tables[f"{measure}_truth_floor"], rtol=0.2
+            utility.tables[f"{measure}_truth_floor"],
+            other.tables[f"{measure}_truth_floor"],
+            rtol=0.2,
         )
-        ratio = found.tables[f"{measure}_truth_floor"] / found.tables[f"{measure}_floor"]
+        ratio = utility.tables[f"{measure}_truth_floor"] / utility.tables[f"{measure}_floor"]
         assert ratio.is_between(1.6, 2.4).all()  # twice, for large counts
 
 
@@ -116,10 +118,12 @@ def test_a_synthesizer_that_knows_the_population_has_ratio_one() -> None:
     ratios, old = [], []
     for seed in range(150):
         data, sets = drawn_from_population(seed, n=3000, n_sets=2)
-        found = us.table_utility(data, sets, repeats=1, seed=1)
-        ratios.append([found.deviation[order] / found.truth_floor[order] for order in (1, 2, 3)])
-        assert list(found.ratio.values()) == ratios[-1]
-        old.append([found.deviation[order] / found.noise_floor[order] for order in (1, 2, 3)])
+        utility = us.table_utility(data, sets, repeats=1, seed=1)
+        ratios.append(
+            [utility.deviation[order] / utility.truth_floor[order] for order in (1, 2, 3)]
+        )
+        assert list(utility.ratio.values()) == ratios[-1]
+        old.append([utility.deviation[order] / utility.noise_floor[order] for order in (1, 2, 3)])
     mean, error = np.mean(ratios, axis=0), np.std(ratios, axis=0, ddof=1) / math.sqrt(150)
     assert (error < 0.025).all()
     assert (np.abs(mean - 1) < 5 * error + 0.01).all()
@@ -133,8 +137,8 @@ def test_the_truth_floor_is_too_low_for_sparse_tables() -> None:
     ratios = []
     for seed in range(300):
         data, sets = drawn_from_population(seed, n=120, n_sets=1)
-        found = us.table_utility(data, sets, orders=(3,), repeats=1, seed=1)
-        ratios.append(found.deviation[3] / found.truth_floor[3])
+        utility = us.table_utility(data, sets, orders=(3,), repeats=1, seed=1)
+        ratios.append(utility.deviation[3] / utility.truth_floor[3])
     assert np.std(ratios, ddof=1) / math.sqrt(300) < 0.02
     assert 1.03 < np.mean(ratios) < 1.2
 
@@ -143,24 +147,24 @@ def test_simulated_floor_agrees_with_exact() -> None:
     # Three means of 400 repeats against their expectation at 5 standard errors: false alarm
     # below 3 * 1e-6.
     data = some_data(6, n=500)
-    found = us.table_utility(data, [data.frame()], seed=11, repeats=400)
+    utility = us.table_utility(data, [data.frame()], seed=11, repeats=400)
     for order in (1, 2, 3):
-        spread = found.simulated_floor[order]
+        spread = utility.simulated_floor[order]
         assert spread.mean is not None
         assert spread.minimum is not None
         assert spread.maximum is not None
         assert spread.standard_error is not None
-        assert abs(spread.mean - found.noise_floor[order]) < 5 * spread.standard_error
-        assert spread.minimum < found.noise_floor[order] < spread.maximum
+        assert abs(spread.mean - utility.noise_floor[order]) < 5 * spread.standard_error
+        assert spread.minimum < utility.noise_floor[order] < spread.maximum
 
 
 def test_floor_of_the_bundled_data_is_known() -> None:
     # METHOD gives 6.7 / 34 / 55, in hundreds, for data made like these; and for pairs of perfect
     # sets 9.37 / 48.2 / 76.6, by simulation.
     data = us.load_ce_like()
-    found = us.table_utility(data, [data.frame()], seed=1, repeats=1)
-    assert [round(found.noise_floor[order] / 100) for order in (1, 2, 3)] == [7, 34, 54]
-    assert list(found.truth_floor.values()) == pytest.approx([937, 4820, 7660], rel=0.004)
+    utility = us.table_utility(data, [data.frame()], seed=1, repeats=1)
+    assert [round(utility.noise_floor[order] / 100) for order in (1, 2, 3)] == [7, 34, 54]
+    assert list(utility.truth_floor.values()) == pytest.approx([937, 4820, 7660], rel=0.004)
 
 
 @pytest.mark.parametrize("second", [False, True])
@@ -176,8 +180,8 @@ def test_both_ways_to_draw_perfect_sets_agree(second: bool) -> None:
     places = [data.names.index(name) for name in data.synthesized]
     labels = combined_labels(data, data.combinations[:, places])
     key = {
-        (int(pattern), int(label)): place
-        for place, (pattern, label) in enumerate(
+        (int(pattern), int(label)): combination
+        for combination, (pattern, label) in enumerate(
             zip(data.patterns.of_combination, labels, strict=True)
         )
     }

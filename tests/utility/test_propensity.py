@@ -29,18 +29,18 @@ with warnings.catch_warnings():
 def test_pmse_is_that_of_stacked_records(pairs: bool) -> None:
     data = some_data(31, n=600, labels=4)
     sets = uniform_sets(data, 2)
-    found = us.propensity_utility(data, sets, pairs=pairs, repeats=1, seed=1)
+    utility = us.propensity_utility(data, sets, pairs=pairs, repeats=1, seed=1)
     columns = _design(data, None, pairs).columns
     for number, frame in enumerate(sets):
         rows = [*rows_of(data.frame()), *rows_of(frame)]
         matrix = sm.add_constant(naive.indicator_matrix(columns, rows))
         synthetic = np.repeat([0, 1], data.n_records)
         chance = sm.Logit(synthetic, matrix).fit(disp=False, tol=1e-12).predict()
-        row = found.per_set.row(number, named=True)
+        row = utility.per_set.row(number, named=True)
         assert row["pmse"] == pytest.approx(np.mean((chance - 0.5) ** 2), rel=1e-6)
         drawn = sum("town[" in column for column in columns)
         assert row["parameters"] == drawn
-    assert found.null_by_parameters == pytest.approx(drawn / (16 * data.n_records))
+    assert utility.null_by_parameters == pytest.approx(drawn / (16 * data.n_records))
 
 
 def test_parameters_that_are_not_identified_do_not_count() -> None:
@@ -53,10 +53,10 @@ def test_parameters_that_are_not_identified_do_not_count() -> None:
         },
         ["town"],
     )
-    found = us.propensity_utility(data, [data.frame()] * 2, repeats=1, seed=1)
+    utility = us.propensity_utility(data, [data.frame()] * 2, repeats=1, seed=1)
     # Five cells of town by sex are filled; sex alone takes two of them: three are left.
-    assert found.per_set["parameters"].to_list() == [3, 3]
-    assert found.pmse.mean == pytest.approx(0, abs=1e-20)
+    assert utility.per_set["parameters"].to_list() == [3, 3]
+    assert utility.pmse.mean == pytest.approx(0, abs=1e-20)
 
 
 def test_perfect_sets_have_ratios_near_one() -> None:
@@ -64,13 +64,13 @@ def test_perfect_sets_have_ratios_near_one() -> None:
     # of about 0.2 and the mean of 0.03. A band of 0.2 is six of them: false alarm below 1e-8.
     # (The model has main effects and pairs, and three variables: patterns are its only surplus.)
     data = some_data(32, n=2000)
-    found = us.propensity_utility(data, perfect_sets(data, 40, seed=5), repeats=40, seed=1)
-    assert 0.8 < found.ratio_to_perfect < 1.2
-    assert 0.8 < found.ratio_to_parameters < 1.2
-    assert found.null_by_perfect.files == 40
-    assert found.null_by_truth.mean is not None
-    assert found.null_by_perfect.mean is not None
-    assert 1.8 < found.null_by_truth.mean / found.null_by_perfect.mean < 2.2
+    utility = us.propensity_utility(data, perfect_sets(data, 40, seed=5), repeats=40, seed=1)
+    assert 0.8 < utility.ratio_to_perfect < 1.2
+    assert 0.8 < utility.ratio_to_parameters < 1.2
+    assert utility.null_by_perfect.files == 40
+    assert utility.null_by_truth.mean is not None
+    assert utility.null_by_perfect.mean is not None
+    assert 1.8 < utility.null_by_truth.mean / utility.null_by_perfect.mean < 2.2
     skewed = us.load_ce_like()
     poor = us.propensity_utility(
         skewed, uniform_sets(skewed, 2), names=["county", "income"], repeats=2, seed=1

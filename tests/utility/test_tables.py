@@ -39,28 +39,28 @@ def test_deviations_are_those_of_the_twin(
     monkeypatch.setattr(tabulation, "LARGEST_KEY", largest_key)
     data = some_data(1, second=second)
     sets = uniform_sets(data, 3)
-    found = us.table_utility(data, sets, seed=1, repeats=2)
+    utility = us.table_utility(data, sets, seed=1, repeats=2)
     original = rows_of(data.frame())
     files = [rows_of(frame) for frame in sets]
     for order in (1, 2, 3):
         names = naive.tables_of(data.synthesized, data.kept, order)
         per_set = [sum(naive.deviation(original, file, name) for name in names) for file in files]
-        assert found.deviation[order] == pytest.approx(np.mean(per_set), rel=1e-12)
-        assert found.spread[order].minimum == min(per_set)
-        assert found.spread[order].maximum == max(per_set)
-        rows = found.per_set.filter(pl.col("order") == order)
+        assert utility.deviation[order] == pytest.approx(np.mean(per_set), rel=1e-12)
+        assert utility.spread[order].minimum == min(per_set)
+        assert utility.spread[order].maximum == max(per_set)
+        rows = utility.per_set.filter(pl.col("order") == order)
         assert rows["deviation"].to_list() == per_set
-        assert found.tables.filter(pl.col("order") == order).height == len(names)
+        assert utility.tables.filter(pl.col("order") == order).height == len(names)
 
 
 @pytest.mark.parametrize("second", [False, True])
 def test_every_measure_is_that_of_the_twin(second: bool) -> None:
     data = some_data(2, second=second)
     sets = uniform_sets(data, 2)
-    found = us.table_utility(data, sets, seed=1, repeats=1)
+    utility = us.table_utility(data, sets, seed=1, repeats=1)
     original = rows_of(data.frame())
     files = [rows_of(frame) for frame in sets]
-    for row in found.tables.iter_rows(named=True):
+    for row in utility.tables.iter_rows(named=True):
         names = row["table"].split(" by ")
         twins = [naive.measures(original, file, names, data.kept) for file in files]
         for measure in MEASURES:
@@ -70,19 +70,19 @@ def test_every_measure_is_that_of_the_twin(second: bool) -> None:
 
 def test_measures_worked_by_hand() -> None:
     # Two cells in one kept cell: 30 and 10 against 20 and 20, of 40 records.
-    found = table_measures(np.array([30, 10]), np.array([[20, 20]]), np.array([0, 0]))
-    assert found.deviation.tolist() == [20.0]
-    assert found.total_variation.tolist() == [0.25]
+    measures = table_measures(np.array([30, 10]), np.array([[20, 20]]), np.array([0, 0]))
+    assert measures.deviation.tolist() == [20.0]
+    assert measures.total_variation.tolist() == [0.25]
     # propensities 20/50 and 20/30: (50 (0.1)^2 + 30 (1/6)^2) / 80
-    assert found.pmse[0] == pytest.approx((50 * 0.01 + 30 / 36) / 80)
-    assert found.s_pmse[0] == pytest.approx(found.pmse[0] * 16 * 40)
+    assert measures.pmse[0] == pytest.approx((50 * 0.01 + 30 / 36) / 80)
+    assert measures.s_pmse[0] == pytest.approx(measures.pmse[0] * 16 * 40)
     tukey = 4 * ((math.sqrt(30) - math.sqrt(20)) ** 2 + (math.sqrt(20) - math.sqrt(10)) ** 2)
-    assert found.freeman_tukey[0] == pytest.approx(tukey)
+    assert measures.freeman_tukey[0] == pytest.approx(tukey)
 
 
 def test_no_degree_of_freedom_is_no_number() -> None:
-    found = table_measures(np.array([5, 6]), np.array([[5, 6]]), np.array([0, 1]))
-    assert math.isnan(found.s_pmse_partial[0])
+    measures = table_measures(np.array([5, 6]), np.array([[5, 6]]), np.array([0, 1]))
+    assert math.isnan(measures.s_pmse_partial[0])
     data = data_from({"sex": ["f", "m", "f", "m"], "town": ["a", "b", "a", "b"]}, ["town"])
     tables = us.table_utility(data, [data.frame()], seed=1).tables
     assert tables["s_pmse_partial"].to_list() == [0.0, None]
@@ -92,14 +92,14 @@ def test_no_degree_of_freedom_is_no_number() -> None:
 def test_signed_deviations_add_up() -> None:
     data = some_data(3)
     sets = uniform_sets(data, 2)
-    found = us.table_utility(data, sets, orders=(1, 2), seed=1)
-    totals = found.signed.group_by("order", "set").agg(pl.col("deviation").abs().sum())
-    expected = found.per_set.with_columns(pl.col("deviation").cast(pl.Int64))
+    utility = us.table_utility(data, sets, orders=(1, 2), seed=1)
+    totals = utility.signed.group_by("order", "set").agg(pl.col("deviation").abs().sum())
+    expected = utility.per_set.with_columns(pl.col("deviation").cast(pl.Int64))
     assert (
         totals.sort("order", "set").rows()
         == expected.select(totals.columns).sort("order", "set").rows()
     )
-    assert found.signed.group_by("table", "set").agg(pl.col("deviation").sum())[
+    assert utility.signed.group_by("table", "set").agg(pl.col("deviation").sum())[
         "deviation"
     ].to_list() == [0] * (3 * 2)
 
@@ -107,10 +107,10 @@ def test_signed_deviations_add_up() -> None:
 def test_cells_are_those_of_the_twin() -> None:
     data = some_data(4, second=True)
     sets = uniform_sets(data, 3)
-    found = us.table_utility(data, sets, seed=1).cells(["age", "town"])
+    utility = us.table_utility(data, sets, seed=1).cells(["age", "town"])
     original = naive.table(rows_of(data.frame()), ["town", "age"])
     counts = [naive.table(rows_of(frame), ["town", "age"]) for frame in sets]
-    for row in found.iter_rows(named=True):
+    for row in utility.iter_rows(named=True):
         cell = (row["town"], row["age"])
         assert row["original"] == original[cell]
         assert row["mean"] == pytest.approx(np.mean([count[cell] for count in counts]))
@@ -148,14 +148,14 @@ def test_tables_of_any_data(sets: SyntheticSets) -> None:
             table = tabulate(counted, names)
             assert table.original.sum() == data.n_records
             for file, counts in zip(files, table.synthetic, strict=True):
-                found = np.abs(counts - table.original).sum()
-                assert found == naive.deviation(original, file, names)
+                moved = np.abs(counts - table.original).sum()
+                assert moved == naive.deviation(original, file, names)
                 # A finer table never deviates less than the tables it holds.
-                assert found % 2 == 0
+                assert moved % 2 == 0
                 if order > 1:
                     coarser = tabulate(counted, names[:-1])
                     deviation = np.abs(coarser.synthetic - coarser.original).sum(axis=1)
-                    assert found >= deviation[files.index(file)]
+                    assert moved >= deviation[files.index(file)]
 
 
 def test_frames_and_files_are_sets_too(tmp_path: object) -> None:
@@ -165,8 +165,8 @@ def test_frames_and_files_are_sets_too(tmp_path: object) -> None:
     paths = sets.write(str(tmp_path))
     assert us.table_utility(data, list(sets), seed=3).deviation == direct.deviation
     assert us.table_utility(data, paths, seed=3).deviation == direct.deviation
-    one = us.table_utility(data, sets[0], seed=3).deviation
-    assert one == us.table_utility(data, str(paths[0]), seed=3).deviation
+    alone = us.table_utility(data, sets[0], seed=3).deviation
+    assert alone == us.table_utility(data, str(paths[0]), seed=3).deviation
 
 
 def test_same_seed_same_figures() -> None:
@@ -219,13 +219,13 @@ def test_print_out_shows_no_level() -> None:
 def test_a_variable_called_like_a_column_keeps_its_name_apart() -> None:
     data = data_from({"set": ["f", "m", "f", "m"], "count": ["a", "b", "a", "a"]}, ["count"])
     sets = uniform_sets(data, 2)
-    found = us.within_pattern_utility(data, sets)
-    assert "set (variable)" in found.patterns.columns
-    assert {"count", "count (variable)"} <= set(found.distributions.columns)
+    utility = us.within_pattern_utility(data, sets)
+    assert "set (variable)" in utility.patterns.columns
+    assert {"count", "count (variable)"} <= set(utility.distributions.columns)
     assert "count (variable)" in us.table_utility(data, sets, seed=1).cells("count").columns
 
 
 def test_nothing_kept_is_one_pattern() -> None:
     data = data_from({"town": ["a", "b", "a", "a", "b"]}, ["town"])
-    found = us.table_utility(data, uniform_sets(data, 2), seed=1)
-    assert found.noise_floor[1] == pytest.approx(2 * naive.expected_deviation([(5, 3)]))
+    utility = us.table_utility(data, uniform_sets(data, 2), seed=1)
+    assert utility.noise_floor[1] == pytest.approx(2 * naive.expected_deviation([(5, 3)]))

@@ -26,7 +26,7 @@ from understudy.utility.noise_floors import perfect_counts
 def test_distance_is_that_of_the_twin(second: bool) -> None:
     data = some_data(21, second=second)
     sets = uniform_sets(data, 3)
-    found = us.within_pattern_utility(data, sets)
+    utility = us.within_pattern_utility(data, sets)
     original = rows_of(data.frame())
     twins = [
         naive.pattern_distance(original, rows_of(frame), data.kept, data.synthesized)
@@ -37,20 +37,20 @@ def test_distance_is_that_of_the_twin(second: bool) -> None:
             data.variable(name).levels[code] for name, code in zip(data.kept, codes, strict=True)
         )
         own = [twin[levels] for twin in twins]
-        assert found.per_set[:, pattern].tolist() == pytest.approx(own)
-        assert found.distance[pattern] == pytest.approx(np.mean(own))
+        assert utility.per_set[:, pattern].tolist() == pytest.approx(own)
+        assert utility.distance[pattern] == pytest.approx(np.mean(own))
 
 
 def test_floor_is_exact_and_simulation_agrees() -> None:
     # Six patterns, means of 500 perfect sets at 5 standard errors: false alarm below 4e-6.
     data = some_data(22, n=200)
-    found = us.within_pattern_utility(data, perfect_sets(data, 500, seed=3), seed=0)
-    error = found.per_set.std(axis=0, ddof=1) / np.sqrt(500)
-    assert (np.abs(found.distance - found.noise_floor) < 5 * error).all()
+    utility = us.within_pattern_utility(data, perfect_sets(data, 500, seed=3), seed=0)
+    error = utility.per_set.std(axis=0, ddof=1) / np.sqrt(500)
+    assert (np.abs(utility.distance - utility.noise_floor) < 5 * error).all()
     for pattern, size in enumerate(data.patterns.sizes.tolist()):
         inside = data.counts[data.patterns.of_combination == pattern].tolist()
         twin = sum(naive.expected_deviation([(size, count)]) for count in inside) / (2 * size)
-        assert found.noise_floor[pattern] == pytest.approx(twin, rel=1e-9)
+        assert utility.noise_floor[pattern] == pytest.approx(twin, rel=1e-9)
 
 
 def test_spread_is_that_of_perfect_sets() -> None:
@@ -58,10 +58,12 @@ def test_spread_is_that_of_perfect_sets() -> None:
     # 2,000 others: each within about 1.6 % of the truth (kurtosis near 3), so that 12 % is more
     # than five standard errors of the difference; false alarm below 1e-5 for all six.
     data = some_data(22, n=200)
-    found = us.within_pattern_utility(data, perfect_sets(data, 2000, seed=3), repeats=2000, seed=5)
-    np.testing.assert_allclose(found.floor_spread, found.per_set.std(axis=0), rtol=0.12)
-    expected = (found.distance - found.truth_floor) / found.truth_spread
-    np.testing.assert_allclose(found.spreads_above, expected)
+    utility = us.within_pattern_utility(
+        data, perfect_sets(data, 2000, seed=3), repeats=2000, seed=5
+    )
+    np.testing.assert_allclose(utility.floor_spread, utility.per_set.std(axis=0), rtol=0.12)
+    expected = (utility.distance - utility.truth_floor) / utility.truth_spread
+    np.testing.assert_allclose(utility.spreads_above, expected)
 
 
 def test_right_sets_are_hardly_ever_flagged_and_bad_ones_are() -> None:
@@ -69,11 +71,11 @@ def test_right_sets_are_hardly_ever_flagged_and_bad_ones_are() -> None:
     # 600 values. Half lie above the truth floor: between 40 and 60 % asked for, five standard
     # errors. Far above (3 s.d., which are themselves off by about 10 %) lies less than 0.5 % of a
     # value that is nearly normal: 9 or more of 600 have a probability below 1e-2 at 0.5 %.
-    found = []
+    distances = []
     for seed in range(100):
         data, sets = drawn_from_population(seed, n=900, n_sets=3)
-        found.append(us.within_pattern_utility(data, sets, seed=0).spreads_above)
-    above = np.concatenate(found)
+        distances.append(us.within_pattern_utility(data, sets, seed=0).spreads_above)
+    above = np.concatenate(distances)
     assert 0.4 < (above > 0).mean() < 0.6
     assert (above > 3).sum() < 9
     codes = np.zeros((3, data.n_records, 1), dtype=np.int32)
@@ -93,14 +95,14 @@ def test_truth_floor_and_spread_are_those_of_pairs_of_perfect_sets() -> None:
     moved = np.abs(drawn[:, 1:] - drawn[:, :1]).mean(axis=1)  # (repeat, combination)
     sizes, pattern = data.patterns.sizes, data.patterns.of_combination
     distance = np.array([np.bincount(pattern, weights=row) for row in moved]) / (2 * sizes)
-    found = us.within_pattern_utility(data, perfect_sets(data, 3), repeats=2000, seed=5)
+    utility = us.within_pattern_utility(data, perfect_sets(data, 3), repeats=2000, seed=5)
     error = distance.std(axis=0, ddof=1) / np.sqrt(1000)
-    assert (np.abs(distance.mean(axis=0) - found.truth_floor) < 5 * error).all()
-    np.testing.assert_allclose(found.truth_spread, distance.std(axis=0), rtol=0.15)
+    assert (np.abs(distance.mean(axis=0) - utility.truth_floor) < 5 * error).all()
+    np.testing.assert_allclose(utility.truth_spread, distance.std(axis=0), rtol=0.15)
     for index, size in enumerate(sizes.tolist()):
         inside = data.counts[pattern == index].tolist()
         twin = sum(naive.deviation_of_two([(size, count)]) for count in inside) / (2 * size)
-        assert found.truth_floor[index] == pytest.approx(twin, rel=1e-9)
+        assert utility.truth_floor[index] == pytest.approx(twin, rel=1e-9)
 
 
 def test_a_pattern_of_one_label_has_no_spread() -> None:
@@ -128,15 +130,15 @@ def test_the_same_seed_gives_the_same_values_and_repeats_are_checked() -> None:
 
 def test_patterns_come_worst_first() -> None:
     data = some_data(23)
-    found = us.within_pattern_utility(data, uniform_sets(data, 2))
-    above = found.patterns["spreads_above"].to_list()
+    utility = us.within_pattern_utility(data, uniform_sets(data, 2))
+    above = utility.patterns["spreads_above"].to_list()
     assert above == sorted(above, reverse=True)
-    numbers = found.patterns["pattern"].to_numpy()
-    excess = found.patterns["excess"].to_numpy()
-    np.testing.assert_allclose(excess, (found.distance - found.truth_floor)[numbers])
-    assert found.patterns["records"].sum() == data.n_records
-    order = found.distributions["pattern"].unique(maintain_order=True).to_list()
-    assert order == found.patterns["pattern"].to_list()
+    numbers = utility.patterns["pattern"].to_numpy()
+    excess = utility.patterns["excess"].to_numpy()
+    np.testing.assert_allclose(excess, (utility.distance - utility.truth_floor)[numbers])
+    assert utility.patterns["records"].sum() == data.n_records
+    order = utility.distributions["pattern"].unique(maintain_order=True).to_list()
+    assert order == utility.patterns["pattern"].to_list()
 
 
 def test_distributions_are_the_counts() -> None:
@@ -149,8 +151,8 @@ def test_distributions_are_the_counts() -> None:
     files = {None: rows_of(data.frame()), 1: rows_of(sets[0]), 2: rows_of(sets[1])}
     for number, file in files.items():
         rows = frame.filter(pl.col("set").eq_missing(number)).cast(dict.fromkeys(names, pl.String))
-        found = {tuple(row[name] for name in names): row["count"] for row in rows.to_dicts()}
-        assert found == dict(naive.table(file, names))
+        counted = {tuple(row[name] for name in names): row["count"] for row in rows.to_dicts()}
+        assert counted == dict(naive.table(file, names))
 
 
 def test_print_out_names_patterns_and_shows_no_label() -> None:

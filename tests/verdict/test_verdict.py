@@ -32,8 +32,8 @@ from understudy.verdict.verdict import Verdict, judge
 
 def of(verdict: Verdict, subject: str) -> Reason:
     """Find the one reason with this subject."""
-    (found,) = [reason for reason in verdict.reasons if reason.subject == subject]
-    return found
+    (only,) = [reason for reason in verdict.reasons if reason.subject == subject]
+    return only
 
 
 def test_plain_findings_pass() -> None:
@@ -62,10 +62,10 @@ def test_own_record_effect(position: float, error: float, outcome: str) -> None:
     reason = judged(making.attack(position=position, error=error))
     assert reason.outcome == outcome
     assert reason.found == position
-    one = making.synthesizer(
+    synthesizer = making.synthesizer(
         own_record=making.own_record(making.attack(position=position, error=error))
     )
-    verdict = judge(making.findings([one]))
+    verdict = judge(making.findings([synthesizer]))
     assert verdict.outcome == outcome
     assert verdict.exit_code is (ExitCode.DO_NOT_RELEASE if outcome == "fail" else ExitCode.DONE)
 
@@ -138,13 +138,13 @@ def test_fully_synthetic_sets_have_a_verdict_of_their_own(
         expected_repeats={"Others": chance, "Marginal": chance / 2},
     )
     guess = making.attack(position=0.1, setting="as released")
-    one = making.synthesizer(
+    synthesizer = making.synthesizer(
         identification=(),
         attribute=None,
         own_record=making.own_record(guess, evidence="others"),
         fully_synthetic_risk=risk,
     )
-    verdict = judge(making.findings([one], kept=()))
+    verdict = judge(making.findings([synthesizer], kept=()))
     assert of(verdict, "repeated records").outcome == outcome
     assert of(verdict, OWN_RECORD).outcome == "pass"
     assert verdict.outcome == outcome
@@ -167,13 +167,13 @@ def test_fully_synthetic_sets_that_hold_the_data_fail(
         perfect_repeats=63.2,
         copies=copies,
     )
-    one = making.synthesizer(
+    synthesizer = making.synthesizer(
         identification=(),
         attribute=None,
         own_record=making.own_record(making.attack(position=0.1, setting="as released")),
         fully_synthetic_risk=risk,
     )
-    reason = of(judge(making.findings([one], kept=())), "repeated records")
+    reason = of(judge(making.findings([synthesizer], kept=())), "repeated records")
     assert reason.outcome == outcome
     assert ("the very rows" in reason.words) == bool(copies)
     assert ("drawn from the records themselves" in reason.words) == (repeated > 70)
@@ -181,9 +181,9 @@ def test_fully_synthetic_sets_that_hold_the_data_fail(
 
 def test_files_that_are_the_confidential_file_fail() -> None:
     """Unless the kept variables decide the label, so that every set is a copy."""
-    one = making.synthesizer()
-    copied = one.model_copy(
-        update={"risk": one.risk.model_copy(update={"copies": 1, "copy_log_chance": -20.0})}
+    synthesizer = making.synthesizer()
+    copied = synthesizer.model_copy(
+        update={"risk": synthesizer.risk.model_copy(update={"copies": 1, "copy_log_chance": -20.0})}
     )
     reason = of(judge(making.findings([copied])), "copies")
     assert reason.outcome == "fail"
@@ -228,11 +228,11 @@ def test_copies_that_chance_explains_are_no_point() -> None:
     generator = stream(9, "copies")
     drawn = generator.random((20_000, n_sets)) < np.exp(log_chance)
     for copies in drawn.sum(axis=1).tolist():
-        one = making.synthesizer()
-        risk = one.risk.model_copy(update={"copies": copies, "copy_log_chance": log_chance})
+        synthesizer = making.synthesizer()
+        risk = synthesizer.risk.model_copy(update={"copies": copies, "copy_log_chance": log_chance})
         alarms.append(bool(_copies(risk, n_sets)))
     assert sum(alarms) <= 20_000 * FALSE_ALARM + 4 * (20_000 * FALSE_ALARM) ** 0.5
-    certain = one.risk.model_copy(update={"copies": 3, "copy_log_chance": log_chance})
+    certain = synthesizer.risk.model_copy(update={"copies": 3, "copy_log_chance": log_chance})
     assert _copies(certain, n_sets)
 
 
@@ -270,10 +270,12 @@ def test_weaker_intruders_are_named() -> None:
 
 @pytest.mark.parametrize(("rate", "outcome"), [(0.005, "pass"), (0.01, "review"), (0.5, "fail")])
 def test_true_match_rate_is_absolute(rate: float, outcome: str) -> None:
-    found = making.identification(4.0)
-    measures = {**found.measures, "true_match_rate": making.spread(rate, rate)}
-    one = making.synthesizer(identification=(found.model_copy(update={"measures": measures}),))
-    assert of(judge(making.findings([one])), "true match rate").outcome == outcome
+    identification = making.identification(4.0)
+    measures = {**identification.measures, "true_match_rate": making.spread(rate, rate)}
+    synthesizer = making.synthesizer(
+        identification=(identification.model_copy(update={"measures": measures}),)
+    )
+    assert of(judge(making.findings([synthesizer])), "true match rate").outcome == outcome
 
 
 @pytest.mark.parametrize(("ratio", "outcome"), [(0.9, "pass"), (1.5, "pass"), (3, "review"),
@@ -307,8 +309,8 @@ def test_within_pattern(distance: float, outcome: str) -> None:
 def test_overlap_relative_to_perfect_sets(
     overlap: float | None, floor: float | None, outcome: str
 ) -> None:
-    one = making.synthesizer(regressions=(making.regression(overlap, floor),))
-    assert of(judge(making.findings([one])), "interval overlap").outcome == outcome
+    synthesizer = making.synthesizer(regressions=(making.regression(overlap, floor),))
+    assert of(judge(making.findings([synthesizer])), "interval overlap").outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -318,8 +320,8 @@ def test_overlap_relative_to_perfect_sets(
 def test_an_overlap_of_few_coefficients_does_not_pass(
     overlap: float, compared: int, outcome: str
 ) -> None:
-    one = making.synthesizer(regressions=(making.regression(overlap, 0.85, compared),))
-    reason = of(judge(making.findings([one])), "interval overlap")
+    synthesizer = making.synthesizer(regressions=(making.regression(overlap, 0.85, compared),))
+    reason = of(judge(making.findings([synthesizer])), "interval overlap")
     assert reason.outcome == outcome
     assert (f"over the {compared} of 10 coefficients" in reason.words) == (compared < 10)
     assert ('reference = "largest"' in reason.words) == (compared < 5)
@@ -353,17 +355,17 @@ def test_nothing_kept_has_no_patterns_to_judge() -> None:
     [(True, True, "pass"), (True, False, "review"), (False, False, "fail")],
 )
 def test_codebook(declared: bool, reviewed: bool, outcome: str) -> None:
-    found = making.findings(codebook_declared=declared, codebook_reviewed=reviewed)
-    assert judge(found).outcome == outcome
-    free = judge(found, Thresholds(codebook_required=False))
+    findings = making.findings(codebook_declared=declared, codebook_reviewed=reviewed)
+    assert judge(findings).outcome == outcome
+    free = judge(findings, Thresholds(codebook_required=False))
     assert "codebook" not in {reason.subject for reason in free.reasons}
     assert "codebook_required is false (by default true)" in of(free, "limits").words
     assert free.outcome == "review"
 
 
 def test_undeclared_columns_are_named() -> None:
-    found = making.findings(codebook_declared=False, undeclared=("town",))
-    assert 'levels of "town"' in of(judge(found), "codebook").words
+    findings = making.findings(codebook_declared=False, undeclared=("town",))
+    assert 'levels of "town"' in of(judge(findings), "codebook").words
 
 
 def test_a_codebook_that_only_has_what_was_observed_is_named() -> None:
@@ -445,7 +447,7 @@ def test_every_laxer_limit_goes_to_review_and_is_named(name: str) -> None:
     together = {name: LAXER[name]}
     if name.endswith("_pass") and name != "overlap_pass":  # pass may not lie above review
         together[f"{name.removesuffix('_pass')}_review"] = 100 if "rate" not in name else 1.0
-        shares = [one for one in together if one.startswith(("within", "passed"))]
+        shares = [subject for subject in together if subject.startswith(("within", "passed"))]
         together |= {share: 1.0 for share in shares if "review" in share}
     verdict = judge(making.findings(), settings_from(together, Thresholds, "plan"))
     assert verdict.outcome == "review"
@@ -532,8 +534,10 @@ def test_one_that_passes_is_enough() -> None:
 
 
 def test_labels_paired_at_random_are_looked_at() -> None:
-    found = making.identification(0.9).model_copy(update={"alignment": "rows: looks random (...)"})
-    verdict = judge(making.findings([making.synthesizer(identification=(found,))]))
+    identification = making.identification(0.9).model_copy(
+        update={"alignment": "rows: looks random (...)"}
+    )
+    verdict = judge(making.findings([making.synthesizer(identification=(identification,))]))
     assert of(verdict, "alignment").outcome == "review"
     assert verdict.outcome == "review"
 
@@ -606,6 +610,6 @@ def test_position_between() -> None:
 def test_words_have_the_numbers(study: Findings) -> None:
     verdict = judge(study)
     assert all(reason.words.endswith(".") for reason in verdict.reasons)
-    for one in verdict.reasons:
-        if one.subject == OWN_RECORD:
-            assert f"{round(one.found or 0.0, 2):.2f}".replace("-", "−") in one.words
+    for judged in verdict.reasons:
+        if judged.subject == OWN_RECORD:
+            assert f"{round(judged.found or 0.0, 2):.2f}".replace("-", "−") in judged.words

@@ -124,10 +124,12 @@ def posterior(variant: str) -> dict[str, Any]:
         progress_bar=False,
     )
     run.run(jax.random.PRNGKey(SETTINGS["seed"]), jnp.array(table), variant)
-    drawn = {name: np.asarray(one) for name, one in run.get_samples(group_by_chain=True).items()}
+    drawn = {
+        name: np.asarray(values) for name, values in run.get_samples(group_by_chain=True).items()
+    }
     rates = np.exp(drawn["log_rates"])
     probabilities = rates / rates.sum(axis=-1, keepdims=True)  # (chain, draw, pattern, label)
-    found = {name: summarized(drawn[name]) for name in ("concentration", "log_rate_precision")}
+    summaries = {name: summarized(drawn[name]) for name in ("concentration", "log_rate_precision")}
     thin = 10
     likelihood = np.array(
         [
@@ -144,14 +146,14 @@ def posterior(variant: str) -> dict[str, Any]:
             for chain in range(SETTINGS["chains"])
         ]
     )
-    found["log_likelihood"] = summarized(likelihood)
+    summaries["log_likelihood"] = summarized(likelihood)
     for pattern in range(table.shape[0]):
         for label in range(table.shape[1]):
             values = probabilities[:, :, pattern, label]
-            found[f"label_probability[{pattern},{label}]"] = summarized(values)
-            found[f"label_probability[{pattern},{label}]^2"] = summarized(values**2)
+            summaries[f"label_probability[{pattern},{label}]"] = summarized(values)
+            summaries[f"label_probability[{pattern},{label}]^2"] = summarized(values**2)
     divergences = int(run.get_extra_fields()["diverging"].sum())
-    return {"divergences": divergences, "quantities": found}
+    return {"divergences": divergences, "quantities": summaries}
 
 
 if __name__ == "__main__":

@@ -82,21 +82,21 @@ def test_a_linear_fit_without_residual_is_called_exact(scale: int) -> None:
     y = [str(scale * (worth[one] + worth[other])) for one, other in zip(x, z, strict=True)]
     data = data_from({"x": x, "z": z, "y": y}, ["x"])
     same = [data.frame()] * 2
-    found = us.regression_utility(data, same, "y ~ x + z", "linear", train=90, repeats=1, seed=1)
-    assert found.per_set["status"].to_list() == ["exact fit"] * 6
+    utility = us.regression_utility(data, same, "y ~ x + z", "linear", train=90, repeats=1, seed=1)
+    assert utility.per_set["status"].to_list() == ["exact fit"] * 6
     note = "exact fit in the original; exact fit in 2 of 2 sets"
-    assert found.coefficients["note"].to_list() == [note] * 3
-    assert found.coefficients["original_standard_error"].null_count() == 3
+    assert utility.coefficients["note"].to_list() == [note] * 3
+    assert utility.coefficients["original_standard_error"].null_count() == 3
     truth = data.frame("polars")["y"].cast(pl.String).cast(pl.Float64).to_numpy()
-    told = found.predictions.filter(pl.col("source") == "original")
+    told = utility.predictions.filter(pl.col("source") == "original")
     np.testing.assert_allclose(told["prediction"], truth[told["record"]], rtol=1e-9)
     near = [str(scale * (worth[one] + worth[other])) for one, other in zip(x, z, strict=True)]
     near[0] = str(int(near[0]) + 1)
     rough = data_from({"x": x, "z": z, "y": near}, ["x"])
-    found = us.regression_utility(
+    utility = us.regression_utility(
         rough, [rough.frame()] * 2, "y ~ x + z", "linear", train=None, repeats=1
     )
-    assert found.per_set["status"].to_list() == ["estimated"] * 6
+    assert utility.per_set["status"].to_list() == ["estimated"] * 6
 
 
 def test_derivatives_are_those_of_differences() -> None:
@@ -104,12 +104,12 @@ def test_derivatives_are_those_of_differences() -> None:
     formula = read_formula("income ~ age + sex", data)
     design = make_design(data, formula)
     rows = design.indicators(np.column_stack([data.codes(name) for name in formula.names]))
-    place = data.codes("income").astype(np.int64)
-    model = _Likelihood(rows, place, np.ones(60), 3, np.ones(3, dtype=bool))
+    category = data.codes("income").astype(np.int64)
+    model = _Likelihood(rows, category, np.ones(60), 3, np.ones(3, dtype=bool))
     point = np.array([-1.0, 0.2, 1.5, 0.3, -0.2, 0.5])
     value, gradient, information = model.evaluate(point)
     matrix = naive.indicator_matrix(design.columns, rows_of(data.frame()))
-    twin = naive.ordered_log_likelihood(point[:3], point[3:], matrix, place)
+    twin = naive.ordered_log_likelihood(point[:3], point[3:], matrix, category)
     assert value == pytest.approx(twin, rel=1e-12)
     step = 1e-5
     for place_, unit in enumerate(np.eye(6) * step):
@@ -143,12 +143,12 @@ def test_absent_and_aliased_columns_are_told() -> None:
     codes = data.codes("a").copy()
     codes[codes == 0] = 1
     sets = SyntheticSets(data, np.stack([codes, codes])[:, :, None])
-    found = us.regression_utility(data, sets, "y ~ a", "logistic", train=None, repeats=1, seed=1)
-    assert found.per_set["status"].to_list() == ["estimated", "aliased"] * 2
-    assert found.coefficients["note"].to_list() == [None, "aliased in 2 of 2 sets"]
+    utility = us.regression_utility(data, sets, "y ~ a", "logistic", train=None, repeats=1, seed=1)
+    assert utility.per_set["status"].to_list() == ["estimated", "aliased"] * 2
+    assert utility.coefficients["note"].to_list() == [None, "aliased in 2 of 2 sets"]
     lost = SyntheticSets(data, np.where(codes == 2, 1, data.codes("a"))[None, :, None].repeat(2, 0))
-    found = us.regression_utility(data, lost, "y ~ a", "logistic", train=None, repeats=1, seed=1)
-    assert found.per_set["status"].to_list() == ["estimated", "absent"] * 2
+    utility = us.regression_utility(data, lost, "y ~ a", "logistic", train=None, repeats=1, seed=1)
+    assert utility.per_set["status"].to_list() == ["estimated", "absent"] * 2
 
 
 def test_design_without_columns_still_has_an_intercept() -> None:

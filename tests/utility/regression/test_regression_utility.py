@@ -41,11 +41,13 @@ with warnings.catch_warnings():
 def test_coefficients_are_combined_by_the_rule() -> None:
     data = income_survey(6)
     sets = perfect_sets(data, 4)
-    found = us.regression_utility(data, sets, "income ~ town + sex", train=None, repeats=2, seed=1)
-    values = found.per_set["estimate"].to_numpy().reshape(4, -1)
-    errors = found.per_set["standard_error"].to_numpy().reshape(4, -1)
+    utility = us.regression_utility(
+        data, sets, "income ~ town + sex", train=None, repeats=2, seed=1
+    )
+    values = utility.per_set["estimate"].to_numpy().reshape(4, -1)
+    errors = utility.per_set["standard_error"].to_numpy().reshape(4, -1)
     combined = us.combine_estimates(values, errors**2)
-    frame = found.coefficients
+    frame = utility.coefficients
     np.testing.assert_allclose(frame["combined"].to_numpy(), combined.estimate)
     np.testing.assert_allclose(frame["combined_lower"].to_numpy(), combined.lower)
     np.testing.assert_allclose(frame["combined_upper"].to_numpy(), combined.upper)
@@ -60,7 +62,7 @@ def test_coefficients_are_combined_by_the_rule() -> None:
 def test_overlap_of_perfect_sets_combines_as_many_as_there_are_sets() -> None:
     data = income_survey(6)
     sets = perfect_sets(data, 3)
-    found = us.regression_utility(data, sets, "income ~ town", train=None, repeats=7, seed=9)
+    utility = us.regression_utility(data, sets, "income ~ town", train=None, repeats=7, seed=9)
     drawn = [
         perfect_codes(stream(9, "utility", "regression", "perfect", number), data)
         for number in range(6)
@@ -72,23 +74,23 @@ def test_overlap_of_perfect_sets_combines_as_many_as_there_are_sets() -> None:
         )
         overlaps.append(alone.coefficients["overlap"].to_numpy())
     twin = np.array(overlaps)
-    frame = found.coefficients
+    frame = utility.coefficients
     np.testing.assert_allclose(frame["overlap_floor"].to_numpy(), twin.mean(axis=0))
     error = twin.std(axis=0, ddof=1) / np.sqrt(2)
     np.testing.assert_allclose(frame["overlap_floor_standard_error"].to_numpy(), error)
-    assert found.overlap_floor is not None
-    assert found.overlap_floor.files == 2
-    assert found.overlap_floor.mean == pytest.approx(twin.mean())
-    assert found.overlap_in_common == pytest.approx(found.mean_overlap)
-    assert "standard error" in repr(found)
+    assert utility.overlap_floor is not None
+    assert utility.overlap_floor.files == 2
+    assert utility.overlap_floor.mean == pytest.approx(twin.mean())
+    assert utility.overlap_in_common == pytest.approx(utility.mean_overlap)
+    assert "standard error" in repr(utility)
 
 
 def test_overlap_of_perfect_sets_needs_two_sets_and_one_group() -> None:
     data = income_survey(6, 300)
-    one = us.regression_utility(data, perfect_sets(data, 1), "income ~ sex", repeats=4, seed=1)
-    assert one.overlap_floor is None
-    assert one.coefficients["overlap_floor"].to_list() == [None]
-    assert "resampled floor" in repr(one)
+    alone = us.regression_utility(data, perfect_sets(data, 1), "income ~ sex", repeats=4, seed=1)
+    assert alone.overlap_floor is None
+    assert alone.coefficients["overlap_floor"].to_list() == [None]
+    assert "resampled floor" in repr(alone)
     few = us.regression_utility(data, perfect_sets(data, 3), "income ~ town", repeats=2, seed=1)
     assert few.overlap_floor is not None
     assert few.overlap_floor.standard_error is None
@@ -108,17 +110,17 @@ def test_a_synthesizer_that_knows_the_population_reaches_the_truth_floors() -> N
     measured = []
     for seed in range(40):
         data, sets = drawn_from_population(seed, n=600, n_sets=3)
-        found = us.regression_utility(
+        utility = us.regression_utility(
             data, sets, "sex ~ town", "logistic", train=480, repeats=3, seed=seed
         )
-        assert found.overlap_truth_floor is not None
-        assert found.truth_floor is not None
-        assert found.distance is not None
-        assert found.noise_floor is not None
+        assert utility.overlap_truth_floor is not None
+        assert utility.truth_floor is not None
+        assert utility.distance is not None
+        assert utility.noise_floor is not None
         measured.append(
             [
-                found.overlap_in_common, found.overlap_truth_floor.mean,
-                found.distance.mean, found.truth_floor.mean, found.noise_floor.mean,
+                utility.overlap_in_common, utility.overlap_truth_floor.mean,
+                utility.distance.mean, utility.truth_floor.mean, utility.noise_floor.mean,
             ]
         )  # fmt: skip
     overlap, overlap_floor, distance, floor, resampled = np.array(measured, float).mean(axis=0)
@@ -133,27 +135,27 @@ def test_overlaps_are_compared_where_both_have_one() -> None:
     highest = data.codes("income") == 3
     codes[1, (codes[1, :, 0] == 2) & ~highest, 0] = 3  # t2 is separated in one set
     sets = SyntheticSets(data, codes)
-    found = us.regression_utility(data, sets, "income ~ town", repeats=6, seed=1)
-    both = found.coefficients.drop_nulls(["overlap", "overlap_floor"])
-    assert both.height == found.coefficients.height - 1 == found.n_in_common
-    assert found.overlap_floor is not None
-    assert found.overlap_floor.mean == pytest.approx(both["overlap_floor"].mean())
-    assert found.overlap_in_common == pytest.approx(both["overlap"].mean())
+    utility = us.regression_utility(data, sets, "income ~ town", repeats=6, seed=1)
+    both = utility.coefficients.drop_nulls(["overlap", "overlap_floor"])
+    assert both.height == utility.coefficients.height - 1 == utility.n_in_common
+    assert utility.overlap_floor is not None
+    assert utility.overlap_floor.mean == pytest.approx(both["overlap_floor"].mean())
+    assert utility.overlap_in_common == pytest.approx(both["overlap"].mean())
 
 
 def test_of_few_records_a_fifth_is_held_out_unless_told_otherwise() -> None:
     data = income_survey(7, 200)
     same = [data.frame()] * 2
-    found = us.regression_utility(data, same, "income ~ sex", repeats=1, seed=1)
-    assert found.train == 160
-    assert found.predictions.filter(pl.col("source") == "original").height == 40
-    assert found.distance is not None
-    found = us.regression_utility(data, same, "income ~ sex", train=None, repeats=1)
-    assert found.train == 200
-    assert found.predictions.height == 0
+    utility = us.regression_utility(data, same, "income ~ sex", repeats=1, seed=1)
+    assert utility.train == 160
+    assert utility.predictions.filter(pl.col("source") == "original").height == 40
+    assert utility.distance is not None
+    utility = us.regression_utility(data, same, "income ~ sex", train=None, repeats=1)
+    assert utility.train == 200
+    assert utility.predictions.height == 0
     number: Any = np.int64(150)
-    found = us.regression_utility(data, same, "income ~ sex", train=number, repeats=number // 75)
-    assert found.train == 150
+    utility = us.regression_utility(data, same, "income ~ sex", train=number, repeats=number // 75)
+    assert utility.train == 150
 
 
 @pytest.mark.parametrize(("records", "train"), [(4, None), (5, 4), (5000, 4000), (5001, 5000)])
@@ -163,13 +165,13 @@ def test_usual_number_of_training_records(records: int, train: int | None) -> No
 
 def test_one_set_has_estimates_but_no_combined_interval() -> None:
     data = income_survey(7)
-    found = us.regression_utility(data, [data.frame()], "income ~ sex", train=500, repeats=1)
-    assert found.coefficients["combined"].to_list() == [None]
-    assert found.coefficients["note"].to_list() == ["one set: no combining rule"]
-    assert found.distance is not None
-    assert found.distance.mean == 0.0
-    assert found.mean_overlap is None
-    assert "Wasserstein" in repr(found)
+    utility = us.regression_utility(data, [data.frame()], "income ~ sex", train=500, repeats=1)
+    assert utility.coefficients["combined"].to_list() == [None]
+    assert utility.coefficients["note"].to_list() == ["one set: no combining rule"]
+    assert utility.distance is not None
+    assert utility.distance.mean == 0.0
+    assert utility.mean_overlap is None
+    assert "Wasserstein" in repr(utility)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +186,7 @@ def test_one_set_has_estimates_but_no_combined_interval() -> None:
 def test_predictions_are_those_of_a_dense_twin(formula: str, family: str) -> None:
     data = income_survey(8, 300)
     sets = perfect_sets(data, 2)
-    found = us.regression_utility(data, sets, formula, family, train=250, repeats=2, seed=4)
+    utility = us.regression_utility(data, sets, formula, family, train=250, repeats=2, seed=4)
     kinds: dict[str, Any] = {
         "ordered-logit": fit_ordered_logit,
         "logistic": fit_logistic,
@@ -192,7 +194,7 @@ def test_predictions_are_those_of_a_dense_twin(formula: str, family: str) -> Non
     }
     parsed = read_formula(formula, data)
     design = make_design(data, parsed)
-    held = found.predictions.filter(pl.col("source") == "original")["record"].to_numpy()
+    held = utility.predictions.filter(pl.col("source") == "original")["record"].to_numpy()
     assert held.size == 50
     training = np.setdiff1d(np.arange(300), held)
     for number, frame in enumerate([data.frame(), *sets]):
@@ -218,41 +220,41 @@ def test_predictions_are_those_of_a_dense_twin(formula: str, family: str) -> Non
         else:
             below = 1 / (1 + np.exp(predictor[:, None] - fit.intercepts[None, :]))
             expected = 4 - below.sum(axis=1)  # sum of c P(c) by parts
-        own = found.predictions.filter(pl.col("set").eq_missing(number or None))
+        own = utility.predictions.filter(pl.col("set").eq_missing(number or None))
         np.testing.assert_allclose(own["prediction"].to_numpy(), expected, atol=1e-8)
-    assert found.distance is not None
-    assert found.noise_floor is not None
-    assert found.noise_floor.files == 2
+    assert utility.distance is not None
+    assert utility.noise_floor is not None
+    assert utility.noise_floor.files == 2
 
 
 def test_distance_sees_what_the_floor_does_not() -> None:
     # Labels at random lose the towns' effect: predictions shrink, far beyond the floor.
     data = income_survey(9)
-    found = us.regression_utility(
+    utility = us.regression_utility(
         data, uniform_sets(data, 3), "income ~ town", train=600, repeats=5, seed=2
     )
-    assert found.distance is not None
-    assert found.noise_floor is not None
-    assert found.distance.minimum is not None
-    assert found.noise_floor.mean is not None
-    assert found.noise_floor.maximum is not None
-    assert found.distance.minimum > 2 * found.noise_floor.maximum
+    assert utility.distance is not None
+    assert utility.noise_floor is not None
+    assert utility.distance.minimum is not None
+    assert utility.noise_floor.mean is not None
+    assert utility.noise_floor.maximum is not None
+    assert utility.distance.minimum > 2 * utility.noise_floor.maximum
     fair = us.regression_utility(
         data, perfect_sets(data, 3), "income ~ town", train=600, repeats=5, seed=2
     )
     assert fair.distance is not None
     assert fair.distance.mean is not None
-    assert fair.distance.mean < 2 * found.noise_floor.mean
+    assert fair.distance.mean < 2 * utility.noise_floor.mean
 
 
 def test_unseen_level_has_no_prediction() -> None:
     town = ["t0", "t1"] * 20 + ["t2"]
     data = data_from({"y": ["0", "1", "1", "0"] * 10 + ["1"], "town": town}, ["town"])
     for seed in range(40):  # until the one record of t2 is held out
-        found = us.regression_utility(
+        utility = us.regression_utility(
             data, [data.frame()], "y ~ town", "logistic", train=30, repeats=1, seed=seed
         )
-        last = found.predictions.filter(pl.col("record") == 40)
+        last = utility.predictions.filter(pl.col("record") == 40)
         if last.height:
             assert last["prediction"].to_list() == [None, None]
             break
@@ -275,8 +277,8 @@ def test_same_seed_same_split() -> None:
     st.lists(st.floats(-10, 10), min_size=1, max_size=8),
 )
 def test_wasserstein_is_that_of_the_twin(first: list[float], second: list[float]) -> None:
-    found = wasserstein(np.array(first), np.array(second))
-    assert found == pytest.approx(naive.wasserstein(first, second), abs=1e-9)
+    distance = wasserstein(np.array(first), np.array(second))
+    assert distance == pytest.approx(naive.wasserstein(first, second), abs=1e-9)
 
 
 def test_wrong_arguments_are_told() -> None:
@@ -292,9 +294,9 @@ def test_wrong_arguments_are_told() -> None:
         us.regression_utility(data, same, "income ~ sex", "logistic", train=None)
     with pytest.raises(SettingError, match="plain variable"):
         us.regression_utility(data, same, "income == 4 ~ sex", train=None)
-    one = data_from({"y": ["a"] * 6, "x": ["p", "q"] * 3}, ["x"])
+    alone = data_from({"y": ["a"] * 6, "x": ["p", "q"] * 3}, ["x"])
     with pytest.raises(InputError, match="at least two categories"):
-        us.regression_utility(one, [one.frame()], "y ~ x", train=None)
+        us.regression_utility(alone, [alone.frame()], "y ~ x", train=None)
     few = data_from({"y": ["1", "2", "3"], "x": ["p", "q", "r"]}, ["x"])
     with pytest.raises(InputError, match="number of coefficients"):
         us.regression_utility(few, [few.frame()], "y ~ x", "linear", train=None)
@@ -303,10 +305,10 @@ def test_wrong_arguments_are_told() -> None:
 def test_a_set_without_a_fit_is_reported() -> None:
     data = data_from({"x": ["p", "q"] * 10, "y": ["0", "1", "1", "0"] * 5}, ["y"])
     sets = SyntheticSets(data, np.zeros((2, 20, 1), dtype=np.int32))
-    found = us.regression_utility(data, sets, "y ~ x", "logistic", train=15, repeats=1, seed=1)
-    assert found.coefficients["note"].to_list() == ["no fit in 2 of 2 sets"]
-    assert found.distance is None
-    assert found.predictions.filter(pl.col("set") == 1)["prediction"].null_count() == 5
+    utility = us.regression_utility(data, sets, "y ~ x", "logistic", train=15, repeats=1, seed=1)
+    assert utility.coefficients["note"].to_list() == ["no fit in 2 of 2 sets"]
+    assert utility.distance is None
+    assert utility.predictions.filter(pl.col("set") == 1)["prediction"].null_count() == 5
 
 
 def test_print_out_shows_no_level() -> None:

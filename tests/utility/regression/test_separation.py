@@ -35,7 +35,7 @@ def separated_data() -> Microdata:
     columns = {
         "sex": frame["sex"].to_list(),
         "age": frame["age"].to_list(),
-        "income": [fixed.get(one, own) for one, own in zip(town, income, strict=True)],
+        "income": [fixed.get(level, own) for level, own in zip(town, income, strict=True)],
         "town": town,
     }
     return data_from(columns, ["town"])
@@ -45,15 +45,15 @@ def test_separation_is_found_per_coefficient() -> None:
     data = separated_data()
     fit, matrix, response = fit_of_records(data, "income ~ town + age + sex", fit_ordered_logit)
     design = make_design(data, read_formula("income ~ town + age + sex", data))
-    bad = [name for name, one in zip(design.columns, fit.status, strict=True)
-           if one == "separated"]  # fmt: skip
+    bad = [name for name, status in zip(design.columns, fit.status, strict=True)
+           if status == "separated"]  # fmt: skip
     assert bad == ["town[t2]", "town[t3]"]
     assert np.isnan(fit.standard_errors).sum() == 2
     # The others are what they are without the records of these towns.
     inside = ~matrix[:, [design.columns.index(name) for name in bad]].any(axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        keep = [place for place, name in enumerate(design.columns) if name not in bad]
+        keep = [column for column, name in enumerate(design.columns) if name not in bad]
         model = OrderedModel(response[inside], matrix[inside][:, keep], distr="logit")
         other = model.fit(method="newton", disp=False, maxiter=200, tol=1e-12)
     np.testing.assert_allclose(fit.coefficients[keep], other.params[: len(keep)], atol=1e-5)
@@ -94,16 +94,16 @@ def test_sets_that_separate_are_reported_and_not_averaged_away() -> None:
     codes = np.repeat(data.codes("town")[None, :, None], 3, axis=0)
     highest = data.codes("income") == 3
     codes[1, (codes[1, :, 0] == 2) & ~highest, 0] = 3  # only the rich stay in t2, in one set
-    found = us.regression_utility(
+    utility = us.regression_utility(
         data, SyntheticSets(data, codes), "income ~ town", train=None, repeats=2, seed=1
     )
-    row = found.coefficients.filter(pl.col("coefficient") == "town[t2]").to_dicts()[0]
+    row = utility.coefficients.filter(pl.col("coefficient") == "town[t2]").to_dicts()[0]
     assert row["combined"] is None
     assert row["overlap"] is None
     assert row["significance"] is None
     assert row["sets_failed"] == 1
     assert row["note"] == "separated in 1 of 3 sets"
     assert row["original"] is not None
-    others = found.coefficients.filter(pl.col("coefficient") != "town[t2]")
+    others = utility.coefficients.filter(pl.col("coefficient") != "town[t2]")
     assert others["combined"].null_count() == 0
-    assert "1" in repr(found)
+    assert "1" in repr(utility)
