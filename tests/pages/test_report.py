@@ -221,7 +221,7 @@ UNMEASURED = making.synthesizer(identification=(), attribute=None, own_record=No
 
 
 @pytest.mark.parametrize(
-    ("found", "missing"),
+    ("findings", "missing"),
     [
         (
             making.findings([]),
