@@ -103,37 +103,43 @@ def test_a_merge_adds_up_as_one_table_does() -> None:
     assert np.array_equal(np.bincount(table.of_record), table.counts)
 
 
-def test_counting_is_spread_and_merged_in_order(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore::understudy.errors.DataWarning")
+def test_reading_is_spread_and_merged_in_order(tmp_path: Path) -> None:
+    """Combinations, and the columns that pass through; one file is read here."""
     folder = folder_of(records(), tmp_path / "f", [0, 300, 600, 900])
-    asked: list[str] = []
+    alone = folder_of(records(), tmp_path / "one", [0, 900])
+    asked: list[tuple[str, str]] = []
 
     def elsewhere(function: Callable[[Any], Any], tasks: Any) -> Any:
-        asked.extend(Path(address).name for address, _, _ in tasks)
+        asked.extend((function.__name__, Path(address).name) for address, _, _ in tasks)
         return iter([function(task) for task in reversed(tasks)][::-1])
 
-    here = us.read_microdata(folder, "town", missing="level", ignore="weight")
+    here = read(folder)
     with spread_by(elsewhere):
-        there = us.read_microdata(folder, "town", missing="level", ignore="weight")
-    assert asked == ["part-0.parquet", "part-1.parquet", "part-2.parquet"]
-    assert there.fingerprint() == here.fingerprint()
+        there = [read(folder), read(alone)]
+    names = ("part-0.parquet", "part-1.parquet", "part-2.parquet")
+    read_there = ("count_partition", "partition_values")
+    assert asked == [(function, name) for function in read_there for name in names]
+    assert [data.fingerprint() for data in there] == [here.fingerprint()] * 2
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:.*:ResourceWarning")
 @pytest.mark.filterwarnings("ignore::understudy.errors.UnderstudyWarning")
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_workers_count_the_same(tmp_path: Path, number: int) -> None:
+def test_workers_read_the_same(tmp_path: Path, number: int) -> None:
+    """From a folder, and from an address of fsspec, which Dask needs itself."""
     pytest.importorskip("distributed", reason='needs "understudy[dask]"')
     from tests.clusters import threads_as_workers
 
     folder = folder_of(records(), tmp_path / "f", [0, 200, 400, 600, 900])
-    options: dict[str, Any] = {"missing": "level", "ignore": "weight"}
-    here = us.read_microdata(folder, "town", **options)
+    here = read(folder)
     with threads_as_workers(number) as address, us.on_workers(cluster=address):
-        assert us.read_microdata(folder, "town", **options).fingerprint() == here.fingerprint()
+        for source in (folder, folder.as_uri()):
+            assert read(source).fingerprint() == here.fingerprint()
         (folder / "part-1.parquet").write_bytes(b"PAR1" + bytes(400) + b"PAR1")
         with pytest.raises(FormatError, match=r'Parquet|parquet file "part-1\.parquet"'):
-            us.read_microdata(folder, "town", **options)
+            read(folder)
 
 
 @pytest.mark.filterwarnings("ignore::understudy.errors.DataWarning")

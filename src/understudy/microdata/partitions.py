@@ -38,7 +38,7 @@ from understudy.microdata.parser_process import count_foreign, described_parquet
 from understudy.microdata.remote_files import list_remote, open_remote
 from understudy.spreading import in_order
 
-__all__ = ["TableMerge", "count_partition", "is_partitioned", "open_partitions"]
+__all__ = ["TableMerge", "count_partition", "is_partitioned", "open_partitions", "partition_values"]
 
 ENDINGS = (".parquet", ".pq")
 ASIDE = ("_", ".")  # names that other programs give to what is no data: _SUCCESS, .crc
@@ -60,10 +60,12 @@ def open_partitions(source: str | os.PathLike[str], progress: Progress | None) -
         _check_alike(parts[0].name, about[0], part.name, own)
     labels, declared = about[0]["labels"], about[0]["declared"]
 
+    def tasks(columns: Sequence[str]) -> list[Task]:
+        return [(part.address, part.n_bytes, tuple(columns)) for part in parts]
+
     def read(columns: Sequence[str]) -> CodedTable:
-        tasks: list[Task] = [(part.address, part.n_bytes, tuple(columns)) for part in parts]
         merge, done = TableMerge(len(columns)), 0
-        for part, table in zip(parts, in_order(count_partition, tasks), strict=True):
+        for part, table in zip(parts, in_order(count_partition, tasks(columns)), strict=True):
             merge.add(table)
             done += part.n_bytes
             if progress is not None:
@@ -82,7 +84,7 @@ def open_partitions(source: str | os.PathLike[str], progress: Progress | None) -
         return with_whole_numbers(merge.table(described))
 
     def values(columns: Sequence[str]) -> pl.DataFrame:
-        frames = [foreign_values(part, None, columns) for part in parts]
+        frames = list(in_order(partition_values, tasks(columns)))
         _check_same(source, parts)
         return pl.concat(frames)
 
@@ -119,7 +121,17 @@ class TableMerge:
 
 def count_partition(task: Task) -> CodedTable:
     """Count the combinations of one file, wherever this runs."""
-    address, n_bytes, columns = task
+    return count_foreign(_unchanged(task), None, task[2])
+
+
+def partition_values(task: Task) -> pl.DataFrame:
+    """Read columns of one file as they are, wherever this runs."""
+    return foreign_values(_unchanged(task), None, task[2])
+
+
+def _unchanged(task: Task) -> SourceFile | RemoteFile:
+    """Open the file of a task, if it is the one that was asked for."""
+    address, n_bytes, _ = task
     try:
         part = _opened(address)
     except FileError:
@@ -131,7 +143,7 @@ def count_partition(task: Task) -> CodedTable:
             came="none, or another one",
             do="give a folder that all workers see, and write nothing to it meanwhile",
         )
-    return count_foreign(part, None, columns)
+    return part
 
 
 def _opened(address: str) -> SourceFile | RemoteFile:
