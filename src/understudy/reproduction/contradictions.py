@@ -62,10 +62,10 @@ def _minimum(bundled: dict[str, Any]) -> list[Block]:
             """
             First, the paper's text gives the Min baseline of identification as 0, without a unique
             match. If every label is redrawn uniformly over G labels, the expected match risks of
-            the n records of a known cell add up to 1 - (1 - 1/G)^n: nearly 1 for cells of some
-            hundred records. Whichever pattern has which gender and age, the sum over cells is at
-            least that of one cell with all 6,208 records, which is 1.00. Our results agree that no
-            match is unique where gender is known, but not where age is known too.
+            the n records of a known cell add up to 1 - (1 - 1/G)^n. Whichever pattern has which
+            gender and age, the sum over cells is at least that of one cell with all 6,208 records,
+            which is 1.00. Our results agree that no match is unique where gender is known, but not
+            where age is known too.
             """
         ),
         Table(
@@ -92,9 +92,8 @@ def _alignment(bundled: dict[str, Any]) -> list[Block]:
         Paragraph(
             """
             If rows are paired with records at random, record i is matched with probability c/n
-            times 1/c. So the average over all pairings of the expected match risk is the share of
-            records with any candidate: at most 1, and falling with knowledge. A single pairing
-            scatters around that.
+            times 1/c. So the expected match risk is on average the share of records with any
+            candidate: at most 1, and falling with knowledge. A single pairing scatters around that.
             """
         ),
         *_pairing(bundled),
@@ -125,7 +124,7 @@ def _explained(results: dict[str, Any], comparisons: list[Comparison]) -> list[B
             By the definitions, these two printed values cannot both come from row-aligned files.
             That rows were not aligned in that computation is a hypothesis; it is not proven, and
             other causes are possible. In its favour, both values are near 1 and fall with
-            knowledge, as with shuffled rows. It need not explain everything.
+            knowledge, as with shuffled rows.
             {"" if None in judged else position}
             {tables_differ if outside else ""}
             """

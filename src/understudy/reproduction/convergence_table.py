@@ -37,10 +37,9 @@ def convergence_blocks(results: dict[str, Any]) -> list[Block]:
             DP-areal, and of the DPMPM with class draw kept, are drawn from the label probabilities,
             so every one of them is judged. The rest (numbers of occupied classes or clusters,
             concentration, precision of log rates, log-likelihood) mixes more slowly: where it has
-            not converged, do not rely on the last digit of class counts. Where a label probability
-            has an R-hat above 1.01, the same holds for all values of that fit; above 1.05, rely on
-            them only as far as the comparison by chain below allows. Population 0 is the bundled
-            one.
+            not converged, or a label probability has an R-hat above 1.01, do not rely on the last
+            digit; above 1.05, rely on values only as far as the comparison by chain below allows.
+            Population 0 is the bundled one.
             """
         ),
         Table(

@@ -53,12 +53,11 @@ def interval_blocks(results: dict[str, Any]) -> list[Block]:
         *_ours(results),
         Paragraph(
             """
-            Counties of invented data have no counterpart among the paper's, and an interval depends
-            on the reference county, which is not printed (ours is the largest). So intervals from
-            synthetic sets are compared with those from the original: by overlap (below zero where
-            they are apart), width, and whether a coefficient stays above zero, below zero, or
-            neither. In print, the intervals of the DP-areal are the wider ones; the paper's text
-            says the DPMPM's are.
+            Counties of invented data have no counterpart among the paper's, and the reference
+            county is not printed (ours is the largest). So intervals from synthetic sets are
+            compared with those from the original: by overlap (below zero where they are apart),
+            width, and whether a coefficient stays above zero, below zero, or neither. In print, the
+            intervals of the DP-areal are the wider ones; the paper's text says the DPMPM's are.
             """
         ),
         Table(
