@@ -275,12 +275,12 @@ def test_sets_follow_their_table() -> None:
     data = small_data(("county", "region"))
     fit = quiet_fit(us.BackoffTree(order=["gender"]), data, seed=3)
     table = fit.label_table(0, 1)
-    snapshot = fit._snapshot(*fit._spread(1)[0])
+    draw = fit.drawer(fit._snapshot(*fit._spread(1)[0]))
     times = 400
     seen = np.zeros((len(data.patterns), data.n_labels))
     pattern = data.patterns.of_combination[data.of_record]  # (record,)
     for number in range(times):
-        codes = fit._drawn(stream(331, "sets", number), snapshot)
+        codes = draw(stream(331, "sets", number), slice(None))
         np.add.at(seen, (pattern, combined_labels(data, codes)), 1)
     total = seen.sum(axis=1, keepdims=True)
     expected = table.probabilities[np.unique(data.patterns.of_combination)] * total
