@@ -428,7 +428,7 @@ def test_help_loads_nothing_heavy() -> None:
         "print('\\n' + json.dumps(sorted(sys.modules)))"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, check=True, timeout=600
     )
     loaded = set(json.loads(ended.stdout.decode().splitlines()[-1]))
     assert not loaded & {"numba", "polars", "scipy", "matplotlib", "pyreadstat", "numpy", "pandas"}

@@ -170,7 +170,7 @@ def test_a_program_of_its_own(plan: Path, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(us.__file__).parents[1])},
         capture_output=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     assert ended.returncode == 1, ended.stderr
     check(tmp_path, started, ended.stdout.decode(), ended.stderr.decode())

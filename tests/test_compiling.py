@@ -26,7 +26,7 @@ def test_the_program_runs_where_nothing_can_be_cached(tmp_path: Path) -> None:
         [sys.executable, "-c", code],
         capture_output=True,
         check=False,
-        timeout=300,
+        timeout=600,
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
     )
     assert ended.stdout.strip() == b"6208", ended.stderr[-500:]

@@ -30,7 +30,7 @@ if sys.argv[1] == "last":
 try:
     with stoppable():
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(60)
+        time.sleep(600)
 except KeyboardInterrupt:
     if sys.argv[1] == "soon":
         again()
@@ -42,7 +42,7 @@ sys.exit(4)
 def test_a_signal_while_the_program_ends(when: str) -> None:
     """It ends as an interrupted one, and not by the signal."""
     ended = subprocess.run(
-        [sys.executable, "-c", ENDING, when], capture_output=True, check=False, timeout=60
+        [sys.executable, "-c", ENDING, when], capture_output=True, check=False, timeout=600
     )
     assert ended.returncode == ExitCode.INTERRUPTED
     assert b"Traceback" not in ended.stderr
@@ -86,6 +86,6 @@ def test_chains_interrupted_before_every_line_of_a_thread_pool_end() -> None:
         [sys.executable, "-m", "tests.interrupted_chains"],
         capture_output=True,
         check=True,
-        timeout=300,
+        timeout=600,
     )
     assert int(ended.stdout) > 50

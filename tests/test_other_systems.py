@@ -70,7 +70,7 @@ def test_a_study_without_what_only_unix_has(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr.endswith("all done")

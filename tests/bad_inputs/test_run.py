@@ -31,7 +31,7 @@ def program(
         capture_output=True,
         env={**os.environ, **(environment or {})},
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -72,7 +72,7 @@ def test_reader_of_the_output_goes_away(make_file: MakeFile) -> None:
     os.close(reading)
     command = [sys.executable, "-m", "understudy", "check", str(path), "--synthesize", "county"]
     ended = subprocess.run(
-        command, stdout=writing, stderr=subprocess.PIPE, check=False, timeout=120
+        command, stdout=writing, stderr=subprocess.PIPE, check=False, timeout=600
     )
     os.close(writing)
     assert b"Traceback" not in ended.stderr
@@ -98,7 +98,7 @@ def test_progress_needs_a_terminal(make_file: MakeFile) -> None:
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "understudy", "check", str(path), "--synthesize", "county"]
     loud = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=theirs, check=False, timeout=120,
+        command, stdout=subprocess.PIPE, stderr=theirs, check=False, timeout=600,
         env={**os.environ, "TERM": "xterm-256color"},
     )  # fmt: skip
     os.close(theirs)
@@ -129,7 +129,7 @@ def test_results_do_not_depend_on_the_surroundings(make_file: MakeFile, tmp_path
             env={**os.environ, **around, "PYTHONIOENCODING": "utf-8"},
             capture_output=True,
             check=True,
-            timeout=120,
+            timeout=600,
         ).stdout
         for around in surroundings
     }

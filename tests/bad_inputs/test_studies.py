@@ -290,10 +290,10 @@ def test_results_do_not_depend_on_the_surroundings(plan: Path, tmp_path: Path) -
     assert processes[0].stdout is not None
     processes[0].stdout.close()  # nobody reads what it prints
     assert processes[0].stderr is not None
-    _, said = processes[1].communicate(timeout=300)
+    _, said = processes[1].communicate(timeout=600)
     with processes[0].stderr as stream:
         silent = stream.read()
-    assert processes[0].wait(timeout=300) == processes[1].returncode == ExitCode.DO_NOT_RELEASE
+    assert processes[0].wait(timeout=600) == processes[1].returncode == ExitCode.DO_NOT_RELEASE
     for text in (said, silent):
         assert b"Traceback" not in text
         assert b"fault" not in text

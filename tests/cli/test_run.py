@@ -190,8 +190,8 @@ def test_nobody_reads_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "say_aside", closed)
     with study_progress() as show:
         show(StudyProgress("describing the data", 1, 9, None, 3.0, 200.0))
-        assert twice.acquire(timeout=60)
-        assert twice.acquire(timeout=60)
+        assert twice.acquire(timeout=600)
+        assert twice.acquire(timeout=600)
 
 
 def test_progress_on_a_terminal(
@@ -233,7 +233,7 @@ def test_a_signal_stops_cleanly(
     program: subprocess.Popen[bytes], tmp_path: Path, number: int
 ) -> None:
     program.send_signal(number)
-    out, err = program.communicate(timeout=120)
+    out, err = program.communicate(timeout=600)
     assert program.returncode == ExitCode.INTERRUPTED
     assert b"stopping after the work at hand" in err
     assert b"the same command goes on" in err
@@ -245,7 +245,7 @@ def test_a_signal_stops_cleanly(
 def test_two_signals_stop_at_once(program: subprocess.Popen[bytes]) -> None:
     program.send_signal(signal.SIGINT)
     program.send_signal(signal.SIGINT)
-    out, err = program.communicate(timeout=120)
+    out, err = program.communicate(timeout=600)
     assert program.returncode == ExitCode.INTERRUPTED
     assert b"Traceback" not in err
     assert out == b""
@@ -270,11 +270,11 @@ def test_a_terminal_that_goes_away(plan: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     os.close(theirs)
     shown = b""
-    while b"fitting" not in shown and select.select([ours], [], [], 60)[0]:
+    while b"fitting" not in shown and select.select([ours], [], [], 600)[0]:
         shown += os.read(ours, 1 << 16)
     os.close(ours)
     process.send_signal(signal.SIGHUP)
-    assert process.wait(timeout=120) in {ExitCode.INTERRUPTED, ExitCode.DO_NOT_RELEASE}
+    assert process.wait(timeout=600) in {ExitCode.INTERRUPTED, ExitCode.DO_NOT_RELEASE}
     run_quietly(plan, tmp_path / "out")
     run_quietly(plan, tmp_path / "calm")
     assert files_of(tmp_path / "out") == files_of(tmp_path / "calm")
@@ -285,7 +285,7 @@ def test_nobody_reads_the_output(plan: Path, tmp_path: Path) -> None:
     os.close(reading)
     command = [sys.executable, "-m", "understudy", "run", str(plan), "--out", str(tmp_path / "out")]
     ended = subprocess.run(
-        command, stdout=writing, stderr=subprocess.PIPE, check=False, timeout=120
+        command, stdout=writing, stderr=subprocess.PIPE, check=False, timeout=600
     )
     os.close(writing)
     assert ended.returncode == ExitCode.DO_NOT_RELEASE

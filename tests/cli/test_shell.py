@@ -40,7 +40,7 @@ def program(
         [sys.executable, "-m", "understudy", *map(str, arguments)],
         preexec_fn=prepare,
         check=False,
-        timeout=300,
+        timeout=600,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
     )
 

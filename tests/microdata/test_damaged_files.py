@@ -148,10 +148,10 @@ def test_parser_ends_with_the_program(tmp_path: Path) -> None:
             [sys.executable, "-W", "ignore", "-c", code, str(path), how],
             capture_output=True,
             check=False,
-            timeout=120,
+            timeout=600,
         )
         pid = int(ended.stdout)
-        for _ in range(600):
+        for _ in range(6000):
             try:
                 os.kill(pid, 0)
                 zombie = "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()

@@ -76,7 +76,7 @@ def test_the_same_bytes_in_another_process(study: Findings, html: str, tmp_path:
         capture_output=True,
         check=True,
         text=True,
-        timeout=300,
+        timeout=600,
         env={**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"},
     )
     assert ended.stdout.strip() == hashlib.sha256(html.encode("utf-8")).hexdigest()
