@@ -553,6 +553,10 @@ def test_the_best_utility_among_the_best_outcome_is_recommended() -> None:
     verdict = judge(making.findings([far, near, best]))
     assert verdict.recommended == "near"
     assert verdict.synthesizers["best"].outcome == "review"
+    tables = making.tables(1.15)
+    uneven = tables.model_copy(update={"deviation": (making.spread(8.0, 8.0), tables.deviation[1])})
+    mixed = making.synthesizer("mixed", tables=uneven)  # nearer on average, not in the worst order
+    assert judge(making.findings([far, near, mixed])).recommended == "near"
 
 
 def test_no_synthesizer_is_no_release() -> None:

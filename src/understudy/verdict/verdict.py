@@ -188,6 +188,6 @@ def _worst(reasons: Iterable[Reason]) -> Outcome:
 
 
 def _loss(synthesizer: SynthesizerFindings) -> float:
-    """Table deviation over its noise floor, mean over orders: smaller is better."""
+    """Deviation of the worst tables over the truth floor, as on a frontier: smaller is better."""
     ratios = [ratio for _, ratio in table_ratios(synthesizer) if ratio is not None]
-    return sum(ratios) / len(ratios) if ratios else 0.0
+    return max(ratios, default=0.0)
