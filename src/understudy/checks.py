@@ -118,7 +118,7 @@ def check_one_of(
 
 
 def check_rule(rule: object) -> str:
-    """Check the name of a combining rule."""
+    """Check the name of a combining rule of synthetic files that show no imputations."""
     return check_one_of(
         "the combining rule",
         rule,

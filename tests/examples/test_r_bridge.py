@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyreadstat
 import pytest
@@ -15,6 +16,7 @@ from understudy.microdata.variable import Variable
 from understudy.publishing.combining_examples import R_READ, examples
 from understudy.publishing.data_files import ENDINGS, Format
 from understudy.utility.combining import combine_estimates
+from understudy.utility.nested_combining import combine_nested_estimates
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 RSCRIPT = shutil.which("Rscript")
@@ -106,22 +108,35 @@ def save_set(path: Path, towns: str) -> None:
 
 @needs_r
 @pytest.mark.parametrize("form", list(R_READ))
-@pytest.mark.parametrize("rule", ["partial", "full"])
+@pytest.mark.parametrize("rule", ["partial", "full", "nested", "nested, noise of the drawing"])
 def test_the_combining_example_gives_our_interval(tmp_path: Path, rule: str, form: Format) -> None:
     package = R_READ[form].rpartition("::")[0]
     if package and not has(package, tmp_path):
         pytest.skip(f"the R package {package} is not installed here")
+    towns = ["aaab", "aabb", "aaab"]
+    if rule == "nested":
+        towns = ["abbbbb", "aabbbb", "aaabbb", "aaaabb", "aaabbb", "aaaabb"]
+    elif rule.startswith("nested"):
+        towns = ["abbbbb", "aaaabb", "aabbbb", "aaabbb"]  # imputations differ less than their sets
     shares = []
-    for number, letters in enumerate(("aaab", "aabb", "aaab"), 1):
+    for number, letters in enumerate(towns, 1):
         save_set(tmp_path / f"synthetic-{number:02d}{ENDINGS[form]}", letters * 10)
-        shares.append(letters.count("a") / 4)
+        shares.append(letters.count("a") / len(letters))
     variables = [Variable("sex", "kept", ("x",)), Variable("town", "synthesized", ("a", "b"))]
-    program = examples(rule, 3, form, variables)["R"]
+    nested, imputations = rule.startswith("nested"), len(towns) // 2
+    rule = "nested" if nested else rule
+    program = examples(rule, len(towns), form, variables, imputations)["R"]
     lines = program.rstrip().splitlines()
     lines[-1] = f"cat(format({lines[-1]}, digits = 12))"
     ended = run_r("\n".join(lines), tmp_path)
     assert ended.returncode == 0, ended.stderr
-    ours = combine_estimates(shares, [share * (1 - share) / 40 for share in shares], rule)
+    n_rows = 10 * len(towns[0])
+    squared = [share * (1 - share) / n_rows for share in shares]
+    if nested:
+        shape = (imputations, 2)
+        ours = combine_nested_estimates(np.reshape(shares, shape), np.reshape(squared, shape))
+    else:
+        ours = combine_estimates(shares, squared, rule)
     expected = [float(ours.lower), float(ours.estimate), float(ours.upper)]
     assert [float(text) for text in ended.stdout.split()] == pytest.approx(expected, rel=1e-9)
 

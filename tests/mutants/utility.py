@@ -11,7 +11,41 @@ FLOOR_TESTS = "tests/utility/test_noise_floors.py"
 WITHIN = "utility/within_pattern.py"
 WITHIN_TESTS = "tests/utility/test_within_pattern.py"
 
+IMPUTED_TESTS = "tests/utility/test_imputed_sets.py"
+
 MUTANTS = [
+    Mutant(
+        "imputed files: the partial rule",
+        "utility/estimates.py",
+        'if self.name != "nested":',
+        "if True:",
+        IMPUTED_TESTS,
+        "complete_records",
+    ),
+    Mutant(
+        "imputed files: sets of one imputation apart",
+        "utility/estimates.py",
+        "nested = (self.imputations, -1, estimates.shape[1])",
+        "nested = (-1, self.imputations, estimates.shape[1])",
+        IMPUTED_TESTS,
+        "complete_records",
+    ),
+    Mutant(
+        "imputed files: a regression of the files without imputed values",
+        "utility/regression/regression_model.py",
+        "else filled[name]\n            if name in filled",
+        "else self.data.codes(name)\n            if name in filled",
+        IMPUTED_TESTS,
+        "complete_records",
+    ),
+    Mutant(
+        "imputed files: a kept value that was changed where none is missing",
+        "microdata/synthetic_files.py",
+        "other = other != holes",
+        "other &= False",
+        IMPUTED_TESTS,
+        "other_files",
+    ),
     Mutant(
         "floors: two perfect sets vary as much as one",
         FLOORS,

@@ -71,6 +71,7 @@ def evaluate(
     unused_levels: Literal["error", "keep", "drop"] = "error",
     bins: BinOptions = (),
     na: Texts = (),
+    imputations: int | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto", "yes"] = "auto",
@@ -123,6 +124,9 @@ def evaluate(
         (income=quartiles), in the original and in every file; may be given several times.
     na
         A text that means missing, in any column; may be given several times.
+    imputations
+        How many imputations the files are of, where they show imputed values in place of holes
+        (missing = model): those of the first come first, as many of each.
     encoding
         Encoding of text files, such as latin-1.
     delimiter
@@ -173,7 +177,7 @@ def evaluate(
     texts = {name: options.get(name) for name in ("encoding", "delimiter", "header")}
     texts["header"] = texts["header"] or "auto"
     texts |= {"na": options.get("na") or (), "bins": options.get("bins")}
-    sets = read_synthetic(data, synthetic, **texts)  # type: ignore[arg-type]
+    sets = read_synthetic(data, synthetic, imputations=imputations, **texts)  # type: ignore[arg-type]
     opening = (texts["encoding"], texts["delimiter"], None, texts["header"])
     remarks = file_remarks(data, sets, synthetic, *opening)
     intruders = [tuple(name.strip() for name in names.split(",")) for names in known]
@@ -193,7 +197,13 @@ def evaluate(
             None
             if formula is None
             else regression_utility(
-                data, sets, formula=formula, family=family, train=None, seed=seed
+                data,
+                sets,
+                formula=formula,
+                family=family,
+                train=None,
+                seed=seed,
+                rule=sets.combining_rule,
             )
         )
     notes = list(dict.fromkeys([*remarks, *(str(warning.message) for warning in caught)]))

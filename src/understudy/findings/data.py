@@ -81,6 +81,8 @@ def data_findings(
         pattern_sizes={int(size): int(count) for size, count in zip(small, counts, strict=True)},
         largest_pattern=int(sizes.max()),
         population=population_findings(data),
+        missing_levels=_missing(data, modelled=False),
+        holes=_missing(data, modelled=True),
         **passed_findings(data),
     )
 
@@ -188,6 +190,15 @@ def pattern_levels(data: Microdata, pattern: int) -> tuple[str, ...]:
         data.variable(name).levels[code]
         for name, code in zip(data.patterns.names, codes, strict=True)
     )
+
+
+def _missing(data: Microdata, *, modelled: bool) -> dict[str, int]:
+    """Count the records without a value, by variable, where that is modelled or is a level."""
+    return {
+        variable.name: int(_level_counts(data, variable.name)[-1])
+        for variable in data.variables
+        if variable.has_missing and variable.has_holes == modelled
+    }
 
 
 def _undeclared(data: Microdata) -> tuple[str, ...]:

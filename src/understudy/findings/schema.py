@@ -143,6 +143,8 @@ class DataFindings(Record):
     passed_unique: int = 0  # records that all of them together make unique, as above
     passed_unique_unweighted: int = 0  # the same without the survey weight
     population: PopulationFindings | None = None  # with a survey weight
+    missing_levels: dict[str, int] = {}  # records without a value, where missing is a level
+    holes: dict[str, int] = {}  # and where missing values are modelled
 
 
 LARGEST_RHAT = 1000.0  # written for larger ones: chains that are constants, each its own
@@ -423,6 +425,7 @@ class SynthesizerFindings(Record):
     utility: UtilityFindings
     risk: RiskFindings
     notes: tuple[str, ...]  # warnings that came up, without values
+    imputations: int | None = None  # that the sets are of; None: they show none
 
 
 class Findings(Record):

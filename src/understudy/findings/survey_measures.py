@@ -33,8 +33,7 @@ def survey_measures(
     passed = passed_findings(data)
     weighted, population = None, []
     if data.survey is not None:
-        rule = "partial" if data.kept else "full"
-        weighted = weighted_utility(data, sets, rule=rule, seed=seed)
+        weighted = weighted_utility(data, sets, rule=sets.combining_rule, seed=seed)
         population = [population_risk(data, known) for known in intruders if known]
     return SurveyMeasures(
         weighted, population, passed.get("passed", ()), passed.get("passed_unique", 0)

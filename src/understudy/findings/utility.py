@@ -69,7 +69,7 @@ def utility_findings(
 ) -> UtilityFindings:
     """Measure what an analyst keeps with these sets, row by row beside the data.
 
-    `rule` says how estimates are combined, "partial" or "full".
+    `rule` says how estimates are combined: "partial", "full" or "nested".
     """
     return UtilityFindings(
         tables=_tables(data, sets, seed),

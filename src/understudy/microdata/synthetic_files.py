@@ -45,11 +45,14 @@ def read_synthetic(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: HeaderChoice = "auto",
+    imputations: int | None = None,
 ) -> SyntheticSets:
     """Read synthetic versions of the data from files or data frames.
 
     Row i of every source must stand in for record i: the kept variables have to agree row by row.
-    Levels are compared as text with those of the data and its codebook, over all sources.
+    Levels are compared as text with those of the data and its codebook, over all sources. Where
+    missing values are modelled (``missing="model"``), files may show imputed values in their place,
+    all of a variable's in every file.
 
     Parameters
     ----------
@@ -66,6 +69,9 @@ def read_synthetic(
         Of text files.
     header : {"auto", "yes"}
         Whether the first lines of text files are sure to hold the names of their columns.
+    imputations : int, optional
+        How many imputations the files are of, where they show some: those of the first come first,
+        as many of each. Regressions need it.
 
     Returns
     -------
@@ -76,12 +82,21 @@ def read_synthetic(
     largest = max(data.variable(name).n_levels for name in data.synthesized)
     shape = (len(tables), data.n_records, len(data.synthesized))
     codes = np.empty(shape, dtype=np.min_scalar_type(largest))  # (set, record, variable)
+    filled: dict[str, list[NDArray[np.int32]]] = {}
     for index, table in enumerate(tables):
         columns = _record_codes(data, table, na, groups)
-        _check_rows(data, columns, index + 1)
+        for name in _check_rows(data, columns, index + 1):
+            filled.setdefault(name, []).append(columns[name])
         for axis, name in enumerate(data.synthesized):
             codes[index, :, axis] = columns[name]
-    return SyntheticSets(data, codes, fully_synthetic=not data.kept)
+    if any(len(columns) < len(tables) for columns in filled.values()):
+        raise AlignmentError(
+            expected="the missing values of a kept variable imputed in every file, or in none",
+            came=f"some files with imputed values of {quoted_list(list(filled))}",
+            do="give files of one kind",
+        )
+    whole = {name: np.stack(columns) for name, columns in filled.items()}  # (set, record)
+    return SyntheticSets(data, codes, not data.kept, whole, imputations)
 
 
 def read_new_people(
@@ -257,16 +272,29 @@ def _unknown_levels(name: str, unknown: Sequence[set[str | None]], n_levels: int
     )
 
 
-def _check_rows(data: Microdata, codes: Mapping[str, NDArray[np.int32]], number: int) -> None:
-    """Refuse a file whose kept variables differ from the original's in some row."""
+def _check_rows(data: Microdata, codes: Mapping[str, NDArray[np.int32]], number: int) -> list[str]:
+    """Refuse a file whose kept variables differ from the original's in some row.
+
+    Where the data have a hole, the file may have a level: gives the variables of which it shows
+    imputed values, which have to be in place of every hole.
+    """
     differ = np.zeros(data.n_records, dtype=bool)
+    filled = []
     for name in data.kept:
-        differ |= codes[name] != data.codes(name)
-    if differ.any():
-        raise AlignmentError(
-            expected=f"the kept variables of every record unchanged in synthetic file {number}",
-            came=f"other values in {int(differ.sum()):,} of {data.n_records:,} rows: the rows are "
-            "in another order, or kept variables were changed",
-            do="give files whose row i stands in for record i; matching rows at random would make "
-            "any file look safe",
-        )
+        own, variable = data.codes(name), data.variable(name)
+        other = codes[name] != own
+        if variable.has_holes and other.any():
+            holes = own == variable.n_levels - 1
+            filled.append(name)
+            other = other != holes  # every hole is filled, and nothing else was changed
+        differ |= other
+    if not differ.any():
+        return filled
+    raise AlignmentError(
+        expected=f"the kept variables of every record unchanged in synthetic file {number}"
+        + (", but for missing values, which may all be imputed" if data.with_holes else ""),
+        came=f"other values in {int(differ.sum()):,} of {data.n_records:,} rows: the rows are "
+        "in another order, or kept variables were changed",
+        do="give files whose row i stands in for record i; matching rows at random would make "
+        "any file look safe",
+    )

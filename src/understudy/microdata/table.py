@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,7 @@ from understudy.errors import InputError, SetIndexError, SettingError, nearest, 
 from understudy.microdata.cells import Cells
 from understudy.microdata.coding import Backend, regroup
 from understudy.microdata.frames import Columns, data_frame
+from understudy.microdata.imputations import check_imputations
 from understudy.microdata.passed_columns import PassedColumns
 from understudy.microdata.shown_data import ShownData, ShownSets
 from understudy.microdata.survey_design import SurveyDesign
@@ -344,13 +345,17 @@ class SyntheticSets(ShownSets):
         nothing to do with record i, and matching by rows is refused.
     filled : mapping of str to integer (set, record)
         Codes of kept variables whose holes were filled, by name; the others are the data's own.
-        Risk is measured as if the holes had been put back.
+        Risk and tables are measured as if the holes had been put back.
+    imputations : int, optional
+        How many imputations files with filled holes are of, each with as many sets: set number
+        ``i * r + j`` is set j of r of imputation i. None: no holes are filled, or not known.
     """
 
     data: Microdata
     codes: NDArray[np.integer[Any]]
     fully_synthetic: bool = False
     filled: Mapping[str, NDArray[np.integer[Any]]] = field(default_factory=dict)
+    imputations: int | None = None
 
     def __post_init__(self) -> None:
         """Check the shape, and that every code is that of a level."""
@@ -377,6 +382,15 @@ class SyntheticSets(ShownSets):
                     came="codes outside of that range",
                     do="number the levels of the variable from 0",
                 )
+        if self.imputations is not None:
+            check_imputations(self.imputations, len(self), self.filled)
+
+    @property
+    def combining_rule(self) -> Literal["full", "nested", "partial"]:
+        """The rule by which estimates from these sets are combined."""
+        if not self.data.kept:
+            return "full"
+        return "nested" if self.filled else "partial"
 
     def __len__(self) -> int:
         """Count the sets."""
@@ -393,7 +407,7 @@ class SyntheticSets(ShownSets):
 
     def _chosen(self, which: slice) -> Self:
         filled = {name: codes[which] for name, codes in self.filled.items()}
-        return replace(self, codes=self.codes[which], filled=filled)
+        return replace(self, codes=self.codes[which], filled=filled, imputations=None)
 
     def __iter__(self) -> Iterator[Any]:
         """Give one data frame after the other."""

@@ -6,7 +6,7 @@ the template's escaping. Same findings, same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from understudy.findings.frontier_schema import FrontierFindings
 from understudy.findings.schema import (
@@ -97,7 +97,27 @@ def _about(findings: Findings) -> str:
         f"({counted(data.n_labels, 'label')}), {kept} kept "
         f"({counted(data.n_patterns or len(data.patterns), 'pattern')}); "
         f"{'1 synthetic set' if sets == '1' else f'{sets} synthetic sets'}{origin}."
+        f"{_missing_words(findings)}"
     )
+
+
+def _missing_words(findings: Findings) -> str:
+    """Say what was done with missing values; nothing where there are none."""
+    data, words = findings.data, ""
+    if data.n_dropped:
+        words += f" {counted(data.n_dropped, 'record')} with missing values left out."
+    if data.missing_levels:
+        words += f" Missing is a level of its own in {_counts(data.missing_levels)}."
+    if data.holes:
+        imputed = next((each.imputations for each in findings.synthesizers if each.imputations), 0)
+        words += f" Missing values are modelled in {_counts(data.holes)}; in the files "
+        words += f"they are imputed, {imputed} times" if imputed else "those of kept variables stay"
+        words += ", and every record has a label."
+    return words
+
+
+def _counts(records: Mapping[str, int]) -> str:
+    return ", ".join(f"{shown(name)} ({number:,})" for name, number in records.items())
 
 
 def _overview(findings: Findings, verdict: Verdict) -> Table:

@@ -36,7 +36,14 @@ from understudy.microdata.writing import WRITERS, write_text
 from understudy.publishing.evidence import CodebookRecord
 from understudy.randomness import unrepeatable_order
 
-__all__ = ["Format", "check_format", "data_file", "set_codes", "write_set"]
+__all__ = [
+    "Format",
+    "check_format",
+    "check_whole_columns",
+    "data_file",
+    "set_codes",
+    "write_set",
+]
 
 Format = Literal["csv", "parquet", "stata", "spss"]
 ENDINGS: dict[str, str] = {"csv": ".csv", "parquet": ".parquet", "stata": ".dta", "spss": ".sav"}
@@ -81,6 +88,13 @@ def set_codes(content: bytes, number: int, record: CodebookRecord, n_records: in
     }
     _check_possible(codes, record, number)
     return codes
+
+
+def check_whole_columns(codes: Codes, variables: Sequence[Variable], number: int) -> None:
+    """Refuse a set with missing values of a variable that is published without any."""
+    for variable in variables:
+        if (codes[variable.name] >= variable.n_levels).any():
+            raise _unlike(number, f"missing values of {quoted(variable.name)}")
 
 
 def _codes(column: pl.Series, levels: Sequence[str], number: int) -> NDArray[np.int32]:

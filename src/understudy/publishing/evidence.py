@@ -113,6 +113,13 @@ class StudyRecord(_Part):
         return asked if isinstance(asked, int) else 1
 
     @property
+    def missing(self) -> str:
+        """What the plan does with missing values."""
+        plan = self.identity.get("plan")
+        data = plan.get("data") if isinstance(plan, dict) else None
+        return str(data.get("missing", "error")) if isinstance(data, dict) else "error"
+
+    @property
     def plan_digest(self) -> str:
         """Digest of the plan, as a register has it."""
         return json_digest(self.identity.get("plan"))

@@ -36,6 +36,7 @@ from understudy.publishing.approval import (
 from understudy.publishing.data_files import (
     Format,
     check_format,
+    check_whole_columns,
     data_file,
     set_codes,
     write_bytes,
@@ -53,6 +54,7 @@ from understudy.publishing.public_variables import (
     check_text,
     public_book,
     public_variables,
+    without_holes,
 )
 from understudy.publishing.signature import sign_manifest
 from understudy.publishing.target import building, check_target, move_in
@@ -149,6 +151,9 @@ def release(
         chosen = evidence.synthesizer(synthesizer)
         _check_chains(chosen)
         variables = public_variables(evidence.codebook, formula_choice)
+        holes = evidence.study.missing == "model"
+        if holes:
+            variables = without_holes(variables, kept_too=chosen.imputations is not None)
         passed = passed_frame(evidence)
         check_passed(passed)
         outcome = _check_verdict(evidence, chosen, written_reason)
@@ -177,8 +182,15 @@ def release(
                 variables=variables,
                 passed={each.name: each.stored for each in evidence.codebook.passed},
                 quoted=any(
-                    public.levels != own.levels
+                    public.levels != own.levels[: public.n_levels]
                     for public, own in zip(variables, evidence.codebook.variables, strict=True)
+                ),
+                missing=evidence.study.missing,
+                imputations=chosen.imputations,
+                imputed=tuple(
+                    public.name
+                    for public, own in zip(variables, evidence.codebook.variables, strict=True)
+                    if public.role == "kept" and public.n_levels < len(own.levels)
                 ),
                 summary=summarize(evidence.findings, chosen, numbers),
                 version=__version__,
@@ -333,6 +345,7 @@ def _write_sets(
     for number, content in enumerate(set_bytes(evidence, synthesizer), start=1):
         codes = set_codes(content, number, evidence.codebook, n_rows)
         n_rows = len(next(iter(codes.values())))
+        check_whole_columns(codes, variables, number)
         path = folder / data_file(number, synthesizer.m, form)
         write_set(codes, variables, path, passed, evidence.codebook.columns)
     return n_rows or 0
@@ -367,6 +380,7 @@ def _write_words(
         "sets": about.m,
         "rows": about.n_rows,
         "combining_rule": about.rule,
+        **({} if about.imputations is None else {"imputations": about.imputations}),
     }
     write_bytes(folder / NAME, manifest_text(folder, facts).encode("utf-8"))
 

@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 from understudy.microdata.variable import Variable
 from understudy.pages.blocks import Block, Bullets, Code, Heading, Paragraph, Picture, Table
 from understudy.pages.html import html_page
-from understudy.publishing.combining_examples import examples, rule_words
+from understudy.publishing.combining_examples import (
+    examples,
+    rule_function,
+    rule_parts,
+    rule_words,
+)
 from understudy.publishing.data_files import Format, data_file
 from understudy.publishing.public_summary import Summary
 from understudy.publishing.rounding import RULE
@@ -57,6 +62,12 @@ class Release:
         As published.
     passed : mapping of str to str
         Columns that pass through, and what each holds, in words.
+    missing : {"error", "level", "drop", "model"}
+        What the plan does with missing values.
+    imputations : int, optional
+        How many imputations the files are of, one after the other.
+    imputed : tuple of str
+        Kept variables of which the files show imputed values.
     quoted : bool
         Whether levels got an apostrophe before them.
     summary : Summary
@@ -77,11 +88,27 @@ class Release:
     summary: Summary
     version: str
     passed: Mapping[str, str] = field(default_factory=dict)
+    missing: str = "error"
+    imputations: int | None = None
+    imputed: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
         """The combining rule to use."""
+        if self.imputations is not None:
+            return "nested"
         return "full" if self.fully_synthetic else "partial"
+
+    @property
+    def kind(self) -> str:
+        """What data the rule is for, in words."""
+        words = {"nested": "imputed and partially", "full": "fully", "partial": "partially"}
+        return f"{words[self.rule]} synthetic data"
+
+    @property
+    def files_of_each(self) -> int:
+        """Files of each imputation."""
+        return self.m // (self.imputations or 1)
 
     def names(self, role: str) -> list[str]:
         """Names of the columns with this role."""
@@ -127,6 +154,7 @@ def _contents(release: Release) -> list[Block]:
             "too: they pass through unchanged, and no model used them, so that the synthetic "
             "values are independent of them given the kept variables."
         )
+    text += _missing_words(release)
     more = (
         "Analyse every file separately and combine the results as described below. Never stack the "
         f"files: that would count every record {release.m} times."
@@ -137,33 +165,53 @@ def _contents(release: Release) -> list[Block]:
     return [Paragraph(text), Paragraph(more)]
 
 
+MISSING_WORDS = {
+    "level": " Missing values are a level of their own.",
+    "drop": " Records with missing values were left out.",
+    "model": " Missing values were modelled: every row has a value of {drawn}, and what was "
+    "missing in the others is missing in the files.",
+}
+
+
+def _missing_words(release: Release) -> str:
+    """Say what was done with missing values, whether or not there were any."""
+    drawn = _listed(release.names("synthesized"))
+    if release.imputations is None:
+        return MISSING_WORDS.get(release.missing, "").format(drawn=drawn)
+    return (
+        f" Values of {_listed(release.imputed)} that were missing are imputed: drawn from the "
+        f"model {release.imputations} times, and the same in the {release.files_of_each} files "
+        "of an imputation. Which values these are is not shown."
+    )
+
+
 def _use(release: Release) -> list[Block]:
     heading = Heading("How to get an estimate and its interval")
     if release.m < 2:
         words = "Combining rules need at least two files; with one file there is no rule."
         return [heading, Paragraph(words)]
-    kind, other = ("fully", "partially") if release.fully_synthetic else ("partially", "fully")
+    other = "partially" if release.fully_synthetic else "fully"
+    sizes = f"Here m = {release.imputations or release.m}"
+    sizes += "." if release.imputations is None else f" and r = {release.files_of_each}."
     variance, freedom, caution = rule_words(release.rule)
     blocks: list[Block] = [
         heading,
         Paragraph(
-            f"Use the rule for {kind} synthetic data. From file l of m take the estimate q(l) and "
-            "its squared standard error u(l), as if the file were the original. Let q be the mean "
-            "of the estimates, u the mean of the squared standard errors, and b the variance of "
-            f"the estimates (divisor m − 1). The estimate is q, its variance is {variance}, and "
-            f"intervals use the t distribution with {freedom} degrees of freedom. {caution} Here "
-            f"m = {release.m}. Other rules (for imputed data, as in Stata's mi estimate, or for "
-            f"{other} synthetic data) give wrong intervals."
+            f"Use the rule for {release.kind}. {rule_parts(release.rule, release.files_of_each)} "
+            f"The estimate is q, its variance is {variance}, and intervals use the t distribution "
+            f"with {freedom} degrees of freedom. {caution} {sizes} Other rules (for imputed data, "
+            f"as in Stata's mi estimate, or for {other} synthetic data) give wrong intervals."
         ),
         Paragraph(
             "The programs estimate one share; replace the two marked lines. In Python, "
-            f'understudy.combine_estimates(estimates, variances, rule="{release.rule}") does the '
-            "same."
+            f"{rule_function(release.rule)} does the same."
         ),
     ]
     if not release.converged:
         blocks.append(Paragraph(SHORT_INTERVALS))
-    programs = examples(release.rule, release.m, release.form, release.variables)
+    programs = examples(
+        release.rule, release.m, release.form, release.variables, release.imputations or 0
+    )
     for language, text in programs.items():
         blocks += [Heading(language, 3), Code(text)]
     return blocks
@@ -392,6 +440,8 @@ def codebook_page(release: Release) -> str:
         words = f"{variable.description} ({origin}; {len(levels):,} levels)".strip()
         if variable.has_missing:
             words += f' Missing values are written as "{variable.missing_code}".'
+        if variable.name in release.imputed:
+            words += " Values that were missing are imputed, once for each imputation."
         header, rows = ["level"], [[level] for level in levels]
         if variable.labels:
             header = ["level", "label"]
@@ -409,13 +459,18 @@ def readme(release: Release) -> str:
     variance, freedom, _ = rule_words(release.rule)
     kind = "fully" if release.fully_synthetic else "partially"
     combine = (
-        f"Analyse each file separately and combine by the rule for {kind} synthetic data:\n"
+        f"Analyse each file separately and combine by the rule for {release.kind}:\n"
         f"variance {variance}, degrees of freedom {freedom}."
         if release.m > 1
         else "With one file there is no rule for the error of an estimate."
     )
     if release.m > 1 and not release.converged:
         combine += "\nIntervals may be too short: see methods.html."
+    if release.imputations is not None:
+        combine += (
+            f"\nThe files are of m = {release.imputations} imputations, in their order, r = "
+            f"{release.files_of_each} files each."
+        )
     passed = (
         f"\nTrue values, passed through unchanged: {_listed(list(release.passed))}."
         if release.passed

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import polars as pl
@@ -26,6 +27,7 @@ __all__ = [
     "check_text",
     "public_book",
     "public_variables",
+    "without_holes",
 ]
 
 Formulas = Literal["refuse", "quote"]
@@ -78,6 +80,19 @@ def public_variables(record: CodebookRecord, formulas: Formulas) -> tuple[Variab
     return tuple(
         _variable(own.name, own.role, own.levels, own.labels, own.description, record, formulas)
         for own in record.variables
+    )
+
+
+def without_holes(variables: Sequence[Variable], *, kept_too: bool) -> tuple[Variable, ...]:
+    """Leave out missing as a level where missing values are modelled: all labels are drawn.
+
+    Those of kept variables are put back, unless the files show imputed values of them.
+    """
+    return tuple(
+        replace(variable, levels=variable.present_levels)
+        if kept_too or variable.role == "synthesized"
+        else variable
+        for variable in variables
     )
 
 
@@ -253,7 +268,7 @@ def public_book(record: CodebookRecord, variables: Sequence[Variable]) -> Codebo
         for variable in variables
     }
     renamed = {
-        public.name: dict(zip(own.levels, public.levels, strict=True))
+        public.name: dict(zip(own.levels, public.levels, strict=False))  # one may end in missing
         for own, public in zip(record.variables, variables, strict=True)
     }
     rules = [

@@ -25,7 +25,8 @@ from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.plausibility import table_size
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import child_seed
-from understudy.study.stages import MOST_KNOWN, versions
+from understudy.study.stages import MOST_KNOWN
+from understudy.study.versions import versions
 from understudy.synthesis.diagnostics import SCHEMA
 from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 from understudy.verdict.verdict import Verdict, judge
@@ -83,11 +84,12 @@ def file_findings(
                 data,
                 sets,
                 analyses=[] if formula is None else [Analysis(formula, family, None)],
-                rule="partial" if data.kept else "full",
+                rule=sets.combining_rule,
                 seed=child_seed(seed, "utility"),
             ),
             risk=_risk(data, sets, beside, control, child_seed(seed, "own record")),
             notes=(),
+            imputations=sets.imputations,
         )
     texts = [str(warning.message) for warning in caught]
     declared = all(variable.declared for variable in data.variables)

@@ -233,6 +233,9 @@ class StudyPlan(Settings):
         Of the report.
     sets : int
         How many synthetic sets each synthesizer draws (the paper's m).
+    imputations : int, optional
+        Where missing values are modelled: files show imputed values of kept variables, and the sets
+        are of so many imputations. Left out, the holes are put back.
     seed : int, optional
         Makes everything repeatable. It is internal: whoever has it can redraw a release.
     memory : str, optional
@@ -250,6 +253,7 @@ class StudyPlan(Settings):
 
     title: str = Field(default="A study of synthetic data", min_length=1, max_length=200)
     sets: int = Field(default=20, ge=1, le=1000)
+    imputations: int | None = Field(default=None, ge=2, le=500)
     seed: int | None = Field(default=None, ge=0, lt=2**128)
     memory: str | None = None
     approvers: int = Field(default=1, ge=1, le=9)
@@ -273,10 +277,25 @@ class StudyPlan(Settings):
             raise ValueError("has an empty list of synthesizers: leave it out for the default ones")
         if self.analyses and self.sets < 2:
             raise ValueError("has analyses, and one set: intervals need at least two sets")
+        if self.imputations is not None:
+            self._check_imputations(self.imputations)
         names = [plan.name or plan.model for plan in self.synthesizers or ()]
         if len(set(names)) < len(names):
             raise ValueError("has two synthesizers of the same name: give each a name of its own")
         return self
+
+    def _check_imputations(self, imputations: int) -> None:
+        """Refuse imputations that do not go with the rest of the plan."""
+        if self.data.missing != "model":
+            raise ValueError('has imputations, which belong to missing values that are modelled: '
+                             'write missing = "model" in [data], or leave them out')  # fmt: skip
+        if self.sets % imputations or self.sets < 2 * imputations:
+            raise ValueError(
+                f"has {self.sets:,} sets of {imputations:,} imputations: every imputation needs as "
+                "many sets as the others, and at least two"
+            )
+        if self.data.coarsen or self.own_record.informed:
+            raise ValueError("has imputations beside coarsen or informed, which cannot be together")
 
     def with_seed(self, seed: int | None) -> StudyPlan:
         """Give the same plan with another seed, or with its own for None."""

@@ -226,6 +226,9 @@ _PLAN = """\
 # Synthetic sets that each synthesizer draws (m).
 sets = 20
 
+# Where missing = "model", files may show imputed values of kept variables: with imputations = 5 the
+# sets are of five imputations, and need another combining rule. Left out: these stay missing.
+
 # Makes every value repeatable. Internal: whoever has the seed of a release can redraw it, so leave
 # it out for a release; the study then draws one and remembers it in its confidential folder.
 # seed = 1

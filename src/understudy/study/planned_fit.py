@@ -12,8 +12,9 @@ from understudy.study.plan import SynthesizerPlan
 from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.synthesis.registry import MODELS, load_model
 from understudy.synthesis.run_fit import DRAWS_AT_A_TIME
+from understudy.synthesis.set_drawing import Drawing
 
-__all__ = ["PlannedFit"]
+__all__ = ["PlannedFit", "check_imputable", "drawing_of"]
 
 REFIT_DRAWS = 250  # of each chain that is fitted to other data, where the plan gives no number
 
@@ -91,6 +92,26 @@ class PlannedFit:
         elif kept != self.options["draws"]:
             words["draws"] = f"{self.options['draws']:,} asked, {kept:,} kept"
         return words
+
+
+def check_imputable(data: Microdata, imputations: int | None) -> None:
+    """Refuse files that show imputed values where no kept variable has missing ones."""
+    if imputations is not None and not set(data.kept) & set(data.with_holes):
+        raise SettingError(
+            expected="missing values in kept variables, where files are to show imputed ones",
+            came="none",
+            do="leave imputations out",
+        )
+
+
+def drawing_of(fit: Any, sets: int, imputations: int | None, seed: int) -> Drawing:
+    """Settle how sets are drawn from a fit: with holes put back, or with imputations."""
+    drawing: Drawing = (
+        fit.drawing(sets, seed=seed)
+        if imputations is None
+        else fit.imputed_drawing(imputations, sets // imputations, seed=seed)
+    )
+    return drawing
 
 
 def _words(value: Any) -> str:

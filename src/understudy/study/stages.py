@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import io
 import json
-import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from pydantic import BaseModel
 
-import understudy
 from understudy.errors import Mistakes, SettingError, UnderstudyError, quoted
 from understudy.findings.chains import chain_findings
 from understudy.findings.data import data_findings
@@ -53,21 +50,21 @@ from understudy.study.folder import REPORT, StudyFolder
 from understudy.study.memory_needs import check_memory
 from understudy.study.plan import StudyPlan
 from understudy.study.plan_template import plan_as_toml
-from understudy.study.planned_fit import PlannedFit
+from understudy.study.planned_fit import PlannedFit, check_imputable, drawing_of
 from understudy.study.progress import Pace, Tell, while_reading
 from understudy.study.stage_warnings import Notes
+from understudy.study.versions import versions
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.coarsened_fit import CoarsenedFit
 from understudy.synthesis.registry import MODELS
 from understudy.synthesis.run_fit import check_holes
-from understudy.synthesis.set_drawing import SetDrawing
+from understudy.synthesis.set_drawing import Drawing
 from understudy.verdict.verdict import Verdict, judge
 
-__all__ = ["MOST_KNOWN", "Stages", "prepare", "versions"]
+__all__ = ["MOST_KNOWN", "Stages", "prepare"]
 
 PASSED = "passed.parquet"
 LATER_KEYS = ("coarsen", "pass_through", "weight", "weight_groups", "design")
-LIBRARIES = ("numpy", "numba", "polars", "scipy")
 MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
 NOTES = (
     "paths are relative to the folder of the plan that was given",
@@ -100,6 +97,8 @@ def prepare(plan: StudyPlan, home: Path, progress: Tell | None) -> Stages:
             with mistakes.noted(f"analyses[{number}].reference"):
                 make_design(data, formula, analysis.reference)
     synthesizers = {}
+    with mistakes.noted("imputations"):
+        check_imputable(data, plan.imputations)
     parts = {"patterns": bool(data.kept), "holes": bool(data.with_holes)}
     for name, planned in plan.chosen_synthesizers(**parts).items():
         with mistakes.noted(f"synthesizer {name}"):
@@ -163,6 +162,8 @@ class Stages:
             name: planned.described() for name, planned in self.synthesizers.items()
         }
         plan["intruders"] = self.intruders
+        if self.plan.imputations is None:
+            del plan["imputations"]
         for key in LATER_KEYS:  # left out, they are no part of what a study is
             if getattr(self.plan.data, key) == type(self.plan.data).model_fields[key].get_default(
                 call_default_factory=True
@@ -282,7 +283,9 @@ class Stages:
             self.pace.start()
             merged = fit if self.coarsening is None else CoarsenedFit(fit, self.coarsening)
             with notes.caught():
-                drawing = merged.drawing(self.plan.sets, seed=self._seed("sets", name))
+                drawing = drawing_of(
+                    merged, self.plan.sets, self.plan.imputations, self._seed("sets", name)
+                )
                 own_record = self._own_record(name, merged, drawing)
             chains = chain_findings(fit, drawing, self.intruders)
             self.folder.save_findings(f"{name}-fit", "", chains, notes)
@@ -291,7 +294,7 @@ class Stages:
         self.pace.end(computed=False)
         self.folder.drop_fit(name)
 
-    def _own_record(self, name: str, fit: Any, drawing: SetDrawing) -> OwnRecordFindings:
+    def _own_record(self, name: str, fit: Any, drawing: Drawing) -> OwnRecordFindings:
         """Measure what people's own records add, while the fit's draws are in memory."""
         if not self.data.kept:
             return OwnRecordFindings(evidence="", attacks=(), n_records=self.data.n_records)
@@ -324,7 +327,7 @@ class Stages:
                 self.data,
                 self._sets(name),
                 analyses=[Analysis(*analysis.asked) for analysis in self.plan.analyses],
-                rule="partial" if self.data.kept else "full",
+                rule=self._sets(name).combining_rule,
                 seed=self._seed("utility", name),
             ),
             about=name,
@@ -418,6 +421,7 @@ class Stages:
             kind=planned.kind,
             settings=planned.in_words(self.fit_data, convergence.draws),
             m=self.plan.sets,
+            imputations=self.plan.imputations,
             fully_synthetic=not self.data.kept,
             convergence=convergence,
             utility=utility,
@@ -458,10 +462,11 @@ class Stages:
                 pl.read_parquet(io.BytesIO(self.folder.read(stage, path)))
                 for path in self.folder.files(stage)
             )
-            self._read_back = name, read_synthetic(self.data, frames)
+            sets = read_synthetic(self.data, frames, imputations=self.plan.imputations)
+            self._read_back = name, sets
         return self._read_back[1]
 
-    def _set_files(self, name: str, drawing: SetDrawing) -> Iterator[tuple[str, bytes]]:
+    def _set_files(self, name: str, drawing: Drawing) -> Iterator[tuple[str, bytes]]:
         """Draw every set and write it as a Parquet file, rows beside the records.
 
         Columns that pass through lie beside them once, and are joined to the sets at release.
@@ -490,10 +495,3 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     frame.write_parquet(buffer)
     return buffer.getvalue()
-
-
-def versions() -> dict[str, str]:
-    """Name the versions that results depend on."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    libraries = {name: version(name) for name in LIBRARIES}
-    return {"understudy": understudy.__version__, "python": python, **libraries}

@@ -284,16 +284,7 @@ class SampledFit(Shown, ABC):
         """Settle how `m` sets are drawn, and draw none yet; see `synthesize`."""
         positions = self._spread(m)
         known = check_seed(seed)
-        per_chain = -(-m // self.plan.chains)
-        spacing = self._n_draws / per_chain if per_chain > 1 else float("inf")
-        time = self.autocorrelation_time
-        if spacing < time:
-            warnings.warn(
-                f"the posterior draws behind the sets lie {spacing:.3g} draws apart, and it takes "
-                f"{time:.3g} to be independent: run longer, or ask for fewer sets",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        spacing, time = self._spacing(m)
         return SetDrawing(
             data=self.data,
             draw_codes=lambda number: draw_set(
@@ -304,6 +295,20 @@ class SampledFit(Shown, ABC):
             spacing=spacing,
             autocorrelation_time=time,
         )
+
+    def _spacing(self, m: int) -> tuple[float, float]:
+        """Tell how far apart in a chain `m` draws lie, and the autocorrelation time; or warn."""
+        per_chain = -(-m // self.plan.chains)
+        spacing = self._n_draws / per_chain if per_chain > 1 else float("inf")
+        time = self.autocorrelation_time
+        if spacing < time:
+            warnings.warn(
+                f"the posterior draws behind the sets lie {spacing:.3g} draws apart, and it takes "
+                f"{time:.3g} to be independent: run longer, or ask for fewer sets",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return spacing, time
 
     def label_table(self, index: int, m: int = 20) -> LabelTable:
         """Probabilities that set number `index` of `m` is drawn from (`synthesize`)."""

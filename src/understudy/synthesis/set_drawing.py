@@ -6,6 +6,7 @@ has a generator of its own, keyed by set and slice; the first slice has that of 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -20,7 +21,7 @@ from understudy.spreading import in_order
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import DrawnSets
 
-__all__ = ["Drawer", "SetDrawing", "draw_set", "table_drawer"]
+__all__ = ["Codes", "Drawer", "Drawing", "NestedDrawing", "SetDrawing", "draw_set", "table_drawer"]
 
 RECORDS = 1 << 20  # of a slice
 Codes = NDArray[np.int32]  # (record, synthesized variable)
@@ -125,3 +126,85 @@ class SetDrawing:
             spacing=self.spacing,
             autocorrelation_time=self.autocorrelation_time,
         )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NestedDrawing:
+    """Synthetic sets that show imputations: several of each, drawn like those of `SetDrawing`.
+
+    Attributes
+    ----------
+    data : Microdata
+        The confidential data, with holes.
+    imputations, sets : int
+        How often the holes are filled, and the sets of each imputation.
+    impute : callable
+        Takes the number of an imputation; gives the codes (record,) of the kept variables that it
+        fills, by name, and then, without end, the labels of its sets.
+    chain, draw : tuple of int
+        Which kept draw of which chain each imputation comes from.
+    spacing, autocorrelation_time
+        As in `DrawnSets`, of imputations.
+    """
+
+    data: Microdata
+    imputations: int
+    sets: int
+    impute: Callable[[int], tuple[dict[str, NDArray[np.int32]], Iterator[Codes]]]
+    chain: tuple[int, ...]
+    draw: tuple[int, ...]
+    spacing: float
+    autocorrelation_time: float
+
+    def __len__(self) -> int:
+        """Count the sets."""
+        return self.imputations * self.sets
+
+    def one_by_one(self) -> Iterator[DrawnSets]:
+        """Draw one set after the other and keep none: set j of imputation i has number i * r + j.
+
+        r is the number of sets of an imputation.
+        """
+        for number in range(self.imputations):
+            filled, labels = self.impute(number)
+            shown = {name: codes[None] for name, codes in filled.items()}
+            for codes in itertools.islice(labels, self.sets):
+                yield self._drawn(codes[None], shown, (self.chain[number],), (self.draw[number],))
+
+    def all(self) -> DrawnSets:
+        """Draw all sets into memory."""
+        drawn = list(self.one_by_one())
+        filled = {
+            name: np.concatenate([each.filled[name] for each in drawn]) for name in drawn[0].filled
+        }
+        nested = self.imputations if filled and min(self.imputations, self.sets) > 1 else None
+        return self._drawn(
+            np.concatenate([each.codes for each in drawn]),
+            filled,
+            tuple(chain for each in drawn for chain in each.chain),
+            tuple(draw for each in drawn for draw in each.draw),
+            nested,
+        )
+
+    def _drawn(
+        self,
+        codes: NDArray[np.int32],
+        filled: dict[str, NDArray[np.int32]],
+        chain: tuple[int, ...],
+        draw: tuple[int, ...],
+        imputations: int | None = None,
+    ) -> DrawnSets:
+        return DrawnSets(
+            data=self.data,
+            codes=codes,
+            fully_synthetic=not self.data.kept,
+            filled=filled,
+            imputations=imputations,
+            chain=chain,
+            draw=draw,
+            spacing=self.spacing,
+            autocorrelation_time=self.autocorrelation_time,
+        )
+
+
+Drawing = SetDrawing | NestedDrawing

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import check_confidence, check_rule, check_texts, kind_of
+from understudy.checks import check_confidence, check_texts, kind_of
 from understudy.display.described import Described
 from understudy.display.panels import Panel, estimates_panel
 from understudy.display.result import Shown, in_users_kind
@@ -20,7 +20,7 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.summaries import estimate_number, number
-from understudy.utility.estimates import Estimates, compare, per_set_frame
+from understudy.utility.estimates import Estimates, Rule, compare, per_set_frame
 from understudy.utility.regression.fitted_regression import ESTIMATED, UNFITTED
 
 __all__ = ["AnalysisUtility", "analysis_utility"]
@@ -91,8 +91,8 @@ def analysis_utility(
         variances: two numbers, or two sequences of equal length.
     names : sequence of str, optional
         What the quantities are called; numbers from 1 on when left out.
-    rule : {"partial", "full"}
-        How estimates are combined.
+    rule : {"partial", "full", "nested"}
+        How estimates are combined; nested where sets show imputed values.
     level : float
         Of the intervals, which use the normal distribution for the original.
 
@@ -114,7 +114,7 @@ def analysis_utility(
     >>> us.analysis_utility(data, [frame, frame], share_of_a).estimates["combined"].to_list()
     [0.75]
     """
-    data, rule, level = check_data(data), check_rule(rule), check_confidence(level)
+    data, level = check_data(data), check_confidence(level)
     if not callable(analysis):
         raise SettingError(
             expected="an analysis: a function of a data frame",
@@ -123,6 +123,7 @@ def analysis_utility(
         )
     given = None if names is None else check_texts(names, "names of the quantities")
     sets = as_sets(data, synthetic)
+    combining = Rule.of(sets, rule)
     original = _of_original(analysis, data)
     size = original.values.size
     labels = [str(index) for index in range(1, size + 1)] if given is None else given
@@ -140,7 +141,7 @@ def analysis_utility(
             failures[set_number] = type(problem).__name__
             nothing = np.full(size, np.nan)
             of_sets.append(Estimates(nothing, nothing, (UNFITTED,) * size))
-    frame = pl.DataFrame({"quantity": labels, **compare(original, of_sets, rule, level)})
+    frame = pl.DataFrame({"quantity": labels, **compare(original, of_sets, combining, level)})
     return AnalysisUtility(frame, per_set_frame(labels, of_sets), failures, len(sets))
 
 

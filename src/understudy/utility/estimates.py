@@ -16,15 +16,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_rule
+from understudy.errors import SettingError
+from understudy.microdata.table import SyntheticSets
 from understudy.utility.combining import (
+    CombinedEstimates,
     combine_estimates,
     interval_overlap,
     quantile,
     significance,
 )
+from understudy.utility.nested_combining import combine_nested_estimates
 from understudy.utility.regression.fitted_regression import ESTIMATED, estimated
 
-__all__ = ["Estimates", "compare", "per_set_frame"]
+__all__ = ["Estimates", "Rule", "compare", "per_set_frame"]
 
 Numbers = NDArray[np.float64]
 
@@ -56,8 +61,53 @@ class Estimates:
         return estimated(self.status) & np.isfinite(self.values) & np.isfinite(self.errors)
 
 
+@dataclass(frozen=True)
+class Rule:
+    """How estimates from several sets are combined.
+
+    Attributes
+    ----------
+    name : {"partial", "full", "nested"}
+        Of the rule.
+    imputations : int
+        How many imputations the sets are of, one after the other, by the nested rule.
+    """
+
+    name: str
+    imputations: int = 0
+
+    @classmethod
+    def of(cls, sets: SyntheticSets, given: str) -> Rule:
+        """Check the rule that was asked for against the sets."""
+        if not sets.filled:
+            return cls(check_rule(given))
+        do = 'say how many imputations the files are of (imputations=5), and rule="nested"'
+        if given != "nested":
+            raise SettingError(
+                expected="the nested rule for files that show imputed values",
+                came="another one, which leaves out that these values are not known",
+                do=do,
+            )
+        if sets.imputations is None:
+            raise SettingError(
+                expected="the number of imputations of files that show imputed values",
+                came="none",
+                do=f"{do}; there is no rule for files with an imputation each: put the holes back",
+            )
+        return cls(given, sets.imputations)
+
+    def combine(self, estimates: Numbers, variances: Numbers, level: float) -> CombinedEstimates:
+        """Combine (set, quantity) over the sets."""
+        if self.name != "nested":
+            return combine_estimates(estimates, variances, self.name, level=level)
+        nested = (self.imputations, -1, estimates.shape[1])  # (imputation, set, quantity)
+        return combine_nested_estimates(
+            estimates.reshape(nested), variances.reshape(nested), level=level
+        )
+
+
 def compare(
-    original: Estimates, sets: Sequence[Estimates], rule: str, level: float
+    original: Estimates, sets: Sequence[Estimates], rule: Rule, level: float
 ) -> dict[str, pl.Series]:
     """Set the combined estimates beside the original's.
 
@@ -74,11 +124,10 @@ def compare(
     combined = {name: np.full(size, np.nan) for name in _COMBINED}
     negative = np.zeros(size, dtype=bool)
     if together.any():
-        result = combine_estimates(
+        result = rule.combine(
             np.array([one_set.values[together] for one_set in sets]),
             np.array([one_set.errors[together] ** 2 for one_set in sets]),
-            rule,
-            level=level,
+            level,
         )
         for name in _COMBINED:
             combined[name][together] = getattr(result, name)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import check_confidence, check_rule, check_whole
+from understudy.checks import check_confidence, check_whole
 from understudy.display.described import Described
 from understudy.display.panels import Panel, estimates_panel
 from understudy.display.result import Shown, in_users_kind
@@ -22,7 +22,7 @@ from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.summaries import estimate_number, number
-from understudy.utility.estimates import Estimates, compare
+from understudy.utility.estimates import Estimates, Rule, compare
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.regression.fitted_regression import ESTIMATED
 
@@ -116,8 +116,8 @@ def weighted_utility(
         The confidential data, read with ``weight``.
     synthetic : SyntheticSets, or a list of frames or paths
         The sets, row by row beside the data.
-    rule : {"partial", "full"}
-        How estimates are combined.
+    rule : {"partial", "full", "nested"}
+        How estimates are combined; nested where files show imputed values.
     level : float
         Of the intervals.
     repeats : int
@@ -129,7 +129,7 @@ def weighted_utility(
     -------
     WeightedUtility
     """
-    data, rule, level = check_data(data), check_rule(rule), check_confidence(level)
+    data, level = check_data(data), check_confidence(level)
     repeats = check_whole("repeats", repeats, 1)
     if data.survey is None:
         raise SettingError(
@@ -138,6 +138,7 @@ def weighted_utility(
             do="name the column of weights: read_microdata(..., weight=...)",
         )
     sets = as_sets(data, synthetic)
+    combining = Rule.of(sets, rule)
     own = np.column_stack([data.codes(name) for name in data.synthesized])
     tables = _WeightedTables(data)
     generator = stream(check_seed(seed), "utility", "weighted")
@@ -154,7 +155,7 @@ def weighted_utility(
         columns = compare(
             share_estimates(data.survey, own[:, axis], len(levels)),
             [share_estimates(data.survey, drawn[:, axis], len(levels)) for drawn in sets.codes],
-            rule,
+            combining,
             level,
         )
         frames.append(pl.DataFrame({"variable": name, "level": pl.Series(levels), **columns}))

@@ -45,10 +45,24 @@ EVIDENCE = {
 }
 
 
+def _imputed(synthesizer: SynthesizerFindings) -> list[Reason]:
+    """Name what is not measured about files that show imputed values: somebody has to accept it."""
+    if synthesizer.imputations is None:
+        return []
+    words = (
+        f"Files show imputed values, of {synthesizer.imputations:,} imputations. Risk and tables "
+        "are measured as if the missing values were missing in the files, and attacks on all files "
+        "as if each came from a draw of its own. Values are imputed given the whole record, its "
+        "true label too: what they add to an attack on a record that has some is not measured. "
+        "Regressions of the original use its complete records."
+    )
+    return [Reason(subject="imputed values", outcome="review", words=words)]
+
+
 def risk_reasons(synthesizer: SynthesizerFindings, limits: Thresholds) -> list[Reason]:
     """Judge alignment, the worst attack, and the rate of true matches."""
     risk = synthesizer.risk
-    reasons = _alignment(synthesizer)
+    reasons = [*_alignment(synthesizer), *_imputed(synthesizer)]
     reasons += _copies(risk, synthesizer.m)
     if risk.fully_synthetic is not None:
         reasons.append(_repeated(risk.fully_synthetic, limits))

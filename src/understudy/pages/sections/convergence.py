@@ -216,6 +216,11 @@ def settings_section(findings: Findings, thresholds: Thresholds) -> Section:
             ["Setting", *titles(findings)],
             [
                 ["sets", *(str(each.m) for each in every)],
+                *(
+                    [["imputations", *(str(each.imputations or "–") for each in every)]]
+                    if any(each.imputations for each in every)
+                    else []
+                ),
                 *([name, *(each.settings.get(name, "–") for each in every)] for name in names),
             ],
             text_columns=range(len(every) + 1),

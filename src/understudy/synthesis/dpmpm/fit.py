@@ -33,7 +33,7 @@ from understudy.synthesis.dpmpm.problem import (
     strength_name,
 )
 from understudy.synthesis.sampled_fit import SampledFit, by_pattern
-from understudy.synthesis.set_drawing import Drawer
+from understudy.synthesis.set_drawing import Codes, Drawer, NestedDrawing
 
 __all__ = ["DPMPMFit"]
 
@@ -129,36 +129,37 @@ class DPMPMFit(SampledFit):
         DrawnSets
             Set number ``i * sets + j`` is set j of imputation i.
         """
+        return self.imputed_drawing(imputations, sets, seed).all()
+
+    def imputed_drawing(
+        self, imputations: int, sets: int, seed: int | None = None
+    ) -> NestedDrawing:
+        """Settle how sets that show imputations are drawn; see `synthesize_imputed`."""
         check_whole("sets", sets, 1)
         positions, known, data = self._spread(imputations), check_seed(seed), self.data
-        labels = np.empty((imputations * sets, data.n_records, len(data.synthesized)), np.int32)
-        filled = {
-            name: np.empty(labels.shape[:2], dtype=np.int32)  # (set, record)
-            for name in data.with_holes
-            if name in data.kept
-        }
-        for number, (chain, index) in enumerate(positions):
+        shown = [name for name in data.with_holes if name in data.kept]
+
+        def impute(number: int) -> tuple[dict[str, NDArray[np.int32]], Iterator[Codes]]:
+            chain, index = positions[number]
             generator = stream(known, "impute", number)
             parameters = self._parameters(chain, index)
             whole = completed(generator, data, parameters, self._possible_labels)
             drawn = further_draws(generator, *self._state(whole, chain, index), parameters)
-            for position, given in zip(
-                range(number * sets, (number + 1) * sets), drawn, strict=False
-            ):
-                labels[position] = draw_labels(generator, whole, given, self.settings.class_draw)
-                for name, codes in filled.items():
-                    codes[position] = whole.codes(name)
-        return DrawnSets(
+            labels = (
+                draw_labels(generator, whole, given, self.settings.class_draw) for given in drawn
+            )
+            return {name: whole.codes(name) for name in shown}, labels
+
+        spacing, time = self._spacing(imputations)
+        return NestedDrawing(
             data=data,
-            codes=labels,
-            fully_synthetic=not data.kept,
-            filled=filled,
-            chain=tuple(chain for chain, _ in positions for _ in range(sets)),
-            draw=tuple(
-                self.chain_draws.snapshots[chain][index][0]
-                for chain, index in positions
-                for _ in range(sets)
-            ),
+            imputations=imputations,
+            sets=sets,
+            impute=impute,
+            chain=tuple(chain for chain, _ in positions),
+            draw=tuple(self.chain_draws.snapshots[chain][index][0] for chain, index in positions),
+            spacing=spacing,
+            autocorrelation_time=time,
         )
 
     def _state(

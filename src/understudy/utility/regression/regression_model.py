@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.checks import check_one_of
-from understudy.errors import InputError, SettingError, quoted
+from understudy.errors import InputError, SettingError, quoted, quoted_list
 from understudy.microdata.coding import regroup
 from understudy.microdata.survey_design import SurveyDesign
 from understudy.microdata.table import Microdata
@@ -44,15 +45,24 @@ class RegressionModel:
     design: Design
     family: str
     scores: Numbers  # (level,) the response's levels as numbers
+    whole: bool = False  # whether records with a hole are left out; otherwise it is a level
 
     @classmethod
     def make(
-        cls, data: Microdata, formula: str, family: str, reference: Mapping[str, str] | str | None
+        cls,
+        data: Microdata,
+        formula: str,
+        family: str,
+        reference: Mapping[str, str] | str | None,
+        *,
+        whole: bool = False,
     ) -> RegressionModel:
         """Check the family and read the formula."""
         check_one_of("family", family, FAMILIES)
-        design = make_design(data, read_formula(formula, data), reference)
-        return cls(data, design, family, _scores(data, design, family))
+        read = read_formula(formula, data)
+        shown = _without_holes(data, (*read.names, read.response)) if whole else data
+        design = make_design(shown, read, reference)
+        return cls(data, design, family, _scores(shown, design, family), whole)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,13 +74,18 @@ class RegressionModel:
         drawn: NDArray[np.integer] | None,
         train: NDArray[np.int64],
         held: NDArray[np.int64],
+        filled: Mapping[str, NDArray[np.integer]] = MappingProxyType({}),
     ) -> SetFit:
         """Fit on the training records and predict the held-out ones, by their indices.
 
         Codes of a set are (record, synthesized variable); None is the original, which must have a
-        fit.
+        fit. `filled` are a set's kept variables with imputed values, (record,) by name.
         """
-        codes = self._codes(drawn)
+        codes = self._codes(drawn, filled)
+        if self.whole:
+            present = [len(self.data.variable(name).present_levels) for name in self.names]
+            there = np.asarray((codes < present).all(axis=1))  # (record,)
+            train = train[there[train]]
         try:
             fit = self.fit(codes[train], train)
         except InputError:
@@ -82,14 +97,21 @@ class RegressionModel:
         estimates = Estimates(
             fit.coefficients, fit.standard_errors, fit.status, fit.degrees_of_freedom
         )
-        return SetFit(estimates, self.predict(fit, codes[held]))
+        predictions = np.full(held.size, np.nan)  # of records with a hole there is none
+        known = there[held] if self.whole else np.ones(held.size, dtype=bool)
+        predictions[known] = self.predict(fit, codes[held[known]])
+        return SetFit(estimates, predictions)
 
-    def _codes(self, drawn: NDArray[np.integer] | None) -> NDArray[np.int32]:
-        """Codes (record, variable) of the original, or with a set's synthesized variables."""
+    def _codes(
+        self, drawn: NDArray[np.integer] | None, filled: Mapping[str, NDArray[np.integer]]
+    ) -> NDArray[np.int32]:
+        """Codes (record, variable) of the original, or with what a set has in their place."""
         synthesized = self.data.synthesized
         columns = [
             drawn[:, synthesized.index(name)]
             if drawn is not None and name in synthesized
+            else filled[name]
+            if name in filled
             else self.data.codes(name)
             for name in self.names
         ]
@@ -146,6 +168,33 @@ class RegressionModel:
             prediction = category_probabilities(fit, predictor) @ (1.0 + fit.categories)
         absent = np.array([word == ABSENT for word in fit.status], dtype=np.float64)
         return np.where(rows.linear(absent) > 0, np.nan, prediction)
+
+
+def _without_holes(data: Microdata, names: Sequence[str]) -> Microdata:
+    """Give the records without holes in some variables, and these without the level for one."""
+    holed = [name for name in data.with_holes if name in names]
+    columns = [data.names.index(name) for name in holed]
+    sizes = [len(data.variable(name).present_levels) for name in holed]
+    whole = np.asarray((data.combinations[:, columns] < sizes).all(axis=1))  # (combination,)
+    if not whole.any():
+        raise InputError(
+            expected="a record with a value in each of the formula's variables",
+            came="none",
+            do=f"leave out some of {quoted_list(holed)}",
+        )
+    row = (np.cumsum(whole) - 1).astype(np.int32)
+    return replace(
+        data,
+        variables=tuple(
+            replace(variable, levels=variable.present_levels)
+            if variable.name in holed
+            else variable
+            for variable in data.variables
+        ),
+        combinations=data.combinations[whole],
+        counts=data.counts[whole],
+        of_record=row[data.of_record[whole[data.of_record]]],
+    )
 
 
 def _scores(data: Microdata, design: Design, family: str) -> Numbers:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import as_whole, check_confidence, check_rule, check_whole, kind_of
+from understudy.checks import as_whole, check_confidence, check_whole, kind_of
 from understudy.display.described import Described
 from understudy.display.panels import Panel, estimates_panel
 from understudy.display.result import Shown, in_users_kind
@@ -27,7 +27,7 @@ from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.summaries import Spread, number, spread_of
-from understudy.utility.estimates import compare, per_set_frame
+from understudy.utility.estimates import Rule, compare, per_set_frame
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.regression.regression_model import RegressionModel, SetFit
 
@@ -175,8 +175,11 @@ def regression_utility(
         Level that the other levels of a variable are compared with; the first that occurs when
         left out. A reference level with few records can be separated in a set, and all levels of
         its variable with it: "largest" takes the levels with most records.
-    rule : {"partial", "full"}
-        How estimates are combined; see `understudy.combine_estimates`.
+    rule : {"partial", "full", "nested"}
+        How estimates are combined; see `understudy.combine_estimates`. Nested where sets show
+        imputed values (`understudy.combine_nested_estimates`): then the original, and perfect sets,
+        are fitted to their records without missing values in the formula's variables, the sets to
+        all of their records.
     level : float
         Of the intervals.
     repeats : int
@@ -198,14 +201,20 @@ def regression_utility(
     >>> found.distance.mean, found.mean_overlap
     (0.0, 1.0)
     """
-    data, rule, level = check_data(data), check_rule(rule), check_confidence(level)
+    data, level = check_data(data), check_confidence(level)
     repeats = check_whole("repeats", repeats, 1)
-    model = RegressionModel.make(data, formula, family, reference)
     sets = as_sets(data, synthetic)
+    combining = Rule.of(sets, rule)
+    model = RegressionModel.make(data, formula, family, reference, whole=bool(sets.filled))
     seed = check_seed(seed)
     chosen, held = _split(data, train, seed)
     original = model.study(None, chosen, held)
-    fits = [model.study(drawn, chosen, held) for drawn in sets.codes]
+    fits = [
+        model.study(
+            drawn, chosen, held, {name: codes[index] for name, codes in sets.filled.items()}
+        )
+        for index, drawn in enumerate(sets.codes)
+    ]
 
     def perfect_fits(role: str, size: int) -> list[SetFit]:
         generators = (stream(seed, "utility", "regression", role, index) for index in range(size))
@@ -213,9 +222,10 @@ def regression_utility(
 
     perfect = perfect_fits("perfect", max(repeats, len(sets)) if len(sets) > 1 else repeats)
     originals = perfect_fits("perfect original", ORIGINALS)
-    columns = compare(original.estimates, [fit.estimates for fit in fits], rule, level)
-    by_chance = _group_overlaps(original, perfect, len(sets), rule, level)
-    of_truth = [_group_overlaps(other, perfect, len(sets), rule, level) for other in originals]
+    columns = compare(original.estimates, [fit.estimates for fit in fits], combining, level)
+    plain = Rule("partial") if sets.filled else combining  # perfect sets have nothing imputed
+    by_chance = _group_overlaps(original, perfect, len(sets), plain, level)
+    of_truth = [_group_overlaps(other, perfect, len(sets), plain, level) for other in originals]
     own = columns["overlap"].to_numpy()
     common = np.flatnonzero(~np.isnan(own) & ~np.isnan(by_chance).any(axis=0))
     known = common.size > 0 and len(by_chance) > 0
@@ -256,7 +266,7 @@ def _with_error(spread: Spread | None) -> str:
 
 
 def _group_overlaps(
-    original: SetFit, perfect: Sequence[SetFit], size: int, rule: str, level: float
+    original: SetFit, perfect: Sequence[SetFit], size: int, rule: Rule, level: float
 ) -> Numbers:
     """Interval overlaps of groups of as many perfect sets as there are sets.
 
