@@ -154,12 +154,13 @@ def test_priors_of_the_county_are_set_beside_the_printed_cells() -> None:
     results = invented(4)
     blocks = level_prior_blocks(results, compare_all(results))
     table = next(block for block in blocks if isinstance(block, Table))
-    assert table.header[2:] == ("prior 1 (the paper's)", "prior 0.1", "prior 1/133")
+    priors = ("prior 1 (the paper's)", "prior 0.1", "prior 1/133", "prior sampled")
+    assert table.header[2:] == priors
     rows = {(row[0].text, row[1].text): row for row in table.cells if len(row) > 1}
     match = next(row for (_, printed), row in rows.items() if printed == "2.497")
-    assert [cell.text for cell in match[2:]] == ["1.00"] * 3
+    assert [cell.text for cell in match[2:]] == ["1.00"] * 4
     tables = next(row for (_, printed), row in rows.items() if printed == "47.908")
-    assert [cell.text for cell in tables[2:]] == ["1.00†"] * 3
+    assert [cell.text for cell in tables[2:]] == ["1.00†"] * 4
     results["populations"][0]["fits"]["share"]["labels"]["worst_rhat"] = 1.9
     apart = level_prior_blocks(results, compare_all(results))
     assert "| 9 (chains apart) |" in markdown_page(apart, "")

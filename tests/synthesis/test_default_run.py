@@ -56,6 +56,8 @@ def test_a_fit_that_exceeds_the_limit_of_time_says_so_before_it_starts(
         said.append(" ".join(str(warning.message) for warning in caught))
     assert "processor minutes" not in said[0]
     assert "takes at least about 0 processor minutes: 35 sweeps of 2 chains" in said[1]
+    assert "can hardly converge" not in said[0]
+    assert "limit of 25 draws of each of 2 chains is below the effective" in said[1]
 
 
 def test_a_fit_without_a_number_of_draws_goes_on_until_it_has_converged(
@@ -87,6 +89,22 @@ def test_a_dp_areal_goes_on_as_well(data: us.Microdata, monkeypatch: pytest.Monk
     fit = quiet_fit(areal, data, seed=1, draws=None, **lengths)
     assert fit.chain_draws.label_probability.shape[1] == fit.plan.draws == 40
     assert inspect.signature(us.DPAreal.fit).parameters["draws"].default is None
+
+
+def test_a_tree_goes_on_as_well(data: us.Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By 500 draws, up to 1,500 of a chain; the first ones are those of a fit of 500."""
+    tree = us.BackoffTree(order=["gender", "age", "region"])
+    assert inspect.signature(us.BackoffTree.fit).parameters["draws"].default is None
+    assert tree.default_until(data, 4, 250, 3) == us.ConvergenceTargets(most_draws=1500)
+    monkeypatch.setattr(us.BackoffTree, "most_draws", 600)
+    never = us.ConvergenceTargets(ess=10**6, most_draws=600)
+    options = {"seed": 1, "chains": 2, "warmup": 10, "thin": 1}
+    longer = quiet_fit(tree, data, draws=None, until=never, **options)
+    usual = quiet_fit(tree, data, draws=500, **options)
+    assert longer.chain_draws.label_probability.shape[1] == 600
+    assert np.array_equal(
+        longer.chain_draws.label_probability[:, :500], usual.chain_draws.label_probability
+    )
 
 
 def test_classes_of_a_chain_are_taken_apart_before_its_warmup(data: us.Microdata) -> None:

@@ -174,6 +174,7 @@ LEVEL_PRIORS = {  # configurations that differ in the prior of the county's prob
     "blocked kept": "1 (the paper's)",
     "tenth kept": "0.1",
     "share kept": f"1/{COUNTIES}",
+    "sampled kept": "sampled",
 }
 AREAL = "text"  # the DP-areal that the DPMPM is set against: the paper's own description
 
@@ -241,10 +242,10 @@ PRIORS = Scale(
     populations=10,
     sets=20,
     repeats=20,
-    fits=("blocked", "tenth", "share"),
+    fits=("blocked", "tenth", "share", "sampled"),
     lengths={
         key: {"bundled": _SHORT_BLOCKED, "redrawn": _SHORT_BLOCKED}
-        for key in ("blocked", "tenth", "share")
+        for key in ("blocked", "tenth", "share", "sampled")
     },
 )
 QUICK = Scale(

@@ -50,7 +50,7 @@ def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison
             """
         ),
         Table(
-            "The DPMPM's column with three priors",
+            "The DPMPM's column with other priors",
             ("", "printed", *(f"prior {words}" for words in priors.values())),
             rows,
             file="priors",

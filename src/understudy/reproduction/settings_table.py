@@ -68,8 +68,8 @@ def _level_priors(fits: dict[str, Any]) -> str:
     """Name the priors of the county's probabilities that were tried besides the paper's."""
     others = [
         words
-        for key, words in {**LEVEL_PRIORS, "sampled kept": "sampled"}.items()
-        if CONFIGURATIONS[key].fit in fits and key != "collapsed kept"
+        for key, words in LEVEL_PRIORS.items()
+        if CONFIGURATIONS[key].fit in fits and key != "blocked kept"
     ]
     return "the same" + (f"; for the county also {', '.join(others)}" if others else "")
 

@@ -24,7 +24,7 @@ WIDTH = 100
 LENGTHS = {
     "chains": "from far apart; one chain can never count as converged",
     "warmup": "sweeps of each chain that are thrown away",
-    "draws": "kept of each chain; left out: until converged, or 10 minutes",
+    "draws": "kept of each chain; left out: until converged, or a limit",
     "thin": "sweeps from one kept draw to the next",
 }
 SOME_DRAWS = 1000  # where a model leaves their number open
@@ -305,7 +305,9 @@ unused_levels = "error"
 {bins}
 
 # Synthesizers, as many as you like. {left_out}
-# "dpmpm" and "areal" are the paper's: they take longer, and their chains may not converge.
+# "dpmpm" and "areal" are the paper's: they take longer, and their chains may not converge. Without
+# draws a fit goes on until it has converged, or for about ten minutes of two processors; longer
+# where its least number of sweeps takes longer, which is said before it starts.
 {synthesizers}
 
 # What intruders know besides the true label: some of the kept variables, one entry for each

@@ -256,7 +256,7 @@ MODELS = {
             ),
         },
         colours=("#b3125f", "#ff8ab5"),
-        seconds=lambda data: 2e-7 * data.n_records,
+        seconds=lambda data: 5e-4 + 1e-8 * data.n_combinations,
         chain_bytes=_backoff_bytes,
         by_default=True,
     ),

@@ -163,6 +163,7 @@ class SampledModel(ABC, Generic[FitType]):
     no_holes: ClassVar[str] = "the model counts whole records"  # why not; empty where it fills them
     whole_tables: ClassVar[bool] = True  # whether labels are drawn from a table by pattern
     no_weights: ClassVar[str] = "the model counts whole records"  # why not; empty where it has them
+    most_draws: ClassVar[int] = MOST_DRAWS  # of a chain that goes on by default
     weight_steps: ClassVar[int] = STEPS  # weights are rounded to multiples of one over it
 
     def __init_subclass__(
@@ -213,7 +214,7 @@ class SampledModel(ABC, Generic[FitType]):
         ConvergenceTargets
         """
         sweeps = FIT_SECONDS / (chains * self._sweep_seconds(data))  # of a chain
-        most = int(np.clip((sweeps - warmup) / thin, FEWEST_DRAWS, MOST_DRAWS))
+        most = int(np.clip((sweeps - warmup) / thin, FEWEST_DRAWS, self.most_draws))
         return ConvergenceTargets(most_draws=most)
 
     def _identity(self) -> dict[str, Any]:
@@ -425,6 +426,13 @@ def _note_time(seconds: float, options: FitOptions) -> None:
             f"this fit takes {least} {needed / 60:,.0f} processor minutes: {n_sweeps:,} sweeps of "
             f"{options.chains} chains; fewer sweeps and coarser or fewer variables take less, and "
             "mostly the back-off tree"
+        )
+    until = options.until
+    if until is not None and options.chains * until.most_draws < until.ess:
+        note(
+            f"this fit can hardly converge: its limit of {until.most_draws:,} draws of each of "
+            f"{options.chains} chains is below the effective sample size of {until.ess:g} that is "
+            "asked for; give draws, coarser or fewer variables, or take the back-off tree"
         )
 
 

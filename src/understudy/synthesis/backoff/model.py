@@ -14,19 +14,21 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.backoff.fit import BackoffFit
 from understudy.synthesis.backoff.problem import make_problem
 from understudy.synthesis.backoff.sampler import BackoffChain, group_cells
+from understudy.synthesis.registry import MODELS
 from understudy.synthesis.run_fit import FitOptions, Prepared, SampledModel
 
 __all__ = ["BackoffTree"]
 
 
 @dataclass(frozen=True)
-class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=500, thin=3):
+class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=None, thin=3):
     """Label distributions that back off along a tree of groups of records.
 
     The label's distribution in a group of records is Dirichlet around that of the larger group it
     belongs to. Groups are made by the kept variables, in a fixed order or grown where a split gains
     marginal likelihood. There are no classes, and chains from concentrations of 1, 30, 1,000 and
-    30,000 meet within seconds.
+    30,000 meet within seconds. Where the number of draws is left to it, a fit keeps 500 of a chain,
+    and 500 more up to 1,500 where what is judged has not converged.
 
     Parameters
     ----------
@@ -63,6 +65,7 @@ class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=500, thin=3):
         "the back-off tree sorts every record into one leaf, which asks for all its values"
     )
     whole_tables: ClassVar[bool] = False
+    most_draws: ClassVar[int] = 1500  # few need more than 500; of more, less of a draw is kept
     order: Literal["auto"] | Sequence[str] = "auto"
     scale: float = 1.0
     prior_median: float = 1000.0
@@ -81,6 +84,10 @@ class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=500, thin=3):
             object.__setattr__(self, "order", tuple(map(str, self.order)))
         check_positive("scale", self.scale)
         check_positive("prior_median", self.prior_median)
+
+    def _sweep_seconds(self, data: Microdata) -> float:
+        """Say what a sweep takes, about."""
+        return MODELS["backoff"].seconds(data)
 
     def _prepared(self, data: Microdata, options: FitOptions) -> Prepared:
         problem = make_problem(data, None if self.order == "auto" else tuple(self.order))
