@@ -4,7 +4,8 @@
 
 RECORDS are drawn from the invented population behind the bundled data; 6208 are the bundled data
 themselves. Chains start from 1, 5, 40 and 100 classes as in a default fit; ``--plain`` leaves out
-that the blocked sampler takes their classes apart, as it was before. After parts of the warm-up a
+that the blocked sampler takes their classes apart, and that the collapsed one starts from many
+classes where there are many records. After parts of the warm-up a
 line a chain has its classes (in brackets: those of more than one record in a thousand), the log
 joint density of records, partition and what is sampled with it (mean over the part's last sweeps,
 and standard deviation over them), its difference to the best chain's, and the log-likelihood of the
@@ -153,7 +154,7 @@ def main() -> None:
     parser.add_argument("--plain", action="store_true")
     asked = parser.parse_args()
     if asked.plain:
-        sampler.FIRST_SWEEPS = 0
+        sampler.FIRST_SWEEPS, sampler.MANY_RECORDS = 0, asked.records
         blocked.divide = undivided
     for name in [asked.sampler] if asked.sampler else ["blocked", "collapsed"]:
         report(asked.records, asked.sweeps, name)

@@ -615,4 +615,12 @@ MUTANTS = [
         "tests/synthesis/test_default_run.py",
         "warmup_only",
     ),
+    Mutant(
+        "collapsed: chains of many records start from few classes",
+        DPMPM + "sampler.py",
+        "n_classes = max(n_classes, enough_classes(n_records) // 2)",
+        "pass",
+        DEFAULT_RUN,
+        "many_records",
+    ),
 ]

@@ -16,7 +16,7 @@ from understudy.microdata.table import Microdata
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm.class_counts import n_slices
-from understudy.synthesis.dpmpm.costs import count_products, cutting_pays
+from understudy.synthesis.dpmpm.costs import count_products, cutting_pays, enough_classes
 from understudy.synthesis.dpmpm.cut_sweeps import ClassesOnWorkers
 from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
 from understudy.synthesis.dpmpm.labels import label_table
@@ -41,6 +41,7 @@ from understudy.synthesis.workers import Workers
 __all__ = ["STARTS", "BlockedChain", "CollapsedChain", "LabelCells", "label_cells"]
 
 STARTS = (1, 5, 40, 100)  # classes that chains start from, one after another
+MANY_RECORDS = 10_000  # from which on collapsed chains from few classes take long to have many
 FIRST_SWEEPS = 200  # before the classes of a chain with sampled strengths are taken apart
 GROWTH = 1.5  # so many times more classes where all are occupied
 SPLIT_MERGE_SHARE = 0.1  # share of sweeps with a split or merge
@@ -198,11 +199,18 @@ class CollapsedChain(_Chain):
 
     def describe(self) -> dict[str, Any]:
         """Settings of the moves."""
-        return self._described("collapsed", split_merge_share=SPLIT_MERGE_SHARE)
+        brought_up = {"many_records": MANY_RECORDS} if self._brought_up() else {}
+        return self._described("collapsed", split_merge_share=SPLIT_MERGE_SHARE, **brought_up)
+
+    def _brought_up(self) -> bool:
+        return bool(self.sampled) and self.problem.n_records > MANY_RECORDS
 
     def start(self, generator: np.random.Generator, chain: int) -> collapsed.State:
-        """Start from one class, few or many."""
-        n_classes = min(STARTS[chain % len(STARTS)], self.problem.n_records)
+        """Start from one class, few or many; with many records and sampled strengths from many."""
+        n_records = self.problem.n_records
+        n_classes = min(STARTS[chain % len(STARTS)], n_records)
+        if self._brought_up():
+            n_classes = max(n_classes, enough_classes(n_records) // 2)
         return collapsed.init(generator, self.problem, n_classes)
 
     def advance(
