@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,10 @@ import understudy as us
 from understudy.errors import ConvergenceWarning
 from understudy.randomness import stream
 from understudy.synthesis import run_fit
-from understudy.synthesis.dpmpm import blocked, costs, sampler
+from understudy.synthesis.dpmpm import blocked, collapsed, costs, sampler
 from understudy.synthesis.dpmpm.parameters import log_likelihood
 from understudy.synthesis.dpmpm.problem import make_problem
-from understudy.synthesis.dpmpm.sampler import BlockedChain, label_cells
+from understudy.synthesis.dpmpm.sampler import BlockedChain, CollapsedChain, label_cells
 
 
 def test_what_sweeps_cost_settles_sampler_and_classes() -> None:
@@ -157,6 +158,21 @@ def test_classes_are_added_in_the_warmup_only(
         if not grows:
             with pytest.warns(ConvergenceWarning, match="all 2 classes are occupied: give more"):
                 model._warn_of_limits(fit)
+
+
+def test_collapsed_chains_of_many_records_start_from_many_classes(
+    data: us.Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = label_cells(data, make_problem(data, "sampled"), 5)
+
+    def occupied(prior: Any, sampled: tuple[str, ...]) -> int:
+        chain = CollapsedChain(make_problem(data, prior), cells, (0.25, 0.25), sampled=sampled)
+        return collapsed.n_occupied(chain.start(stream(6, "start"), 0))
+
+    assert occupied("sampled", ("county",)) == 1
+    monkeypatch.setattr(sampler, "MANY_RECORDS", data.n_records - 1)
+    assert occupied("sampled", ("county",)) == costs.enough_classes(data.n_records) // 2 > 1
+    assert occupied(1.0, ()) == 1
 
 
 def test_chains_from_one_class_and_from_many_arrive_at_the_same_likelihood() -> None:

@@ -26,7 +26,6 @@ import understudy
 from understudy.checks import check_whole, kind_of
 from understudy.display.progress_bar import progress_bar
 from understudy.errors import (
-    ConvergenceWarning,
     LevelError,
     MissingValuesError,
     SettingError,
@@ -51,7 +50,8 @@ from understudy.synthesis.chains import (
 )
 from understudy.synthesis.checkpoints import Checkpoint
 from understudy.synthesis.contract import ChainSampler
-from understudy.synthesis.diagnostics import ConvergenceTargets, count_failed
+from understudy.synthesis.diagnostics import ConvergenceTargets
+from understudy.synthesis.fit_notes import note_time, warn_of_chains
 from understudy.synthesis.risk_weights import STEPS, check_weights, risk_weights
 from understudy.synthesis.sampled_fit import SampledFit
 from understudy.synthesis.stored_probabilities import KeptCells
@@ -62,8 +62,6 @@ __all__ = [
     "SampledModel",
     "check_holes",
     "check_labels",
-    "note",
-    "warn_convergence",
 ]
 
 TABLE_BYTES = 256 * 1024**2  # most bytes that the kept label probabilities take
@@ -76,7 +74,6 @@ MOST_DRAWS = 3000  # of a chain that goes on: of more, fewer label probabilities
 FEWEST_DRAWS = 25
 FIRST_FIT = ".first"  # folder in that of a saved run, for the fit that its weights come from
 MOST_FIRST_DRAWS = 500  # of a chain of that fit
-LEVELS_ABOVE = 5  # frames from a warning here up to the caller of `fit`
 
 
 @dataclass(frozen=True)
@@ -317,13 +314,13 @@ class SampledModel(ABC, Generic[FitType]):
             part = min(part, limit.most_draws)
             options = replace(options, draws=part, until=until or limit)
         prepared = settings._prepared(data, options)
-        _note_time(settings._sweep_seconds(data), options)
+        note_time(settings._sweep_seconds(data), options, FIT_SECONDS)
         plan = options.plan(prepared.snapshot_bytes)
         fit: Any = self.fit_type(settings, data, plan, prepared.cells, NO_DRAWS, weights)
         with _told(progress, type(self).__name__) as told:
             options = replace(options, progress=told)
             fit = _run(fit, prepared.sampler, options, settings._identity())
-        _warn_of_chains(fit)
+        warn_of_chains(fit)
         settings._warn_of_limits(fit)
         return fit  # type: ignore[no-any-return]
 
@@ -416,26 +413,6 @@ def _weights_of_first_fit(
     return check_weights(data, risk_weights(first, *weighting), settings.weight_steps)
 
 
-def _note_time(seconds: float, options: FitOptions) -> None:
-    """Say before a fit starts that it takes longer than one that goes on may; seconds a sweep."""
-    n_sweeps = options.warmup + options.draws * options.thin
-    needed = seconds * n_sweeps * options.chains
-    if needed > FIT_SECONDS:
-        least = "about" if options.until is None else "at least about"
-        note(
-            f"this fit takes {least} {needed / 60:,.0f} processor minutes: {n_sweeps:,} sweeps of "
-            f"{options.chains} chains; fewer sweeps and coarser or fewer variables take less, and "
-            "mostly the back-off tree"
-        )
-    until = options.until
-    if until is not None and options.chains * until.most_draws < until.ess:
-        note(
-            f"this fit can hardly converge: its limit of {until.most_draws:,} draws of each of "
-            f"{options.chains} chains is below the effective sample size of {until.ess:g} that is "
-            "asked for; give draws, coarser or fewer variables, or take the back-off tree"
-        )
-
-
 def _run(fit: Any, sampler: ChainSampler, options: FitOptions, settings: Mapping[str, Any]) -> Any:
     """Run the chains of a fit, saved or not; its plan gets the seed that was used."""
     progress: Any = options.progress if callable(options.progress) else None
@@ -482,27 +459,3 @@ def _identity(
             "numba": numba.__version__,
         },
     }
-
-
-def _warn_of_chains(fit: SampledFit) -> None:
-    """Warn of one chain, or of what has not converged."""
-    if fit.plan.chains == 1:
-        warn_convergence("one chain has no R-hat: convergence cannot be judged")
-    elif not fit.converged:
-        table = fit.diagnostics()
-        n_judged = int(table["judged"].sum())
-        warn_convergence(
-            f"{count_failed(table):,} of {n_judged:,} judged quantities miss a target (R-hat below "
-            f"{fit.targets.rhat:g}, effective sample size at least {fit.targets.ess:g}; less "
-            "strict for each of many of a kind): run longer, or set until"
-        )
-
-
-def note(text: str) -> None:
-    """Point something out to whoever called `fit`."""
-    warnings.warn(text, UnderstudyWarning, stacklevel=LEVELS_ABOVE)
-
-
-def warn_convergence(text: str) -> None:
-    """Warn whoever called `fit` of chains that cannot be trusted."""
-    warnings.warn(text, ConvergenceWarning, stacklevel=LEVELS_ABOVE)

@@ -20,14 +20,13 @@ from understudy.synthesis.areal.problem import POWERS, Problem, make_problem, po
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors
 from understudy.synthesis.checkpoints import Arrays
+from understudy.synthesis.fit_notes import note, warn_convergence
 from understudy.synthesis.registry import MODELS
 from understudy.synthesis.risk_weights import check_dial
 from understudy.synthesis.run_fit import (
     FitOptions,
     Prepared,
     SampledModel,
-    note,
-    warn_convergence,
 )
 from understudy.synthesis.sampled_fit import SampledFit
 from understudy.synthesis.stored_probabilities import choose_cells

@@ -39,13 +39,12 @@ from understudy.synthesis.dpmpm.problem import (
     sampled_variables,
 )
 from understudy.synthesis.dpmpm.sampler import STARTS, BlockedChain, CollapsedChain, label_cells
+from understudy.synthesis.fit_notes import note, warn_convergence
 from understudy.synthesis.risk_weights import check_dial
 from understudy.synthesis.run_fit import (
     FitOptions,
     Prepared,
     SampledModel,
-    note,
-    warn_convergence,
 )
 
 __all__ = ["DPMPM"]
