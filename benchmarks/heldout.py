@@ -79,7 +79,7 @@ def held_out(
         for chain in CHAINS:
             sampler = BlockedChain(part, whole, (0.25, 0.25), n_classes, 1, sampled=sampled)
             generator = stream(1, "held out", number, chain)
-            state = sampler.advance(generator, sampler.start(generator, chain), warmup)
+            state = sampler.warm_up(generator, sampler.start(generator, chain), warmup)
             table = np.zeros(whole.patterns.size)  # (cell,)
             for _ in range(sweeps // THIN):
                 state = sampler.advance(generator, state, THIN)
