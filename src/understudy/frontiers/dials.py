@@ -208,7 +208,7 @@ def default_dials(sets: int) -> tuple[DialsPlan, ...]:
     epsilons = tuple(float(sets * each) for each in (1, 3, 5, 8))
     return (
         DialsPlan(model="backoff", between={"scale": (0.03, 30.0)}),
-        DialsPlan(model="dpmpm", vary={"level_prior": (1.0, 0.1, "sampled")}),
+        DialsPlan(model="dpmpm", vary={"level_prior": (1.0, 0.3, 0.1)}),
         DialsPlan(model="formal", vary={"epsilon": epsilons}),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -173,11 +174,22 @@ def _name_some(axes: Axes, findings: FrontierFindings, points: Sequence[Frontier
     for point in sorted(points, key=_at):
         x, y = _at(point)
         near = any(abs(x - other) < APART * (right - left) for other in named)
+        near |= any(_are_near(axes, _at(point), _at(landmark)) for landmark in findings.landmarks)
         if point.dominated or near or point.measured.epsilon is not None:
             continue
         words = ", ".join(f"{dial} {value}" for dial, value in point.measured.dials.items())
         _label(axes, x, y, short(words.replace("_", " "), 24), point.measured.kind, (5, -10))
         named.append(x)
+
+
+def _are_near(axes: Axes, first: tuple[float, float], second: tuple[float, float]) -> bool:
+    """Whether names to the right of two positions would run into each other."""
+    if min(first[1], second[1]) <= 0:
+        return False
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    across = abs(first[0] - second[0]) / (right - left)
+    up = abs(math.log(first[1] / second[1])) / math.log(high / low)
+    return across < 2 * APART and up < APART / 2
 
 
 def _landmark(axes: Axes, point: FrontierPoint, linked: bool) -> None:
