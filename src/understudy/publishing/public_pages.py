@@ -381,8 +381,9 @@ def _private(release: Release) -> str:
         )
     return (
         f"{words}. The synthetic values are differentially private in the label, with the epsilon "
-        "below, columns of true values being public; the published measures, and the decision to "
-        "publish, are no part of that guarantee."
+        "below, columns of true values being public. Other files made of the same data add their "
+        "own epsilon; the published measures, and the decision to publish, are no part of that "
+        "guarantee."
     )
 
 
