@@ -108,13 +108,13 @@ def page_of(name: str, cells: list[Cell]) -> tuple[str, dict[str, str]]:
     for cell in cells:
         parts.append(f"```python\n{cell.text}\n```" if cell.code else cell.text)
         for kind, content in cell.outputs:
-            if kind == "text/plain":
-                parts.append(f"```text\n{content.rstrip()}\n```")
-                continue
-            file = f"outputs/{name}-{len(files) + 1}.html"
+            file = f"outputs/{name}-{len(files) + 1}" + (
+                ".txt" if kind == "text/plain" else ".html"
+            )
             image = f'<img alt="the drawing of this cell" src="data:image/png;base64,{content}">'
-            files[file] = content if kind == "text/html" else image
-            parts.append(f"```{{raw}} html\n:file: {file}\n```")
+            files[file] = image if kind == "image/png" else content.rstrip()
+            how = "literalinclude} " + file if kind == "text/plain" else "raw} html\n:file: " + file
+            parts.append(f"```{{{how}\n```")
     parts.append(f"To run it yourself: {{download}}`{name}.ipynb <{name}.ipynb>`.")
     return "\n\n".join(parts) + "\n", files
 
