@@ -31,6 +31,7 @@ BASE = {
     "storage",
     "interrupts",
     "spreading",
+    "work_done",
     "memory",
     "display",
 }
@@ -47,7 +48,8 @@ ALLOWED = {
     "public_errors": {"errors"},
     "storage": {"errors", "private_folder"},
     "interrupts": {"errors"},
-    "spreading": set(),
+    "spreading": {"work_done"},
+    "work_done": set(),
     "memory": {"errors"},
     "display": {"errors", "summaries"},
     "chained_log": {"errors", "private_folder", "storage"},

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
+from understudy.work_done import in_parts
+
 __all__ = ["TaskRunner", "in_order", "spread_by"]
 
 Answer = TypeVar("Answer")
@@ -40,8 +42,8 @@ def in_order(
     """
     run = _RUNNER.get()
     if run is None or len(tasks) == 1:
-        return (function(task, *shared) for task in tasks)
-    return run(function, tasks, *shared)
+        return in_parts((function(task, *shared) for task in tasks), len(tasks))
+    return in_parts(run(function, tasks, *shared), len(tasks))
 
 
 @contextmanager

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +15,7 @@ import pytest
 
 import understudy as us
 from tests.conftest import Command
+from tests.studies import write_study
 from understudy import (
     Microdata,
     SyntheticSets,
@@ -22,8 +26,11 @@ from understudy import (
     table_utility,
     within_pattern_utility,
 )
+from understudy.cli import output
+from understudy.cli.output import progress_line
 from understudy.microdata.label_table import empirical_labels, split_labels
 from understudy.randomness import stream
+from understudy.study.progress import StudyProgress
 
 
 @pytest.fixture(scope="module")
@@ -352,3 +359,29 @@ def test_the_report_of_weighted_files(
     assert "weighted tables" in html
     assert "final_weight" in html
     assert "are alone in the population, too" in html
+
+
+@pytest.mark.parametrize("to_page", [False, True])
+def test_a_log_shows_how_much_is_measured(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to_page: bool
+) -> None:
+    """Without a terminal: lines with a share and the time left, with a report and without."""
+    told: list[StudyProgress] = []
+
+    @contextmanager
+    def remembered() -> Iterator[Any]:
+        yield told.append
+
+    monkeypatch.setattr(output, "_progress_lines", remembered)
+    write_study(tmp_path)
+    people = tmp_path / "data.csv"
+    report = ["--report", tmp_path / "page.html"] if to_page else []
+    command("evaluate", people, people, "--synthesize", "county", "--ignore", "id", "--repeats", 2,
+            "--formula", "county ~ age", "--family", "linear" if to_page else "ordered-logit",
+            "--seed", 1, *report)  # fmt: skip
+    measured = [now for now in told if now.words == "measuring the files"]
+    shares = [now.share for now in measured if now.share is not None]
+    assert shares == sorted(shares)
+    assert len(shares) > 10
+    assert shares[-1] == 1.0
+    assert progress_line(measured[-2], 3.0).startswith("understudy, after 3 s: measuring the files")

@@ -176,6 +176,10 @@ def test_progress_without_a_terminal(
         show(StudyProgress("reading the data", 0, 0, 0.5, 3.0, 3.0))
         assert printed.wait(60)
     assert lines[0].endswith("reading the data 50%, about 3 s left")
+    begun = StudyProgress("fitting p1", 1, 9, None, None, None)
+    assert progress_line(begun, 5.0) == "understudy, after 5 s: step 1 of 9: fitting p1"
+    part = StudyProgress("part 2 of 25, a fit", 0, 0, 0.25, 60.0, None)
+    assert progress_line(part, 5.0).endswith("a fit 25%, about 60 s left of this part")
 
 
 def test_nobody_reads_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -437,3 +437,6 @@ def test_progress_counts_points_that_are_measured(plan: Path, tmp_path: Path) ->
     assert steps[0] == 0
     assert 5 <= steps[-1] <= 8
     assert {run.steps for run in told} == {8}
+    fits = {run.words for run in told if run.share is not None}
+    assert len(fits) > 2
+    assert all(words.startswith("fitting ") for words in fits)

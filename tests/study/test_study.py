@@ -113,7 +113,9 @@ def test_the_whole_way(plan: Path, tmp_path: Path, run: Callable[..., us.Study])
     assert told[-1].step == told[-1].steps == 9
     assert {line.step for line in told} == set(range(10))
     assert {line.words for line in told if line.step == 0} == {"reading the data"}
-    assert all(line.study_seconds_left >= line.seconds_left >= 0 for line in told)
+    assert all((line.study_seconds_left or 0) >= (line.seconds_left or 0) >= 0 for line in told)
+    shared = {line.step for line in told if line.share is not None}
+    assert {2, 3, 4, 5, 6} <= shared, "baselines, fit, sets, utility and risk tell their share"
     assert repr(study) == 'Study("A study of synthetic data", fail)'
 
 

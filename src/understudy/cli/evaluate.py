@@ -19,7 +19,14 @@ from understudy.cli.options import (
     read_bins,
     source_options,
 )
-from understudy.cli.output import paragraph, reading_progress, say, say_json, table
+from understudy.cli.output import (
+    measuring_progress,
+    paragraph,
+    reading_progress,
+    say,
+    say_json,
+    table,
+)
 from understudy.cli.survey_output import show_survey, survey_json
 from understudy.cli.utility_output import show_utility, utility_json
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
@@ -41,9 +48,11 @@ from understudy.summaries import Spread, counted, number, one_in
 from understudy.utility.regression.regression_utility import regression_utility
 from understudy.utility.tables import table_utility
 from understudy.utility.within_pattern import within_pattern_utility
+from understudy.work_done import Parts
 
 __all__ = ["evaluate"]
 
+MEASURING = "measuring the files"
 MEASURES = {
     "expected_match_risk": "expected match risk",
     "true_match_rate": "true match rate",
@@ -186,14 +195,15 @@ def evaluate(
     if report is not None:
         asked = (intruders, formula, family, control, repeats, seed, as_json)
         return _report(report, data, sets, options.get("codebook"), remarks, *asked)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, measuring_progress(MEASURING):
         warnings.simplefilter("always", UnderstudyWarning)
-        risk = _measure(data, sets, intruders or [data.kept], repeats, seed, if_unaligned)
-        own_record = _own_record(data, sets, intruders, control, seed)
-        tables = table_utility(data, sets, seed=seed)
-        survey = survey_measures(data, sets, intruders or [data.kept], seed)
-        patterns = within_pattern_utility(data, sets, seed=seed) if data.kept else None
-        regression = (
+        done = Parts(5, 2, 3, 1, 2, 4)
+        risk = done(_measure(data, sets, intruders or [data.kept], repeats, seed, if_unaligned))
+        own_record = done(_own_record(data, sets, intruders, control, seed))
+        tables = done(table_utility(data, sets, seed=seed))
+        survey = done(survey_measures(data, sets, intruders or [data.kept], seed))
+        patterns = done(within_pattern_utility(data, sets, seed=seed) if data.kept else None)
+        regression = done(
             None
             if formula is None
             else regression_utility(
@@ -250,7 +260,10 @@ def _report(
     from understudy.cli.run import show_verdict, verdict_as_json
     from understudy.study.evaluation import judged_files
 
-    with new_page(path) as target:  # refused at once where it cannot be written
+    with (
+        new_page(path) as target,
+        measuring_progress(MEASURING),
+    ):  # refused at once where it cannot be written
         verdict, html = judged_files(
             data,
             sets,
@@ -286,11 +299,12 @@ def _measure(
     """Measure every risk; nothing where no row belongs to any record."""
     if not data.kept:
         return None
-    attribute = attribute_risk(data, sets, if_unaligned=if_unaligned)
+    done = Parts(1, *[1, 5] * len(intruders))
+    attribute = done(attribute_risk(data, sets, if_unaligned=if_unaligned))
     pairs: list[Pair] = []
     for known in intruders:
-        risk = identification_risk(data, sets, known=known, if_unaligned=if_unaligned)
-        pairs.append((risk, _baselines(data, known, repeats, seed, len(sets))))
+        risk = done(identification_risk(data, sets, known=known, if_unaligned=if_unaligned))
+        pairs.append((risk, done(_baselines(data, known, repeats, seed, len(sets)))))
     return attribute, pairs
 
 

@@ -9,16 +9,16 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy.errors import visible
 from understudy.microdata.csv_reader import Progress
-
-if TYPE_CHECKING:
-    from understudy.study.progress import StudyProgress, Tell
+from understudy.study.progress import StudyProgress, Tell, while_reading
+from understudy.work_done import telling
 
 __all__ = [
     "in_time",
+    "measuring_progress",
     "paragraph",
     "progress_line",
     "reading_progress",
@@ -97,10 +97,10 @@ def study_progress() -> Iterator[Tell]:
 
         def show(now: StudyProgress) -> None:
             done = now.step - 1 + (now.share or 0.0)
-            text = f"step {now.step} of {now.steps}, about {in_time(now.study_seconds_left)} left"
+            text = f"step {now.step} of {now.steps}, {_left(now.study_seconds_left)}".rstrip(", ")
             if now.steps:
                 bars.update(whole, completed=done, total=now.steps, left=text)
-            text = ", ".join(filter(None, [f"{in_time(now.seconds_left)} left", now.remark]))
+            text = ", ".join(filter(None, [_left(now.seconds_left), now.remark]))
             total = None if now.share is None else 1.0
             bars.update(
                 part, description=now.words, completed=now.share or 0.0, total=total, left=text
@@ -137,16 +137,36 @@ def progress_line(now: StudyProgress, seconds: float) -> str:
     """Say in a line how far a study is, so many seconds after its start."""
     step = f"step {now.step} of {now.steps}: " if now.steps else ""
     share = "" if now.share is None else f" {now.share:.0%}"
-    left = f"about {in_time(now.study_seconds_left)} left"
+    left = _left(now.study_seconds_left) or _left(now.seconds_left, " of this part")
     facts = ", ".join(filter(None, [f"{step}{now.words}{share}", now.remark, left]))
     return f"understudy, after {in_time(seconds)}: {facts}"
 
 
+def _left(seconds: float | None, of: str = "") -> str:
+    return "" if seconds is None else f"about {in_time(seconds)} left{of}"
+
+
+@contextmanager
+def measuring_progress(words: str) -> Iterator[None]:
+    """Show how much of what is measured in this block is done, as `study_progress` does."""
+    begin = time.monotonic()
+    with study_progress() as show:
+
+        def tell(share: float) -> None:
+            left = (time.monotonic() - begin) * (1.0 - share) / max(share, 1e-6)
+            show(StudyProgress(words, 0, 0, share, left, left))
+
+        show(StudyProgress(words, 0, 0, None, None, None))
+        with telling(tell):
+            yield
+
+
 @contextmanager
 def reading_progress() -> Iterator[Progress | None]:
-    """Show a bar on the error stream while a large file is read; nothing without a terminal."""
+    """Show on the error stream how much of a file is read: a bar, or lines without a terminal."""
     if not sys.stderr.isatty():
-        yield None
+        with _progress_lines() as tell:
+            yield while_reading(tell)
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn

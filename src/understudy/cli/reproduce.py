@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.cli.options import AsJson, Switch, has_memory, helped_by
-from understudy.cli.output import paragraph, say, say_json, table
+from understudy.cli.output import paragraph, say, say_aside, say_json, study_progress, table
 from understudy.errors import ExitCode
+from understudy.study.progress import StudyProgress
 
 if TYPE_CHECKING:
     from understudy.reproduction.run import Said
+    from understudy.synthesis.chains import Progress
 
 __all__ = ["reproduce"]
 
@@ -86,34 +88,19 @@ def reproduce(
 
 @contextmanager
 def _shown() -> Iterator[Said]:
-    """Show what is being done on the error stream; without a terminal, a line per step."""
-    if not sys.stderr.isatty():
-        last = [""]
+    """Show what is being done on the error stream; without a terminal, also a line per part."""
+    last = ""
+    with study_progress() as tell:
 
-        def line(words: str, _: object) -> None:
-            if words != last[0]:
-                last[0] = words
-                print(words, file=sys.stderr, flush=True)  # noqa: T201
-
-        yield line
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("starting", total=None, left="")
-
-        def show(words: str, run: object) -> None:
-            from understudy.synthesis.chains import Progress
-
-            if isinstance(run, Progress):
-                left = f"{run.seconds_left:.0f} s left"
-                bars.update(
-                    task, description=words, completed=run.sweep, total=run.n_sweeps, left=left
-                )
-            else:
-                bars.update(task, description=words, completed=0, total=None, left="")
+        def show(words: str, run: Progress | None) -> None:
+            nonlocal last
+            if words != last and not sys.stderr.isatty():
+                say_aside(words)
+            last = words
+            now = StudyProgress(words, 0, 0, None, None, None)
+            if run is not None:
+                share = run.sweep / run.n_sweeps
+                now = StudyProgress(words, 0, 0, share, run.seconds_left, None, run.words)
+            tell(now)
 
         yield show

@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["Show", "progress_bar"]
 
-Show = Callable[[float, float, str], None]  # share done, seconds left, a remark
+Show = Callable[[float, float | None, str], None]  # share done, seconds left, a remark
 WIDTH = 24  # characters of the bar
 SECONDS_BETWEEN = 0.2  # updates of the line
 
@@ -28,7 +28,7 @@ def progress_bar(words: str) -> Iterator[Show | None]:
         return
     last = -SECONDS_BETWEEN
 
-    def show(share: float, seconds_left: float, remark: str = "") -> None:
+    def show(share: float, seconds_left: float | None, remark: str = "") -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= SECONDS_BETWEEN or share >= 1:

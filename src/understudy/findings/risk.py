@@ -28,6 +28,7 @@ from understudy.findings.schema import (
 from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.spreading import in_order
+from understudy.work_done import Parts
 
 if TYPE_CHECKING:
     from understudy.risk.baselines import Baseline as MeasuredBaseline
@@ -103,11 +104,12 @@ def risk_findings(
         return _fully_synthetic(data, sets)
     from understudy.risk.attribute import attribute_risk
 
-    attribute = attribute_risk(data, sets)
+    done = Parts(1, 2 * len(intruders), 3 if by_knowledge else 0, 3)
+    attribute = done(attribute_risk(data, sets))
     label_right = attribute.per_record()  # (record,)
     shares = data.counts / data.patterns.sizes[data.patterns.of_combination]  # (combination,)
     return RiskFindings(
-        identification=tuple(in_order(_identification, list(intruders), sets, label_right)),
+        identification=done(tuple(in_order(_identification, list(intruders), sets, label_right))),
         attribute=AttributeFindings(
             matches=SpreadFindings.of(attribute.per_set["matches"].to_list()),
             joint_matches=attribute.joint.matches,
@@ -115,10 +117,10 @@ def risk_findings(
             most_frequent_label=attribute.most_frequent_label,
             most_frequent_synthetic_label=attribute.most_frequent_synthetic_label,
         ),
-        by_knowledge=_by_knowledge(data, sets) if by_knowledge else {},
+        by_knowledge=done(_by_knowledge(data, sets) if by_knowledge else {}),
         copies=int((attribute.per_set["matches"] == data.n_records).sum()),
         copy_log_chance=float(data.counts @ np.log(shares)),
-        prediction=_prediction(data, sets),
+        prediction=done(_prediction(data, sets)),
     )
 
 

@@ -33,6 +33,7 @@ from understudy.findings.survey_schema import WeightedFindings
 from understudy.microdata.label_table import combined_labels
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
+from understudy.work_done import Parts, in_parts
 
 __all__ = ["Analysis", "utility_findings"]
 
@@ -71,15 +72,21 @@ def utility_findings(
 
     `rule` says how estimates are combined: "partial", "full" or "nested".
     """
+    done = Parts(6, 4 * max(len(analyses), 1), 3, 2, 1, 1)
     return UtilityFindings(
-        tables=_tables(data, sets, seed),
-        regressions=tuple(
-            _regression(data, sets, analysis, rule, seed, repeats) for analysis in analyses
+        tables=done(_tables(data, sets, seed)),
+        regressions=done(
+            tuple(
+                in_parts(
+                    (_regression(data, sets, each, rule, seed, repeats) for each in analyses),
+                    len(analyses),
+                )
+            )
         ),
-        within=_within(data, sets, listed_patterns(data), seed),
-        weighted=_weighted(data, sets, rule, seed),
-        labels=label_counts(data, sets),
-        pairs=pair_counts(data, sets),
+        within=done(_within(data, sets, listed_patterns(data), seed)),
+        weighted=done(_weighted(data, sets, rule, seed)),
+        labels=done(label_counts(data, sets)),
+        pairs=done(pair_counts(data, sets)),
     )
 
 
@@ -105,10 +112,11 @@ def _tables(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
     """Compare tables, with the noise floor and the signed deviations of perfect sets."""
     from understudy.utility.tables import table_utility
 
-    utility = table_utility(data, sets, seed=seed)
+    done = Parts(5, 1, 1, 2)
+    utility = done(table_utility(data, sets, seed=seed))
     orders = tuple(utility.deviation)
-    perfect = table_utility(data, _perfect_sets(data, seed), orders, repeats=1, seed=seed)
-    uniform = table_utility(data, _uniform_set(data, seed), orders, repeats=1, seed=seed)
+    perfect = done(table_utility(data, _perfect_sets(data, seed), orders, repeats=1, seed=seed))
+    uniform = done(table_utility(data, _uniform_set(data, seed), orders, repeats=1, seed=seed))
     per_set = utility.per_set
     return Tables(
         orders=orders,
@@ -121,7 +129,7 @@ def _tables(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
         tables=_table_rows(utility.tables),
         signed=tuple(_signed(utility.signed, order) for order in orders),
         signed_floor=tuple(_signed(perfect.signed, order) for order in orders),
-        propensity_ratio=_propensity(data, sets, seed),
+        propensity_ratio=done(_propensity(data, sets, seed)),
         minimum=tuple(uniform.deviation[order] for order in orders),
     )
 

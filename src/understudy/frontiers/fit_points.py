@@ -49,7 +49,7 @@ from understudy.study.saved_frontier import RECORD
 from understudy.study.stage_warnings import Notes
 from understudy.study.stages import Stages
 from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
-from understudy.synthesis.chains import processors
+from understudy.synthesis.chains import Progress, processors
 from understudy.synthesis.risk_weights import record_risks, weights_of
 from understudy.synthesis.workers import Workers, current_workers
 
@@ -268,7 +268,6 @@ class FrontierRun:
             return
         with Background(processors()) as behind:
             for group in sorted(groups.values(), key=lambda group: group[0].first is not None):
-                self._report(f"fitting {group[0].name}")
                 fit = self._fit(group[0])
                 if group[0].fit_key in firsts:
                     self._keep_risks(group[0], partial(record_risks, fit))
@@ -317,6 +316,7 @@ class FrontierRun:
 
     def _fit(self, point: Point) -> Any:
         model, options = self._fit_arguments(point)
+        options["progress"] = self._report(f"fitting {point.name}")
         checkpoint = self.folder.fit_folder(self._fit_name(point))
         return model.fit(self._fine, checkpoint=checkpoint, **options)
 
@@ -410,13 +410,22 @@ class FrontierRun:
             "own record": self._seed("own record"),
         }
 
-    def _report(self, words: str) -> None:
-        if self.tell is None:
-            return
+    def _report(self, words: str) -> Callable[[Progress], None] | bool:
+        """Tell what is being done; gives what a fit is told to tell, False where nobody asks."""
+        tell = self.tell
+        if tell is None:
+            return False
         done = sum(
             self.folder.finished(f"point-{name}", self._of(point))
             for name, point in self.listed.items()
         )
         steps, spent = self.plan.frontier.budget, time.monotonic() - self.begin
-        left = spent / self._measured_now * (steps - done) if self._measured_now else 0.0
-        self.tell(StudyProgress(words, done, steps, None, left / max(steps - done, 1), left))
+        left = spent / self._measured_now * (steps - done) if self._measured_now else None
+        each = None if left is None else left / max(steps - done, 1)
+        tell(StudyProgress(words, done, steps, None, each, left))
+
+        def of_fit(run: Progress) -> None:
+            share = run.sweep / run.n_sweeps
+            tell(StudyProgress(words, done, steps, share, run.seconds_left, left, run.words))
+
+        return of_fit

@@ -55,6 +55,19 @@ Measured = tuple[dict[str, Any], dict[str, Any]]  # a part, and what the report 
 Said = Callable[[str, Progress | None], None]  # what is being done, and how far a fit has come
 
 
+class Counting:
+    """Says beside what is being done which part of all it is."""
+
+    def __init__(self, say: Said, number: int) -> None:
+        self._say, self._number, self._part = say, number, 0
+
+    def next(self) -> Said:
+        """Go on to the next part; what is said from now on belongs to it."""
+        self._part += 1
+        before = f"part {self._part} of {self._number}, "
+        return lambda words, progress: self._say(before + words, progress)
+
+
 @lru_cache(maxsize=1)
 def population(number: int) -> Microdata:
     """Draw population `number`; 0 is the bundled one."""
@@ -75,10 +88,12 @@ def run_all(folder: Path, scale: Scale, seed: int, say: Said) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     _same_run(folder, scale, seed)
     _on_workers(folder, scale, seed, say)
-    populations = []
-    for number in range(scale.populations + 1):
+    populations, listed = [], range(scale.populations + 1)
+    count = Counting(say, sum(len(_names(scale, number)) for number in listed))
+    for number in listed:
         parts = {
-            name: _part(folder, number, name, scale, seed, say) for name in _names(scale, number)
+            name: _part(folder, number, name, scale, seed, count.next())
+            for name in _names(scale, number)
         }
         populations.append({
             "baselines": parts[BASELINES],

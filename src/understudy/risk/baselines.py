@@ -49,6 +49,7 @@ from understudy.risk.matching import (
 )
 from understudy.spreading import in_order
 from understudy.summaries import Spread, number, spread_frame, spread_of
+from understudy.work_done import Parts
 
 __all__ = ["Baseline", "InherentRisk", "inherent_risk"]
 
@@ -362,7 +363,8 @@ def _measured(sampling: Sampling, repeats: int) -> dict[str, Baseline]:
     data, sets = sampling.data, sampling.sets
     at_once = max(1, ROWS_OF_TASK // (data.n_records * (1 + (sets or 0))))
     parts = [range(first, min(first + at_once, repeats)) for first in range(0, repeats, at_once)]
-    exact = in_order(in_closed_form, list(sampling.tables), sampling)
+    done = Parts(1, 10)
+    exact = done(list(in_order(in_closed_form, list(sampling.tables), sampling)))
     drawn = in_order(attacked, list(product(sampling.tables, parts)), sampling)
     baselines = {}
     for name, (expected, model) in zip(sampling.tables, exact, strict=True):

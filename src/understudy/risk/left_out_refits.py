@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from understudy.microdata.table import Microdata
 from understudy.risk.left_out import Attacked, modal_of_draws
 from understudy.risk.left_out_draws import Refitted
+from understudy.work_done import Parts
 
 __all__ = ["leave_out", "refit_without"]
 
@@ -55,9 +56,11 @@ def refit_without(
     again: dict[int, Refitted] = {}
     first = np.unique(attacked.data.of_record, return_index=True)[1]  # a record of each combination
     by_pattern = doubtful[np.argsort(attacked.group[doubtful], kind="stable")]
+    done = Parts(*[1.0] * min(folds, doubtful.size))
     for fold in range(min(folds, doubtful.size)):
         left_out = _without_last_of_a_pattern(attacked, by_pattern[fold::folds])
-        draws = _fitted_again(attacked, leave_out(attacked.fitted, first[left_out]), refit)
+        less = leave_out(attacked.fitted, first[left_out])
+        draws = done(_fitted_again(attacked, less, refit))
         rows = draws.mean(axis=0)  # (group, label)
         mean = attacked.mean_rows(rows)  # (pattern, label)
         for combination in left_out.tolist():

@@ -60,6 +60,7 @@ from understudy.risk.sampled_people import (
 )
 from understudy.risk.totals import totals_effects
 from understudy.summaries import counted, number
+from understudy.work_done import Parts
 
 __all__ = ["AttackEffect", "OwnRecordEffect", "own_record_effect"]
 
@@ -347,9 +348,10 @@ def own_record_effect(
         )
         generator = stream(root, "own record", "fit")
         if draws_given:
-            evidence, draws = "draws", read_draws(source, attacked)
-            doubtful = np.flatnonzero(k_hats(draws, attacked) > RELIABLE)
-            again = (
+            done = Parts(1, 1, 0 if refit is None else 5 * folds, 1, 3, 1)
+            evidence, draws = "draws", done(read_draws(source, attacked))
+            doubtful = np.flatnonzero(done(k_hats(draws, attacked)) > RELIABLE)
+            again = done(
                 {} if refit is None else refit_without(generator, attacked, doubtful, refit, folds)
             )
             unreliable, refitted = (
@@ -359,8 +361,8 @@ def own_record_effect(
             in_doubt[doubtful] = attacked.data.counts[doubtful]
             in_doubt[list(again)] = 0
             shares, grown = draws.pattern.mean(axis=0), stream(root, "own record", "forest")
-            forest = grow_on_shares(grown, attacked.data, shares, attacked.n_sets)
-            chances = attack_draws(generator, draws, attacked, again, forest)
+            forest = done(grow_on_shares(grown, attacked.data, shares, attacked.n_sets))
+            chances = done(attack_draws(generator, draws, attacked, again, forest))
         else:
             evidence, table = "closed form", source.label_tables()[0]
             chances = attack_reference(

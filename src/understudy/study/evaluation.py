@@ -30,6 +30,7 @@ from understudy.study.versions import versions
 from understudy.synthesis.diagnostics import SCHEMA
 from understudy.synthesis.registry import ESS_TARGET, RHAT_TARGET
 from understudy.verdict.verdict import Verdict, judge
+from understudy.work_done import Parts
 
 __all__ = ["SurveyMeasures", "file_findings", "judged_files", "survey_measures"]
 
@@ -58,8 +59,9 @@ def file_findings(
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnderstudyWarning)
+        done = Parts(*[5] * len(intruders), 10, 6)
         beside = tuple(
-            _baselines(data, known, repeats, len(sets), child_seed(seed, "levels", number))
+            done(_baselines(data, known, repeats, len(sets), child_seed(seed, "levels", number)))
             for number, known in enumerate(intruders, 1)
         )
         files = SynthesizerFindings(
@@ -80,14 +82,16 @@ def file_findings(
                 rhat_target=RHAT_TARGET,
                 ess_target=ESS_TARGET,
             ),
-            utility=utility_findings(
-                data,
-                sets,
-                analyses=[] if formula is None else [Analysis(formula, family, None)],
-                rule=sets.combining_rule,
-                seed=child_seed(seed, "utility"),
+            utility=done(
+                utility_findings(
+                    data,
+                    sets,
+                    analyses=[] if formula is None else [Analysis(formula, family, None)],
+                    rule=sets.combining_rule,
+                    seed=child_seed(seed, "utility"),
+                )
             ),
-            risk=_risk(data, sets, beside, control, child_seed(seed, "own record")),
+            risk=done(_risk(data, sets, beside, control, child_seed(seed, "own record"))),
             notes=(),
             imputations=sets.imputations,
         )
@@ -141,7 +145,8 @@ def _risk(
 ) -> RiskFindings:
     """Measure the risk of the files, and what people's own records add to it."""
     intruders = [intruder.known for intruder in beside]
-    risk = risk_findings(data, sets, intruders, by_knowledge=len(data.kept) <= MOST_KNOWN)
+    done = Parts(3, 2)
+    risk = done(risk_findings(data, sets, intruders, by_knowledge=len(data.kept) <= MOST_KNOWN))
     if not data.kept or table_size(data) > LARGEST_TABLE:
         return risk
     own_record = own_record_findings(

@@ -28,10 +28,10 @@ class StudyProgress(NamedTuple):
         Number of the stage, from 1, and of all stages; both 0 while the data are being read.
     share : float or None
         How much of the stage is done, where that is known.
-    seconds_left : float
-        Until the stage is done, about.
-    study_seconds_left : float
-        Until the study is done, about.
+    seconds_left : float or None
+        Until the stage is done, about; None where nobody can tell.
+    study_seconds_left : float or None
+        Until the study is done, about; None where nobody can tell.
     remark : str
         What else there is to say.
     """
@@ -40,8 +40,8 @@ class StudyProgress(NamedTuple):
     step: int
     steps: int
     share: float | None
-    seconds_left: float
-    study_seconds_left: float
+    seconds_left: float | None
+    study_seconds_left: float | None
     remark: str = ""
 
 
@@ -110,6 +110,11 @@ class Pace:
         """Finish a stage; one that was computed says how long its kind takes."""
         if computed:
             self._seconds[self._kind] = max(0.0, time.monotonic() - self._begin)
+
+    def done(self, share: float, remark: str = "") -> None:
+        """Tell how much of the stage is done; what is left follows from the time it took."""
+        spent = max(0.0, time.monotonic() - self._begin)  # a clock may jump
+        self.report(share, spent * (1.0 - share) / max(share, 1e-6), remark)
 
     def report(self, share: float | None, seconds_left: float, remark: str = "") -> None:
         """Tell how far the stage is."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -60,11 +59,13 @@ from understudy.synthesis.registry import MODELS
 from understudy.synthesis.run_fit import check_holes
 from understudy.synthesis.set_drawing import Drawing
 from understudy.verdict.verdict import Verdict, judge
+from understudy.work_done import telling
 
 __all__ = ["MOST_KNOWN", "Stages", "prepare"]
 
 PASSED = "passed.parquet"
 LATER_KEYS = ("coarsen", "pass_through", "weight", "weight_groups", "design")
+OWN_RECORD, ADDED = 0.8, "what own records add"  # the larger part of drawing sets
 MOST_KNOWN = 5  # kept variables up to which every knowledge of an intruder is measured
 NOTES = (
     "paths are relative to the folder of the plan that was given",
@@ -286,7 +287,8 @@ class Stages:
                 drawing = drawing_of(
                     merged, self.plan.sets, self.plan.imputations, self._seed("sets", name)
                 )
-                own_record = self._own_record(name, merged, drawing)
+                with telling(lambda share: self.pace.done(OWN_RECORD * share, ADDED)):
+                    own_record = self._own_record(name, merged, drawing)
             chains = chain_findings(fit, drawing, self.intruders)
             self.folder.save_findings(f"{name}-fit", "", chains, notes)
             self.folder.save_findings(f"{name}-own-record", "", own_record, Notes(name))
@@ -442,7 +444,7 @@ class Stages:
         computed = not self.folder.finished(stage, of)
         if computed:
             notes = Notes(about)
-            with notes.caught():
+            with notes.caught(), telling(self.pace.done):
                 findings = compute()
             self.folder.save_findings(stage, of, findings, notes, more)
         self.pace.end(computed=computed)
@@ -471,13 +473,11 @@ class Stages:
 
         Columns that pass through lie beside them once, and are joined to the sets at release.
         """
-        width, begin = max(2, len(str(len(drawing)))), time.monotonic()
+        width = max(2, len(str(len(drawing))))
         for number, drawn in enumerate(drawing.one_by_one(), start=1):
             frame = drawn.frame(0, "polars").select(drawn.data.released.names)
             yield f"sets/{name}/{number:0{width}d}.parquet", _parquet(frame)
-            share = number / len(drawing)
-            passed = max(0.0, time.monotonic() - begin)  # a clock may jump
-            self.pace.report(share, passed * (1 - share) / share)
+            self.pace.done(OWN_RECORD + (1.0 - OWN_RECORD) * number / len(drawing))
 
     def _sets_digest(self, name: str) -> str:
         digests = self.folder.files(f"{name}-sets").values()
@@ -487,8 +487,7 @@ class Stages:
         return child_seed(self.folder.seed, "study", *path)
 
     def _tell_fit(self, run: Progress) -> None:
-        remark = "" if run.rhat is None else f"R-hat so far {run.rhat:.3f}"
-        self.pace.report(run.sweep / run.n_sweeps, run.seconds_left, remark)
+        self.pace.report(run.sweep / run.n_sweeps, run.seconds_left, run.words)
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

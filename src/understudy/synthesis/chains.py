@@ -60,6 +60,11 @@ class Progress(NamedTuple):
     seconds_left: float  # at the speed so far
     rhat: float | None  # largest of the judged sums so far; None before there is one
 
+    @property
+    def words(self) -> str:
+        """Say how well the chains agree so far; nothing before that is known."""
+        return "" if self.rhat is None else f"R-hat so far {self.rhat:.3f}"
+
 
 @dataclass(frozen=True, eq=False)
 class ChainDraws:

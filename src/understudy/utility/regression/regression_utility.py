@@ -30,6 +30,7 @@ from understudy.summaries import Spread, number, spread_of
 from understudy.utility.estimates import Rule, compare, per_set_frame
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.regression.regression_model import RegressionModel, SetFit
+from understudy.work_done import Parts, in_parts
 
 __all__ = ["RegressionUtility", "regression_utility", "wasserstein"]
 
@@ -209,18 +210,22 @@ def regression_utility(
     seed = check_seed(seed)
     chosen, held = _split(data, train, seed)
     original = model.study(None, chosen, held)
-    fits = [
+    n_perfect = max(repeats, len(sets)) if len(sets) > 1 else repeats
+    done = Parts(len(sets), n_perfect, ORIGINALS)
+    studied = (
         model.study(
             drawn, chosen, held, {name: codes[index] for name, codes in sets.filled.items()}
         )
         for index, drawn in enumerate(sets.codes)
-    ]
+    )
+    fits = done(list(in_parts(studied, len(sets))))
 
     def perfect_fits(role: str, size: int) -> list[SetFit]:
         generators = (stream(seed, "utility", "regression", role, index) for index in range(size))
-        return [model.study(perfect_codes(own, data), chosen, held) for own in generators]
+        made = (model.study(perfect_codes(own, data), chosen, held) for own in generators)
+        return done(list(in_parts(made, size)))
 
-    perfect = perfect_fits("perfect", max(repeats, len(sets)) if len(sets) > 1 else repeats)
+    perfect = perfect_fits("perfect", n_perfect)
     originals = perfect_fits("perfect original", ORIGINALS)
     columns = compare(original.estimates, [fit.estimates for fit in fits], combining, level)
     plain = Rule("partial") if sets.filled else combining  # perfect sets have nothing imputed
