@@ -51,9 +51,9 @@ unit: $(VENV)/test.stamp  ## tests in parallel, with the coverage gate
 docs: $(VENV)/test.stamp  ## the site, in docs/_build/html; needs no network
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-picture: $(VENV)/test.stamp browser  ## renew the picture of the report, from the demonstration
+picture: $(VENV)/test.stamp browser  ## renew the pictures of the report, from the demonstration
 	$(BIN)/understudy demo || true
-	$(BIN)/python -m tests.browser.picture understudy-demo/internal/report.html docs/_static/report.png
+	$(BIN)/python -m tests.browser.picture understudy-demo/internal/report.html docs/_static
 
 bench: $(VENV)/test.stamp  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks

@@ -1,6 +1,6 @@
-"""The picture of a report for the documentation: ``python -m tests.browser.picture PAGE PNG``.
+"""Pictures of a report for the documentation: ``python -m tests.browser.picture PAGE FOLDER``.
 
-It is the first screen, and below it the label's bars, as a reader of the demonstration sees them.
+They are the first screen, and below it the label's bars, as readers of the demonstration see them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-__all__ = ["chromium", "take_picture"]
+__all__ = ["chromium", "take_pictures"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
@@ -28,7 +28,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-WIDTH, HIGHEST = 1120, 2000  # pixels
+WIDTH, PHONE, PAPER, HIGHEST = 1120, 390, 718, 2000  # pixels
 
 
 @contextmanager
@@ -46,18 +46,39 @@ def chromium() -> Iterator[Browser]:
         started.close()
 
 
-def take_picture(browser: Browser, page: Path, picture: Path) -> None:
-    """Write the picture: down to the end of the bars, or to the highest that is allowed."""
-    context = browser.new_context(viewport={"width": WIDTH, "height": 900})
+def take_pictures(browser: Browser, page: Path, folder: Path) -> None:
+    """Write the pictures: the first screens on a desktop, a phone, in the dark and on paper."""
+    _take(browser, page, folder / "report.png", WIDTH)
+    _take(browser, page, folder / "report-dark.png", WIDTH, scheme="dark")
+    _take(browser, page, folder / "report-phone.png", PHONE)
+    _take(browser, page, folder / "report-print.png", PAPER, paper=True)
+
+
+def _take(
+    browser: Browser,
+    page: Path,
+    picture: Path,
+    width: int,
+    *,
+    scheme: str = "light",
+    paper: bool = False,
+) -> None:
+    """Write one: down to the end of the bars, or to the highest that is allowed."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme=scheme,  # type: ignore[arg-type]
+    )
     opened = context.new_page()
+    if paper:
+        opened.emulate_media(media="print")
     opened.goto(page.absolute().as_uri())
     bars = opened.locator("#tables .figures").first.bounding_box()
-    end = HIGHEST if bars is None else bars["y"] + bars["height"] + 16
-    clip = {"x": 0, "y": 0, "width": WIDTH, "height": min(end, HIGHEST)}
+    end = HIGHEST if bars is None else bars["y"] + bars["height"] + 4
+    clip = {"x": 0, "y": 0, "width": width, "height": min(end, HIGHEST)}
     opened.screenshot(path=picture, full_page=True, clip=clip)  # type: ignore[arg-type]
     context.close()
 
 
 if __name__ == "__main__":
     with chromium() as browser:
-        take_picture(browser, Path(sys.argv[1]), Path(sys.argv[2]))
+        take_pictures(browser, Path(sys.argv[1]), Path(sys.argv[2]))

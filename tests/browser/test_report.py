@@ -5,6 +5,7 @@ All tests share one browser (`conftest`).
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from tests.browser.picture import take_picture
+from tests.browser.picture import take_pictures
 
 from understudy.cli.demo import demo_plan
 from understudy.findings.schema import Findings, Pattern, SynthesizerFindings
@@ -126,6 +127,32 @@ def test_outcomes_have_a_colour_and_an_icon(opened: Opened) -> None:
     assert page.locator(".outcome > svg.icon").count() == 1
 
 
+def unfold(page: Page) -> None:
+    """Open all that is folded."""
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+
+
+def faults_of(page: Page) -> list[tuple[str, str, str]]:
+    """List what axe finds that would keep a reader out."""
+    return [
+        (one["id"], one["impact"], one["nodes"][0]["html"][:200])
+        for one in Axe().run(page).response["violations"]
+        if one["impact"] in SERIOUS
+    ]
+
+
+def small_texts(page: Page) -> list[tuple[float, str]]:
+    """List the texts of drawings that are shown smaller than twelve pixels."""
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('svg[role=img] text')]"
+        ".filter((one) => one.getBoundingClientRect().width)"
+        ".map((one) => [parseFloat(getComputedStyle(one).fontSize)"
+        " * Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b), one.textContent])"
+    )
+    assert sizes
+    return [one for one in sizes if one[0] < 11.9]
+
+
 def first_of(study: Findings) -> SynthesizerFindings:
     """Find the synthesizer that the page shows first."""
     return ranked_synthesizers(study, judge(study))[0]
@@ -182,7 +209,7 @@ def test_panels_by_keyboard(opened: Opened) -> None:
 def test_tables_sort_by_keyboard(opened: Opened) -> None:
     page = opened()
     table = page.locator("#identification table.sortable").last
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    unfold(page)
     heading = table.locator("thead th").nth(1)
     heading.locator("button").focus()
 
@@ -237,14 +264,8 @@ def test_no_serious_fault_for_readers_with_disabilities(
 ) -> None:
     page = opened(viewport, color_scheme=scheme)
     if scheme == "light" and viewport is DESKTOP:  # once with everything unfolded, which takes long
-        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    violations = Axe().run(page).response["violations"]
-    faults = [
-        (violation["id"], violation["impact"], violation["nodes"][0]["html"][:200])
-        for violation in violations
-        if violation["impact"] in SERIOUS
-    ]
-    assert faults == []
+        unfold(page)
+    assert faults_of(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -261,16 +282,18 @@ def test_drawings_follow_the_scheme(opened: Opened, scheme: str) -> None:
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_nothing_sticks_out(opened: Opened, viewport: dict[str, int]) -> None:
     page = opened(viewport)
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    unfold(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
 
 
-def test_the_picture_of_the_documentation(browser: Browser, report: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "report.png"
-    take_picture(browser, report, picture)
-    content = picture.read_bytes()
-    assert content.startswith(b"\x89PNG")
-    assert 20_000 < len(content) < 400_000
+def test_the_pictures_of_the_documentation(browser: Browser, report: Path, tmp_path: Path) -> None:
+    """Those that `make picture` renews; the folder says where they can be looked at."""
+    folder = Path(os.environ.get("UNDERSTUDY_PICTURES", tmp_path))
+    take_pictures(browser, report, folder)
+    for name in ("report", "report-phone", "report-dark", "report-print"):
+        content = (folder / f"{name}.png").read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert 20_000 < len(content) < 500_000, name
 
 
 def test_marks_show_their_numbers(opened: Opened, study: Findings) -> None:
@@ -315,14 +338,27 @@ def test_the_contents_stay_and_say_where_the_reader_is(opened: Opened) -> None:
 def test_no_text_of_a_drawing_is_smaller_than_twelve_pixels(opened: Opened) -> None:
     for viewport in (DESKTOP, PHONE):
         page = opened(viewport)
-        sizes = page.evaluate(
-            "[...document.querySelectorAll('svg[role=img] text')]"
-            ".filter((one) => one.getBoundingClientRect().width)"
-            ".map((one) => [parseFloat(getComputedStyle(one).fontSize)"
-            " * Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b), one.textContent])"
-        )
-        assert len(sizes) > 100
-        assert [size for size in sizes if size[0] < 11.9] == []
+        unfold(page)
+        assert small_texts(page) == []
+
+
+def test_every_drawing_shows_values(opened: Opened) -> None:
+    """Each has marks to point at, and the keyboard reaches them."""
+    page = opened()
+    drawings = page.locator("svg[role=img]")
+    assert drawings.count() > 60
+    assert drawings.evaluate_all("all => all.filter(one => !one.querySelector('.v')).length") == 0
+    assert drawings.evaluate_all("all => all.filter(one => one.tabIndex !== 0).length") == 0
+    unfold(page)
+    for name, words in (
+        ("signed-2", r"about .*: resampled [\d.<]+ %, "),
+        ("predictions-0", r"[\d−.]+ to [\d−.]+: original [\d.<]+ %, "),
+    ):
+        strip = page.locator(f"svg[aria-labelledby^={name}] .v").nth(4)
+        strip.scroll_into_view_if_needed()
+        page.wait_for_timeout(100)
+        strip.hover(force=True)
+        assert re.match(words, page.locator(".tip").inner_text()), page.locator(".tip").inner_text()
 
 
 def test_prints(opened: Opened, report: Path) -> None:

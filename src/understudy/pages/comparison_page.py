@@ -15,7 +15,7 @@ from understudy.pages.blocks import (
     rate_cell,
     topic,
 )
-from understudy.pages.html import html_page
+from understudy.pages.html import html_page, page_script
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.zone_map import MapPoint, zone_map_svg
 from understudy.pages.sections.risk_utility_map import map_point
@@ -68,5 +68,7 @@ def comparison_page(studies: Sequence[tuple[str, Findings, Verdict]]) -> str:
     )  # fmt: skip
     blocks: list[Block] = [Heading(TITLE, 1), Paragraph(CONFIDENTIAL)]
     return html_page(
-        f"{TITLE} (confidential)", [*blocks, *topic(READING, figures=[drawn], tables=[table])]
+        f"{TITLE} (confidential)",
+        [*blocks, *topic(READING, figures=[drawn], tables=[table])],
+        page_script(),
     )

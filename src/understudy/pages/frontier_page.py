@@ -19,7 +19,7 @@ from understudy.pages.blocks import (
     rhat_cell,
     yes_cell,
 )
-from understudy.pages.html import TEMPLATES, render
+from understudy.pages.html import page_script, render
 from understudy.pages.plots.frontier_plot import anchor, frontier_svg
 from understudy.pages.sections.own_record_section import local_sensitivity_words
 from understudy.pages.sections.section_words import attack_words, guarantee_words
@@ -33,7 +33,7 @@ READING = (
     "original's. The star is a synthesizer that knows the population: as useful as a sample "
     "allows, and nobody's own record in it. The line joins the points that no other beats in "
     "both; faint points are beaten. Bars are two standard errors. Hollow points have chains that "
-    "have not converged. A click on a point leads to its numbers."
+    "have not converged. A click on a point, or the enter key, leads to its numbers."
 )
 FORMAL = (
     "The dashed line is what a formal guarantee costs on these data, with the epsilon beside every "
@@ -61,7 +61,7 @@ def frontier_page(findings: FrontierFindings) -> str:
         about=f"{whole(findings.n_records)} records, {whole(findings.n_labels)} labels; "
         f"{len(findings.points)} points.",
         blocks=[*_first_screen(findings), *_all_points(findings), *_each_point(findings)],
-        script=(TEMPLATES / "script.js").read_text(encoding="utf-8"),
+        script=page_script(),
     )
 
 

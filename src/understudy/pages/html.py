@@ -19,14 +19,19 @@ from understudy.synthesis.registry import MODELS
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["html_page", "render"]
+__all__ = ["html_page", "page_script", "render"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def html_page(title: str, blocks: Sequence[Block]) -> str:
-    """Write a whole page that needs nothing from elsewhere and can run nothing."""
-    return render("document.html", title=title, blocks=blocks, script="")
+def html_page(title: str, blocks: Sequence[Block], script: str = "") -> str:
+    """Write a whole page that needs nothing from elsewhere and runs this script, or nothing."""
+    return render("document.html", title=title, blocks=blocks, script=script)
+
+
+def page_script() -> str:
+    """Give the script of confidential pages: sorted tables, values of the marks pointed at."""
+    return (TEMPLATES / "script.js").read_text(encoding="utf-8")
 
 
 def render(template: str, **values: Any) -> str:

@@ -16,7 +16,7 @@ from understudy.findings.schema import (
     SynthesizerFindings,
 )
 from understudy.pages.blocks import LAST, Cell, Section, Table, number_cell, percent_cell
-from understudy.pages.html import TEMPLATES, render
+from understudy.pages.html import page_script, render
 from understudy.pages.sections.convergence import convergence_section, settings_section
 from understudy.pages.sections.decision import (
     action_words,
@@ -64,7 +64,7 @@ def page(findings: Findings, verdict: Verdict, frontier: FrontierFindings | None
         strips=strips(findings, verdict),
         groups=groups,
         sections=_sections(findings, verdict, frontier),
-        script=(TEMPLATES / "script.js").read_text(encoding="utf-8"),
+        script=page_script(),
     )
 
 

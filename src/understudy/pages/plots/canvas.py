@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
@@ -40,6 +41,7 @@ __all__ = [
     "standalone_svg",
     "svg_of",
     "valued",
+    "valued_strips",
 ]
 
 STYLE = Path(__file__).parents[1] / "templates" / "style.css"
@@ -50,6 +52,7 @@ LIGHT = {
     "paper": "#fefefe",
 }
 VALUE = "value-"  # begins the id of a mark that has its numbers in words
+UNSEEN = 0.002  # opacity of strips; at zero they could not be pointed at
 QUOTES = {'"': "&quot;"}
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
 WIDTH, HEIGHT = 3.6, 2.35  # inches, of a drawing among others
@@ -168,6 +171,15 @@ def name_series(axes: Axes, names: Sequence[tuple[str, str]], above: float = 1.0
 def valued(artist: Artist, words: str) -> None:
     """Give a mark its numbers in words, which the page shows to readers who point at it."""
     artist.set_gid(VALUE + words.encode("utf-8").hex())
+
+
+def valued_strips(axes: Axes, edges: Sequence[float], words: Sequence[str]) -> None:
+    """Lay unseen strips over the axes, from edge to edge, that show numbers when pointed at."""
+    reach = axes.get_xlim()
+    for (low, high), numbers in zip(pairwise(edges), words, strict=True):
+        strip = axes.axvspan(low, high, facecolor=LIGHT["paper"], alpha=UNSEEN, linewidth=0)
+        valued(strip, numbers)
+    axes.set_xlim(reach)
 
 
 def svg_of(figure: Figure, name: str, title: str, description: str) -> str:

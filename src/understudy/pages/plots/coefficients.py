@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from understudy.pages.plots.canvas import (
     name_series,
     svg_of,
     valued,
+    valued_strips,
 )
 from understudy.summaries import number, percent, short
 
@@ -34,6 +36,7 @@ __all__ = [
 ]
 
 SMOOTH = 1.6  # bins: width of the kernel
+STRETCH = 3  # bins whose shares are shown together to readers who point at them
 
 
 def predictions_svg(
@@ -66,12 +69,34 @@ def predictions_svg(
         axes.spines["left"].set_visible(False)
         axes.set_title("Predictions for held-out records")
         axes.set_xlabel(f"predicted {short(response, 30)}")
+        _value_predictions(axes, fitted, original)
         return svg_of(
             canvas,
             name,
             "Densities of predictions",
             "Predictions from the original and from the synthetic sets; " + "; ".join(words) + ".",
         )
+
+
+def _value_predictions(
+    axes: Axes, fitted: Sequence[tuple[SeriesStyle, Regression]], original: Histogram
+) -> None:
+    """Let readers point at stretches of the predictions: the share of each series in them."""
+    named = [("original", original)]
+    for style, regression in fitted:
+        if regression.predictions_synthetic is not None:
+            named.append((style.title, regression.predictions_synthetic))
+    edges = list(original.edges[::STRETCH])
+    edges += [] if edges[-1] == original.edges[-1] else [original.edges[-1]]
+    words = [
+        f"{number(low)} to {number(high)}: "
+        + ", ".join(
+            f"{title} {percent(sum(each.counts[at : at + STRETCH]) / (sum(each.counts) or 1))}"
+            for title, each in named
+        )
+        for at, (low, high) in zip(count(0, STRETCH), pairwise(edges), strict=False)
+    ]
+    valued_strips(axes, edges, words)
 
 
 def smoothed(histogram: Histogram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,9 @@ from understudy.pages.plots.canvas import (
     name_series,
     svg_of,
     valued,
+    valued_strips,
 )
-from understudy.summaries import number
+from understudy.summaries import number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +85,7 @@ def draw_deviations(
 
 
 def signed_svg(findings: Findings, styles: list[SeriesStyle], order: int, name: str) -> str:
-    """Draw the densities of signed deviations of one order: every synthesizer and perfect sets."""
+    """Draw the densities of signed deviations of one order, beside resampled sets."""
     series = []
     for synthesizer, style in zip(findings.synthesizers, styles, strict=True):
         tables = synthesizer.utility.tables
@@ -97,14 +99,14 @@ def signed_svg(findings: Findings, styles: list[SeriesStyle], order: int, name: 
         centres, shares, _ = density(floor, reach)
         axes.fill_between(centres, shares, color=LIGHT["max"], alpha=0.22, linewidth=0)
         axes.plot(centres, shares, color=LIGHT["max"], linewidth=0.9)
-        names = [("perfect", LIGHT["max"])]
+        names = [("resampled", LIGHT["max"])]
         for style, histogram in series:
             centres, shares, spread = density(histogram, reach)
             axes.plot(centres, shares, color=style.colour, linestyle=style.dashes)
             names.append((style.title, style.colour))
             words.append(f"{style.title}: standard deviation {number(spread)}")
         _, _, spread = density(floor, reach)
-        words.append(f"perfect sets: {number(spread)}")
+        words.append(f"resampled sets: {number(spread)}")
         axes.axvline(0, color=LIGHT["soft"], linewidth=0.6)
         axes.set_ylim(bottom=0)
         axes.set_xlim(-reach, reach)
@@ -112,6 +114,8 @@ def signed_svg(findings: Findings, styles: list[SeriesStyle], order: int, name: 
         axes.spines["left"].set_visible(False)
         axes.set_title(f"{order}-way tables")
         axes.set_xlabel("synthetic minus original count of a cell")
+        named = [("resampled", floor), *((style.title, each) for style, each in series)]
+        valued_strips(axes, *_shares_by_bin(named, reach))
         name_series(axes, names)
         return svg_of(
             canvas,
@@ -119,6 +123,24 @@ def signed_svg(findings: Findings, styles: list[SeriesStyle], order: int, name: 
             f"Signed deviations of {order}-way tables",
             "Densities around zero; " + "; ".join(words) + ".",
         )
+
+
+def _shares_by_bin(
+    named: Sequence[tuple[str, Histogram]], reach: float
+) -> tuple[list[float], list[str]]:
+    """Edges of the bins of some densities, and the shares of cells in each, in words."""
+    shares = [(title, *density(histogram, reach)[:2]) for title, histogram in named]
+    centres = max((each[1] for each in shares), key=len)
+    width = float(centres[1] - centres[0]) if len(centres) > 1 else 2 * reach
+    words = [
+        f"about {number(float(centre), digits=2)}: "
+        + ", ".join(
+            f"{title} {percent(float(np.interp(centre, at, height)) * width)}"
+            for title, at, height in shares
+        )
+        for centre in centres
+    ]
+    return [*(centres - width / 2).tolist(), float(centres[-1] + width / 2)], words
 
 
 def _reach(histogram: Histogram) -> float:

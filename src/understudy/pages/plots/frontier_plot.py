@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint
-from understudy.pages.plots.canvas import LIGHT, drawing, name_series, svg_of
+from understudy.pages.plots.canvas import LIGHT, drawing, name_series, svg_of, valued
 from understudy.pages.plots.strips import ERRORS, draw_zones
 from understudy.summaries import short
 from understudy.synthesis.registry import MODELS
@@ -48,7 +48,7 @@ def frontier_svg(
 ) -> str | None:
     """Draw a frontier, studies on top; None where no point has both coordinates.
 
-    Where points are links, they lead to ``#NAME-ANCHOR``.
+    Where points are `linked`, a click or the enter key leads to ``#NAME-ANCHOR``.
     """
     points = [point for point in findings.points if point.drawable]
     landmarks = [point for point in findings.landmarks if point.drawable]
@@ -71,14 +71,21 @@ def frontier_svg(
         for point in beside:
             _draw_beside(axes, point, linked)
         for mark in studies:
-            axes.plot([mark.position], [mark.ratio], marker="P", markersize=10, color=LIGHT["ink"])
+            (drawn,) = axes.plot([mark.position], [mark.ratio], marker="P", markersize=10,
+                                 color=LIGHT["ink"])  # fmt: skip
+            valued(drawn, _study_words(mark))
             _label(axes, mark.position, mark.ratio, short(mark.title), "ink", (8, 6))
         _mark_points(axes, findings)
         _name_some(axes, findings, points)
         kinds = dict.fromkeys(point.measured.kind for point in points)
         name_series(axes, [(MODELS[kind].title, LIGHT[kind]) for kind in kinds if kind in MODELS])
         axes.set_title("Utility against what people's own records give away")
-        return svg_of(canvas, name, "The frontier", _words(findings, studies))
+        return _led(svg_of(canvas, name, "The frontier", _words(findings, studies)))
+
+
+def _led(svg: str) -> str:
+    """Let the page's script lead to a point's numbers: links in a picture have no name to read."""
+    return re.sub(r'<a href="#([^"]+)">', r'<g data-go="\1">', svg).replace("</a>", "</g>")
 
 
 def _at(point: FrontierPoint) -> tuple[float, float]:
@@ -146,6 +153,7 @@ def _with_bars(axes: Axes, point: FrontierPoint, linked: bool, **style: Any) -> 
         linewidth=0.8,
         **style,
     )
+    valued(bars[0], _point_words(point))
     if linked:
         bars[0].set_url(f"#{anchor(point)}")
 
@@ -235,16 +243,21 @@ def _label(
                   annotation_clip=True)  # fmt: skip
 
 
-def _words(findings: FrontierFindings, studies: Sequence[StudyMark]) -> str:
-    every = [*findings.points, *findings.landmarks, *findings.beside]
-    words = [
+def _point_words(point: FrontierPoint) -> str:
+    return (
         f"{point.measured.title if point.measured.group != 'point' else point.name}: own-record "
         f"effect {_at(point)[0]:.2f}{', passes' if point.above else ''}, tables {_at(point)[1]:.2f}"
-        for point in every
-        if point.drawable
-    ]
-    words += [
+    )
+
+
+def _study_words(mark: StudyMark) -> str:
+    return (
         f"this study, {mark.title}: own-record effect {mark.position:.2f}, tables {mark.ratio:.2f}"
-        for mark in studies
-    ]
+    )
+
+
+def _words(findings: FrontierFindings, studies: Sequence[StudyMark]) -> str:
+    every = [*findings.points, *findings.landmarks, *findings.beside]
+    words = [_point_words(point) for point in every if point.drawable]
+    words += map(_study_words, studies)
     return f"Recommended: {findings.recommended or 'none'}. " + "; ".join(words) + "."

@@ -9,19 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
-from understudy.findings.schema import Findings, PatternShares, SynthesizerFindings
+from understudy.findings.schema import Findings, PatternShares, SynthesizerFindings, WithinPattern
 from understudy.pages.plots.canvas import DASHES as PLOT_DASHES
-from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, name_series, svg_of
+from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, name_series, svg_of, valued
 from understudy.pages.plots.marks import rectangle, svg_opening, value
-from understudy.summaries import number, percent, shown
+from understudy.summaries import counted, number, percent, short, shown
 
 __all__ = ["distances_svg", "panel_grid_svg", "panel_svg", "svg_dashes"]
 
 WIDE, HIGH = 240, 120  # pixels of a panel
 LEFT, TOP, BOTTOM = 38, 6, 8
+MOST_VALUED = 80  # patterns farthest above their floor, which show their numbers
 POINTED = 12  # labels of a panel that show their numbers
 DASHES = ("", "4 1.6", "1.3 1.5", "5 1.6 1.3 1.6")
 
@@ -176,6 +178,17 @@ def _tick(share: float, highest: float) -> str:
     )
 
 
+def _distance_words(findings: Findings, within: WithinPattern, index: int) -> str:
+    """Say which pattern it is, and its numbers."""
+    pattern = findings.data.patterns[index]
+    named = zip(findings.data.kept, pattern.levels, strict=True)
+    title = ", ".join(f"{name} {level}" for name, level in named)
+    return (
+        f"{short(title, 60)}, {counted(pattern.records, 'record')}: distance "
+        f"{number(within.distance[index])}, truth floor {number(within.truth_floor[index])}"
+    )
+
+
 def distances_svg(
     findings: Findings,
     synthesizer: SynthesizerFindings,
@@ -192,8 +205,13 @@ def distances_svg(
     with drawing() as (canvas, (axes,)):
         axes.plot(sizes[order], floor[order], color=LIGHT["max"], linestyle="none", marker="_",
                   markersize=5, markeredgewidth=1.4)  # fmt: skip
-        axes.plot(sizes, distance, color=style.colour, linestyle="none", marker=style.marker,
-                  markersize=3.4)  # fmt: skip
+        look: dict[str, Any] = {"color": style.colour, "linestyle": "none", "marker": style.marker}
+        farthest = np.argsort(floor - distance, kind="stable")
+        rest = farthest[MOST_VALUED:]
+        axes.plot(sizes[rest], distance[rest], markersize=3.4, **look)
+        for index in farthest[:MOST_VALUED].tolist():
+            (mark,) = axes.plot(sizes[index], distance[index], markersize=3.4, **look)
+            valued(mark, _distance_words(findings, within, index))
         axes.set_xscale("log")
         axes.minorticks_off()
         low, high = max(1, sizes.min()), max(2, sizes.max())

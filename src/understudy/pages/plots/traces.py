@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from understudy.findings.schema import Convergence, Trace
-from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, svg_of
+from understudy.pages.plots.canvas import LIGHT, SeriesStyle, drawing, svg_of, valued_strips
 from understudy.summaries import number, rhat_number
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ STROKES: tuple[tuple[Any, float, float], ...] = (  # dashes, width, opacity
     ("-", 0.6, 0.6),
 )
 MOST_POINTS = 50  # of a chain: more would hide the strokes
+STRETCHES = 20  # of the draws, whose means are shown to readers who point at them
 BAND = 2.0  # standard deviations of a bin's count around its expectation
 
 
@@ -36,9 +38,10 @@ def trace_svg(trace: Trace, style: SeriesStyle, name: str) -> str:
             above.plot(trace.draws[::step], values[::step], **_stroke(style, chain))
         _name_chains(above, style, len(trace.values))
         above.set_title(words)
-        above.set_xlabel("kept draw" if step == 1 else f"kept draw, every {step}th drawn",
+        above.set_xlabel("kept draw" if step == 1 else f"kept draw, {_each(step)} is drawn",
                          labelpad=1)  # fmt: skip
         above.margins(x=0.01)
+        _value_draws(above, trace)
         _ranks(below, trace, style)
         (low, high), (fewest, most) = _ends(trace.values), _ends(trace.ranks)
         return svg_of(
@@ -49,6 +52,29 @@ def trace_svg(trace: Trace, style: SeriesStyle, name: str) -> str:
             f"counts by chain lie between {fewest:,.0f} and {most:,.0f}; {_expected(trace):,.0f} "
             "are expected.",
         )
+
+
+def _value_draws(axes: Axes, trace: Trace) -> None:
+    """Let readers point at stretches of the chains: their means."""
+    draws = trace.draws
+    bounds = [round(len(draws) * part / STRETCHES) for part in range(STRETCHES + 1)]
+    stretches = [(low, high) for low, high in pairwise(bounds) if high > low]
+    edges = [draws[low] for low, _ in stretches] + [draws[-1]]
+    words = [
+        f"draws {draws[low]:,} to {draws[high - 1]:,}: "
+        + _by_chain([number(sum(values[low:high]) / (high - low)) for values in trace.values])
+        for low, high in stretches
+    ]
+    valued_strips(axes, edges, words)
+
+
+def _by_chain(numbers: Sequence[str]) -> str:
+    return ", ".join(f"chain {chain} {text}" for chain, text in enumerate(numbers, 1))
+
+
+def _each(step: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(step % 10 if step % 100 not in {11, 12, 13} else 0)
+    return f"each {step}{ending or 'th'}"
 
 
 def _stroke(style: SeriesStyle, chain: int) -> dict[str, Any]:
@@ -81,6 +107,12 @@ def _ranks(axes: Axes, trace: Trace, style: SeriesStyle) -> None:
     axes.get_xticklabels()[0].set_horizontalalignment("left")
     axes.get_xticklabels()[2].set_horizontalalignment("right")
     axes.set_ylabel("draws")
+    words = [
+        f"ranks {low:.0%} to {high:.0%}: {_by_chain([f'{row[index]:,.0f}' for row in trace.ranks])}"
+        f"; {expected:,.0f} expected"
+        for index, (low, high) in enumerate(pairwise(edges))
+    ]
+    valued_strips(axes, edges, words)
 
 
 def _expected(trace: Trace) -> float:
@@ -115,6 +147,11 @@ def rhat_svg(chains: Convergence, style: SeriesStyle, name: str) -> str | None:
         axes.set_title(f"R-hat of {chains.n_cells:,} label probabilities", pad=6)
         axes.set_xlabel("R-hat")
         axes.set_ylabel("label probabilities")
+        words = [
+            f"R-hat {low:.3f} to {high:.3f}: {count:,.0f} label probabilities"
+            for (low, high), count in zip(pairwise(rhats.edges), rhats.counts, strict=True)
+        ]
+        valued_strips(axes, rhats.edges, words)
         return svg_of(
             canvas,
             name,

@@ -57,7 +57,7 @@ def frontier_section(
     blocks = topic(
         "The plus signs are this study's synthesizers among the points of the last frontier of the "
         "same data. Further left, people's own records matter less; further down, tables are "
-        "nearer to the original's.",
+        "nearer to the original's; the worst order counts.",
         figures=[frontier_svg(frontier, "frontier", marks, linked=False)],
         tables=[table],
         remarks=[*above, *because],

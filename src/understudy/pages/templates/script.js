@@ -103,7 +103,10 @@ document.querySelectorAll("svg[role=img]").forEach((drawing) => {
   drawing.addEventListener("pointerleave", hide);
   drawing.addEventListener("focus", () => { if (drawing.matches(":focus-visible")) point(marks[at]); });
   drawing.addEventListener("blur", hide);
+  const go = (from) => { if (from) location.hash = from.dataset.go; };
+  drawing.addEventListener("click", (event) => go(event.target.closest("[data-go]")));
   drawing.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && marked) go(marked.querySelector("[data-go]"));
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -at, End: marks.length - 1 - at }[event.key];
     if (event.key === "Escape") hide();
     if (step === undefined) return;
