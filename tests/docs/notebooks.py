@@ -104,16 +104,16 @@ def notebook_of(cells: list[Cell]) -> str:
 
 def page_of(name: str, cells: list[Cell]) -> tuple[str, dict[str, str]]:
     """Write cells as a page of the docs, and the files of outputs that the page includes."""
-    parts, files = [], {}
+    parts: list[str] = []
+    files: dict[str, str] = {}
     for cell in cells:
         parts.append(f"```python\n{cell.text}\n```" if cell.code else cell.text)
         for kind, content in cell.outputs:
-            file = f"outputs/{name}-{len(files) + 1}" + (
-                ".txt" if kind == "text/plain" else ".html"
-            )
+            printed = kind == "text/plain"
+            file = f"outputs/{name}-{len(files) + 1}.{'txt' if printed else 'html'}"
             image = f'<img alt="the drawing of this cell" src="data:image/png;base64,{content}">'
             files[file] = image if kind == "image/png" else content.rstrip()
-            how = "literalinclude} " + file if kind == "text/plain" else "raw} html\n:file: " + file
+            how = f"literalinclude}} {file}" if printed else f"raw}} html\n:file: {file}"
             parts.append(f"```{{{how}\n```")
     parts.append(f"To run it yourself: {{download}}`{name}.ipynb <{name}.ipynb>`.")
     return "\n\n".join(parts) + "\n", files
@@ -125,6 +125,8 @@ def main() -> None:
         cells = run(path)
         path.with_suffix(".ipynb").write_text(notebook_of(cells), encoding="utf-8")
         page, files = page_of(path.stem, cells)
+        for old in FOLDER.glob(f"outputs/{path.stem}-*"):
+            old.unlink()
         path.with_suffix(".md").write_text(page, encoding="utf-8")
         for file, content in files.items():
             (FOLDER / file).parent.mkdir(exist_ok=True)
