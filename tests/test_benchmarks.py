@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
 
-from benchmarks.ratios import RESULTS, compare, last_of
+import pytest
+from benchmarks import ratios
+from benchmarks.ratios import RESULTS, compare, usual
 
 
-def test_a_ratio_is_compared_with_the_last_one_of_this_machine() -> None:
-    stored = [
-        {"machine": "ours", "ratios": {"speed": 100.0}},
-        {"machine": "ours", "ratios": {"speed": 10.0, "gone": 2.0}},
-        {"machine": "another", "ratios": {"speed": 1000.0}},
-    ]
-    before = last_of("ours", stored)
+def test_a_ratio_is_compared_with_what_is_usual_on_this_machine() -> None:
+    """The median of the last five: neither one good run nor a bad one is what the next must be."""
+    speeds = (100.0, 1000.0, 10.0, 9.0, 11.0, 2.0, 12.0)
+    stored: list[dict[str, Any]]
+    stored = [{"machine": "ours", "ratios": {"speed": speed}} for speed in speeds]
+    stored[4]["ratios"]["gone"] = 2.0
+    stored.append({"machine": "another", "ratios": {"speed": 1000.0}})
+    before = usual("ours", stored)
     assert before == {"speed": 10.0, "gone": 2.0}
-    assert last_of("new", stored) == {}
+    assert usual("new", stored) == {}
     assert compare({"speed": 7.01, "new": 1.0}, before) == []
     assert compare({"speed": 6.9}, before) == ["speed: 6.9, before 10"]
+
+
+def test_libraries_that_are_not_installed_have_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ratios, "LIBRARIES", ("numpy", "no-such-library"))
+    assert set(ratios.versions()) == {"python", "numpy"}
+
+
+def test_ratios_are_drawn_over_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ratios, "FIGURE", tmp_path / "ratios.svg")
+    entry = {"date": "2026-11-18", "machine": "ours", "ratios": {"a < b": 1.0}}
+    ratios.draw([entry, {**entry, "machine": "another"}, {**entry, "ratios": {"a < b": 40.0}}])
+    root = ET.fromstring((tmp_path / "ratios.svg").read_text("utf-8"))  # noqa: S314  (our own)
+    texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+    assert texts == ["a < b", "1", "11-18", "40", "11-18"]
 
 
 def test_stored_results_can_be_read_and_tell_no_name_of_a_machine() -> None:
