@@ -63,17 +63,17 @@ class _DrawnFrom:
 def draw_set(fit: DrawsSets, snapshot: Arrays, seed: int, number: int) -> Iterator[Codes]:
     """Draw set `number` from one kept draw: one slice of the records after the other."""
     slices = range(max(1, -(-fit.data.n_records // RECORDS)))
-    tasks = [(seed, number, index) for index in slices]
+    tasks = [(seed, number, index, RECORDS) for index in slices]
     drawn = in_order(_draw_slice, tasks, fit, _DrawnFrom(snapshot))
     return (codes.astype(np.int32) for codes in drawn)
 
 
 def _draw_slice(
-    task: tuple[int, int, int], fit: DrawsSets, drawn_from: _DrawnFrom
+    task: tuple[int, int, int, int], fit: DrawsSets, drawn_from: _DrawnFrom
 ) -> NDArray[np.integer]:
-    seed, number, index = task
+    seed, number, index, size = task
     own = (index,) if index else ()
-    rows = slice(index * RECORDS, (index + 1) * RECORDS)
+    rows = slice(index * size, (index + 1) * size)
     codes = drawn_from.drawer(fit)(stream(seed, "synthesize", number, *own), rows)
     return codes.astype(np.min_scalar_type(codes.max(initial=0)))  # fewer bytes travel
 
