@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -228,6 +229,34 @@ def test_compiled_functions_that_use_another_file_are_found() -> None:
     assert uses_of_other_files(kernel.format("b.c(x)")) == ["f uses b"]
     assert not uses_of_other_files(kernel.format("c(x)"))
     assert not uses_of_other_files(kernel.format("b(x)").replace("@compiled\n", ""))
+
+
+def undocumented_arguments(source: str) -> list[str]:
+    """List arguments of compiled functions that neither they nor their module's docstring name.
+
+    Compiled functions have no annotations: types and axes are stated there.
+    """
+    tree = ast.parse(source)
+    return [
+        f"{function.name}({argument.arg})"  # type: ignore[attr-defined]
+        for function in filter(is_compiled, ast.walk(tree))
+        for argument in function.args.args  # type: ignore[attr-defined]
+        if not re.search(
+            rf"(?<!\w){argument.arg}(?!\w)",
+            f"{ast.get_docstring(tree)} {ast.get_docstring(function)}",  # type: ignore[arg-type]
+        )
+    ]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_arguments_of_compiled_functions_are_documented(path: Path) -> None:
+    assert not undocumented_arguments(path.read_text(encoding="utf-8"))
+
+
+def test_arguments_without_documentation_are_found() -> None:
+    kernel = "{}\n@compiled\ndef f(x, rows):\n    'Adds `rows`.'\n"
+    assert undocumented_arguments(kernel.format("'Kernels.'")) == ["f(x)"]
+    assert undocumented_arguments(kernel.format("'`x` is float64 (row,).'")) == []
 
 
 def module_name(path: Path) -> str:

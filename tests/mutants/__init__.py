@@ -11,15 +11,19 @@ from tests.mutants import (
     areal,
     backoff,
     dpmpm,
+    findings,
     formal_dirichlet,
     frontiers,
     pages,
     publishing,
     reading,
+    reproduction,
     risk,
+    study,
     survey,
     synthesis,
     utility,
+    verdict,
     weights,
 )
 from tests.mutants.mutant import Mutant
@@ -38,7 +42,11 @@ FOLDERS = (
     risk,
     utility,
     survey,
+    findings,
+    verdict,
+    study,
     pages,
     publishing,
+    reproduction,
 )
 MUTANTS = [mutant for folder in FOLDERS for mutant in folder.MUTANTS]

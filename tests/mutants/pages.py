@@ -17,4 +17,12 @@ MUTANTS = [
         PUBLIC,
         "remarks",
     ),
+    Mutant(
+        "pages: cells without a number sort above all",
+        "pages/blocks.py",
+        "return Cell(missing, sort=LAST)\n    exact",
+        "return Cell(missing, sort=0.0)\n    exact",
+        "tests/pages/test_blocks.py",
+        "empty_cell",
+    ),
 ]

@@ -286,6 +286,12 @@ def test_table_deviation(ratio: float, outcome: str) -> None:
     assert of(verdict, "table deviation").found == pytest.approx(ratio)
 
 
+def test_the_worst_order_of_tables_is_judged() -> None:
+    tables = making.tables(1.0).model_copy(update={"truth_floor": (10.0, 5.0)})
+    verdict = judge(making.findings([making.synthesizer(tables=tables)]))
+    assert of(verdict, "table deviation").found == pytest.approx(4.0)
+
+
 def test_a_noise_floor_of_zero() -> None:
     flat = making.tables(0.0).model_copy(update={"truth_floor": (0.0, 0.0)})
     assert judge(making.findings([making.synthesizer(tables=flat)])).outcome == "pass"

@@ -3,6 +3,9 @@
 A table of patterns by labels grows with their product, what occurs in it with the data alone. The
 baselines `Perfect` and `Others` are such tables; drawn from here, a label is the same as from
 `label_table`, number by number, which is their twin for data that are not large.
+
+Arguments of `_draw`: `rows` (`LabelRows`), `row_of_combination` int (combination,), `of_record`
+int32 (record,), `uniform` float64 (record,).
 """
 
 from __future__ import annotations

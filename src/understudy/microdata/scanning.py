@@ -10,6 +10,12 @@ and the search goes on slot by slot. The caller makes the tables large enough be
 The kernels and their helpers share one file because a compiled function's cache does not notice
 changes in other files. Their slow twins are Python's ``csv`` module and a dictionary
 (``tests/naive``).
+
+Helpers share these arguments: `state` uint64, `value_hash` uint64, `n_slots` int, a power of two;
+`length` bytes of a text from `start`, of two, `left` and `right`, from `left_start` and
+`right_start`, or the rows `left_row` and `right_row` of two arrays; `block` uint8 (byte,),
+`n_bytes` of it filled, `last_block` bool; `hashes` uint64 and `columns` int32 (level,), of which
+`n_levels` count; `n_rows` int.
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
 """Growing a tree and predicting from leaves, compiled; `tests.naive.forest` is the slow twin.
 
 A pattern's labels are a row of `LabelRows`; see there.
+
+Kernels share these arguments: `generator` (Generator), `codes` and `levels` int32, (pattern,
+variable) and (pattern,), `filled` int64 (pattern,) patterns with records, `n_levels` int, `sizes`
+int64 (pattern,), `rows` (`LabelRows`), `members` int64 (member,), `leaf_starts`, `group_starts` and
+`starts` int64, one longer than what they cut; `ordered` int64 (pattern,), `n_labels` int, `leaf`
+int64 (tree, pattern).
 """
 
 from __future__ import annotations

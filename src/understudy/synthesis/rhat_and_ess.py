@@ -8,6 +8,10 @@ arviz-stats is the slow twin of everything here.
 The formulas are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021),
 "Rank-normalization, folding, and localization", Bayesian Analysis 16, doi:10.1214/20-BA1221. Chains
 are cut in half throughout, so that one that drifts shows.
+
+Kernels share these arguments: `halves` float64 (half chain, draw), of one quantity or (quantity,
+half chain, draw), `by_size` and `folded_by_size` int64, the order of its values, `scores` float64
+(half rank,), `values` float64 (draw,).
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ The two variants of the model differ in the prior on the weights. ``text``: stic
 which takes what is left; their swaps and draws are those of the DPMPM's blocked sampler.
 ``script``: Dirichlet(concentration / K, ..., concentration / K), to which the order of the clusters
 is all the same. The concentration is drawn with the weights integrated out in both.
+
+Kernels share these arguments: `generator` (Generator), `members` int64 (pair, cluster), `log_joint`
+float64 (pair, cluster), `sizes` int64 (cluster,), `log_weights` float64 (cluster,), `concentration`
+float.
 """
 
 from __future__ import annotations

@@ -8,6 +8,11 @@ Kurowicka and Joe, 2009). Kept are their inverse hyperbolic tangents, where the 
 numbers are free, and each is moved in turn by a slice. A number bears on its own row and those
 behind it: an evaluation costs at most R^2 / 2 operations per occupied cluster.
 
+Kernels share these arguments, arrays of float64: `log_scales` (slope,), `bound` (pair of slopes,),
+the free numbers behind the correlations; `deviations` and `solved` (cluster, slope), `factor`
+(slope, slope), `heights` (slope,); `shape`, `degrees` and `scale` are floats, `prior` the three
+together, `size` the number of slopes, `generator` a Generator.
+
 References
 ----------
 Lewandowski, D., Kurowicka, D. and Joe, H. (2009), "Generating random correlation matrices based on

@@ -3,6 +3,11 @@
 Cluster k has the effects (mu + theta_k, phi_k): an intercept, and one slope per regressor. Only the
 sum of mu and theta_k is identified, so the sum is what is kept, and mu is its centre: drawing mu
 given the sums is the move that shifts mu against all theta_k at once.
+
+Kernels share these arguments, arrays of float64: `design` (pattern, effect), `effects` (cluster,
+effect), `precision` and `matrix` (effect, effect), `moment`, `vector` and `drawn` (effect,),
+`centre` (effect,), `on_means` (cluster, pattern), `occupied` bool (cluster,), `generator`
+(Generator).
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ A leapfrog trajectory stays reversible and keeps volumes whatever pushes it, as 
 depends on the position alone. So it need not be the slope of the density: errors cost acceptance,
 not exactness. The table is a tenth of the size of the pieces that densities are made from, and
 turning to another precision is one pass over it.
+
+Arguments of `_blend`: `tables` float32 (slot, distinct count, node, 3), `slots` int64 (4,) of them
+with `shares` float32 (4,), and what is filled as in `ForceTable`.
 """
 
 from __future__ import annotations

@@ -26,6 +26,10 @@ only, where it is accepted or rejected. Steps are scaled
 by the mean square of each slope during warm-up (of the steepest cluster's: any cluster may become
 heavy later on), the step size by the acceptance, and both are fixed afterwards.
 
+Kernels have these arguments, arrays of float64: `effects` (cluster, effect), `centre` (effect,),
+`log_scales` (slope,), `log_weights` (cluster,), and the floats `log_precision` (of the intercepts)
+and `log_concentration`.
+
 References
 ----------
 Neal, R. M. (2011), "MCMC using Hamiltonian dynamics", Handbook of Markov Chain Monte Carlo,

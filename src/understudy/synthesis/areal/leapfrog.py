@@ -7,7 +7,11 @@ parabola at its end. `hamiltonian` has the layout of the free numbers, and accep
 end of a trajectory by the exact density.
 
 Kernels share these arguments: `frame` (hamiltonian.Frame), `free` float64 (free number,), `slopes`
-float64 (free number,).
+float64 (free number,). Further ones: `problem` (Problem), `forces` (ForceTable), `effects` and
+`on_effects` float64 (cluster, effect), `log_weights` and `shares` float64 (cluster,), `design`
+float64 (pattern, effect), `entries` (what `_entries_of` gives), `left` and `right` float32 (3,) at
+two nodes, `basis` or `b` float64 (6,), `order` int64 and `pull` float64 (rank,), `total` float, the
+log prior so far.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 They are drawn where they are needed and never kept: whatever integrates them out next would make
 them stale. Where a cell's likelihood has a power b, y + log b is drawn, whose density is that of
 the count b c.
+
+Kernels share these arguments: `generator` (Generator), `problem` (Problem), `members` int64 (pair,
+cluster), `centres` float64 (pair, cluster), `means` float64 (cluster, pattern), `precision` float.
 """
 
 from __future__ import annotations

@@ -18,9 +18,11 @@ with the integral to 1e-9, and costs a fiftieth of it::
     mean            LOWEST  node 0 --- piece 0 --- node 1 --- piece 1 --- node 2 ... HIGHEST
     log precision   tag t, 1/PER_LOG apart; tag t lies in slot t mod SLOTS
 
-A *pair* is a pattern with a count: all its cells are interchangeable. Kernels share
-these arguments: `problem` (Problem), `pieces` (Pieces), `means` float64 (cluster, pattern),
-`precision` float, `log_weights` float64 (cluster,), `members` int64 (pair, cluster).
+A *pair* is a pattern with a count: all its cells are interchangeable. Kernels share these
+arguments: `problem` (Problem), `pieces` (Pieces), `means` float64 (cluster, pattern), `precision`
+float, `log_weights` float64 (cluster,), `members` int64 (pair, cluster). Others are `index`, the
+number of a distinct count; `counts` and `shift` float64 (distinct count,), `table` float32
+(distinct count, node, 3), `log_p` and `joint` float64 (pair, cluster).
 """
 
 from __future__ import annotations

@@ -13,6 +13,11 @@ as forwards, and so is any number of them in a row. A try itself is refused earl
 2005): it passes with the product of min(1, ratio) of the prior and some patterns, and of all other
 patterns; each ratio turns upside down when the try is reversed.
 
+Kernels share these arguments: `generator` (Generator), `problem` (Problem), `forces` (ForceTable),
+`clusters` (Clusters), `columns` (Columns), `column` float64 (pair,), `weights` float64 (cluster,),
+`concentration` float, `by_sticks` bool; of patterns, the `first` and `every` so-many-th; the ints
+`n_clusters` and `n_tries`.
+
 References
 ----------
 Christen, J. A. and Fox, C. (2005), "Markov chain Monte Carlo using an approximation", Journal of

@@ -28,6 +28,11 @@ Given w ~ Beta(c q, n) what is left of it is exp(-r q), r = -c log w, a constant
 k of (r (1 - q))^k / k!. So k ~ Poisson(r (1 - q)) further tables, of labels that are impossible in
 the node, make the parent's distribution Dirichlet again.
 
+Kernels share these arguments: `generator` (Generator), `forest` (Forest), `state` (State),
+`concentration` float64 (group,) or one of them, `records` int64 (pair,), `probability` float64
+(pair,), `node` and `group` ints; the floats `middle`, the prior median, `mass` and `shape`, and
+`log_concentration`.
+
 References
 ----------
 MacKay, D. J. C. and Bauman Peto, L. C. (1995), "A hierarchical Dirichlet language model", Natural

@@ -7,6 +7,10 @@ the key names the stream that it is drawn from, so one draw always gives the sam
 Several synthesized variables are drawn one after another, each given the kept variables and the
 ones before. A pattern that occurs nowhere ends at the deepest node that has its levels so far, and
 takes a label that is possible for it.
+
+Kernels share these arguments: `generator` (Generator), `forest` (Forest), `wanted` (Wanted),
+`concentration` float64 (group,), `records` int64 (pair,), `cumulative` float64 (row, label),
+`row_of_record` int64 (record,), `uniform` float64 (record,).
 """
 
 from __future__ import annotations

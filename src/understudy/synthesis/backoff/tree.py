@@ -11,6 +11,8 @@ levels.
 
 Where combinations are impossible, a node that would be a leaf is split further until all of its
 records have the same possible labels: levels that the same rules name stay together.
+
+`route` has `codes` int32 (row, variable).
 """
 
 from __future__ import annotations

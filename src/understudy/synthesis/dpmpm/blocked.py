@@ -26,6 +26,11 @@ follows is a chain of the model that is cut off later.
 The order of a sweep is part of its proof: strengths, swaps and moves leave sticks and level
 probabilities behind, so both are drawn anew right after.
 
+Kernels share these arguments: `generator` (Generator), `problem` (Problem), `state` (State),
+`class_size` int64 (class,), `level_count` int64 (level, class), `values` int64 (class,), the floats
+`concentration`, `log_concentration` and `log_last_weight`, `shape` and `rate` of its prior, and the
+int `n_classes`.
+
 References
 ----------
 Ishwaran, H. and James, L. F. (2001), "Gibbs sampling methods for stick-breaking priors", Journal of

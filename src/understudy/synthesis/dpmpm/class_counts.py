@@ -43,6 +43,9 @@ Arguments that the kernels share:
 Arrays travel one by one where a function is called for every combination: a tuple of them would
 triple the time of a sweep.
 
+Also: `problem` (Problem), `log_weights` float64 (class,), `shared` float64 (heavy rank,), the ints
+`n_records` and `n_heavy`, `lump` float.
+
 References
 ----------
 Hoermann, W. (1993), "The generation of binomial random variates", Journal of Statistical

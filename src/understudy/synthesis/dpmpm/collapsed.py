@@ -25,6 +25,11 @@ class, and 1 in n_k; it joins class k with probability proportional to
 G the gamma function and A_v = sum_l a_vl, and for a new class n_kvl and W_k are 0. (The power w of
 the factors above would be another model.)
 
+Kernels share these arguments: `generator` (Generator), `problem` (Problem), `state` (State), `row`
+int64 (variable,), `count` (level,), int64 or float64 weights, `mass` float, its sum, `prior`
+float64 (level,), `prior_sum` float64 (variable,), `holes` int64 (variable,), `old` int64 (slot,),
+and the ints `n_classes` and `n_records`.
+
 References
 ----------
 Neal, R. M. (2000), "Markov chain sampling methods for Dirichlet process mixture models", Journal of

@@ -17,6 +17,9 @@ One draw takes several evaluations (slice sampling), so the counts are tabulated
 lG(n + a) - lG(a) = sum of log(a + j) over j < n, it is enough to know for every j how many cells
 (class, level) have more than j records. Weighted counts are no whole numbers, so their gamma
 functions are worked out.
+
+Arguments: `class_size` int64 (class,), `level_count` int64 (class, level), the float `log_strength`
+and the int `n_levels`.
 """
 
 from __future__ import annotations

@@ -13,6 +13,9 @@ Numbers of classes mean nothing, so nothing that is numbered by class is ever di
   summed out, at the drawn weights and probabilities (the same for both samplers);
 - the label probabilities  p(label | pattern)
   = sum_k w_k p_k(pattern) p_k(label) / sum_k w_k p_k(pattern).
+
+Kernels share these arguments: `generator` (Generator), `problem` (Problem), `levels` int32
+(combination, variable), `counts` int64 (combination,), `terms` float64 (combination,).
 """
 
 from __future__ import annotations

@@ -16,6 +16,11 @@ G the gamma function and m(.) the marginal likelihood of the records of a class.
 Records of one combination in one class are interchangeable, so the members are listed by their
 combinations only.
 
+Kernels share these arguments: `generator` (Generator), `problem` (Problem), `state` (State),
+`level_count` (level,) and `size` int of a class, `first` and `second` classes, `seed_1` and
+`seed_2` combinations, `listed` int64 (member,), `in_second` bool (member,), `count` (side, level)
+or (level,), `size` int64 (side,).
+
 References
 ----------
 Dahl, D. B. (2005), "Sequentially-allocated merge-split sampler for conjugate and nonconjugate

@@ -4,6 +4,10 @@ A record of a combination with the weight w joins class k with probability propo
 weight_k (prod_v p_kvl)^w; a record of the weight 0 joins by the classes' weights alone. All records
 of a combination are one multinomial draw. The counts that level probabilities are drawn from are
 sums of weights. `class_counts` has the shortcuts that make sweeps without weights fast.
+
+Arguments: `generator` (Generator), `problem` (Problem), `log_weights` float64 (class,),
+`log_probabilities` float64 (level, class), `class_size` int64 (class,), `level_count` float64
+(level, class), `n_free` int records, `joint` float64 (class,) with sum `total`.
 """
 
 from __future__ import annotations

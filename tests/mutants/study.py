@@ -1,0 +1,44 @@
+"""Bugs planted in studies and in what commands show of them."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+__all__ = ["MUTANTS"]
+
+EVALUATE = "tests/cli/test_evaluate.py"
+
+MUTANTS = [
+    Mutant(
+        "study: sets take no memory",
+        "study/memory_needs.py",
+        "(OF_RECORD + OF_ROW * sets)",
+        "(OF_RECORD + OF_ROW)",
+        "tests/test_memory.py",
+        "needs_grow",
+    ),
+    Mutant(
+        "cli: baselines Min and Max are exchanged",
+        "cli/baseline_rows.py",
+        "for labels in (uniform_labels, perfect))",
+        "for labels in (perfect, uniform_labels))",
+        "tests/cli/test_commands.py",
+        "check",
+    ),
+    Mutant(
+        "cli: draws of a baseline stand where its exact value is known",
+        "cli/evaluate.py",
+        "return baseline.spreads[name].mean if exact is None else exact",
+        "return baseline.spreads[name].mean",
+        EVALUATE,
+        "figures_are_those",
+    ),
+    Mutant(
+        "cli: the highest of the files is their mean",
+        "cli/evaluate.py",
+        '"highest": spread.maximum,\n        "files_counted"',
+        '"highest": spread.mean,\n        "files_counted"',
+        EVALUATE,
+        "figures_are_those",
+    ),
+]
