@@ -301,3 +301,7 @@ def test_plans_in_the_documentation_are_valid() -> None:
     data = '[data]\nfile = "a.csv"\nsynthesize = ["b"]\n'
     plans = [plan_from(tomllib.loads(part + data)) for part in parts]
     assert [len(plan.synthesizers or ()) for plan in plans] == [1]
+    dials = tomllib.loads((docs / "examples" / "frontier-dials.toml").read_text("utf-8"))
+    assert plan_from(tomllib.loads(data) | dials).frontier.dials
+    book = codebook_from(tomllib.loads((docs / "examples" / "codebook.toml").read_text("utf-8")))
+    assert book.impossible
