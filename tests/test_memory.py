@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -190,8 +192,27 @@ def test_needs_grow_with_records_sets_and_draws() -> None:
         planned = PlannedFit("DPMPM", "dpmpm", load_model("dpmpm")(), own)
         return list(memory_needs(data, sets, {"dpmpm": planned}).values())
 
-    of_rows, of_chains, of_effect = needs(5, 100)
+    of_rows, of_utility, of_chains, of_effect = needs(5, 100)
     assert needs(20, 100)[0] == of_rows + 15 * 12 * data.n_records
+    assert needs(20, 100)[1] == of_utility + 15 * 20 * data.n_combinations
     more = 4 * 100 * 40 * 133  # label probabilities of as many draws again
-    assert needs(5, 200)[1] - of_chains == 6 * 4 * more
-    assert needs(5, 200)[2] - of_effect == (4 + 2 * 12) * more
+    assert needs(5, 200)[2] - of_chains == 6 * 4 * more
+    assert needs(5, 200)[3] - of_effect == (4 + 2 * 12) * more
+
+
+def test_five_million_combinations_fit_into_a_quarter_of_24_gigabytes() -> None:
+    """10 million records of eight variables, and five sets of a DPMPM: 6 GB are enough."""
+    sizes = (9, 8, 2, 10, 6, 12, 5, 500)
+    large: Any = SimpleNamespace(
+        n_records=10_000_000,
+        n_combinations=5_000_000,
+        patterns=range(250_000),
+        n_labels=500,
+        kept=("age", "income"),
+        variables=[SimpleNamespace(n_levels=size) for size in sizes],
+    )
+    options = {"chains": 4, "warmup": 4000, "draws": None, "thin": 60, "until": None}
+    planned = PlannedFit("DPMPM", "dpmpm", load_model("dpmpm")(), options)
+    needs = memory_needs(large, 5, {"dpmpm": planned})
+    assert 1e9 < max(needs.values()) < 6e9
+    assert needs["utility of 5 sets, with 5,000,000 combinations"] > 3e9

@@ -39,6 +39,9 @@ def test_distance_is_that_of_the_twin(second: bool) -> None:
         own = [twin[levels] for twin in twins]
         assert utility.per_set[:, pattern].tolist() == pytest.approx(own)
         assert utility.distance[pattern] == pytest.approx(np.mean(own))
+    with pytest.MonkeyPatch.context() as patched:  # one set at a time
+        patched.setattr("understudy.utility.within_pattern.LARGEST_BLOCK", 1)
+        assert np.array_equal(us.within_pattern_utility(data, sets).per_set, utility.per_set)
 
 
 def test_floor_is_exact_and_simulation_agrees() -> None:

@@ -3,7 +3,7 @@
 The values are those of the largest stage of each kind, measured with ``python -m
 benchmarks.scale`` and rounded up: of records, the rows of all files of the intruder who holds all;
 of a fit, its chains and six times the label probabilities that are kept, which are put together and
-judged.
+judged; of utility, simulated sets as counts of combinations, and the distinct rows of all sets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ __all__ = ["check_memory", "memory_needs"]
 PROGRAM = 3 * 10**8  # bytes: libraries and compiled code
 OF_RECORD = 80  # bytes of a record while labels are drawn and matched
 OF_ROW = 12  # and of every row of the files that are attacked together
-OF_PAIR = 200  # of a distinct combination: the trees of the intruder's model
+OF_PAIR = 600  # of a distinct combination: tables of the baselines, the intruder's model
+OF_COUNTS = 100  # of a record while sets are counted
+OF_CELL = 600  # of a combination: simulated sets, one set and the original beside each other
+OF_SET = 20  # of a combination, in every set
 COPIES = 6  # of the kept label probabilities
 SOME_DRAWS = 1000  # where their number is open
 
@@ -34,6 +37,9 @@ def memory_needs(
     rows = data.n_records * (OF_RECORD + OF_ROW * sets) + OF_PAIR * data.n_combinations
     words = f"{data.n_records:,} records and {sets} sets, drawn and matched"
     needs = {words: PROGRAM + rows}
+    cells = data.n_combinations * (OF_CELL + OF_SET * sets)
+    words = f"utility of {sets} sets, with {data.n_combinations:,} combinations"
+    needs[words] = PROGRAM + OF_COUNTS * data.n_records + cells
     cells = len(data.patterns) * data.n_labels
     held = 8 * len(data.variables) * data.n_combinations + 4 * data.n_records
     for name, planned in synthesizers.items():

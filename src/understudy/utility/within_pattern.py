@@ -196,15 +196,7 @@ def within_pattern_utility(
     data, repeats = check_data(data), check_whole("repeats", repeats, 2)
     generator = stream(check_seed(seed), "utility", "within_pattern")
     counted = count_sets(as_sets(data, synthetic))
-    table = tabulate(counted, data.names)
-    sizes = data.patterns.sizes
-    n_patterns = sizes.size
-    per_set = np.array(
-        [
-            np.bincount(table.kept_cell, weights=np.abs(row), minlength=n_patterns)
-            for row in table.synthetic - table.original
-        ]
-    ) / (2 * sizes)  # (set, pattern)
+    per_set = _distances(counted)  # (set, pattern)
     floors = _Floors.of(generator, data, repeats, len(per_set))
     excess = per_set.mean(axis=0) - floors.truth_floor
     above = _spreads_above(excess, floors.truth_spread)
@@ -219,6 +211,22 @@ def within_pattern_utility(
         patterns=_pattern_frame(data, per_set, floors, above),
         _counted=counted,
     )
+
+
+def _distances(counted: CountedSets) -> Numbers:
+    """Give each set's distance in every pattern, (set, pattern), some sets at a time."""
+    sizes = counted.data.patterns.sizes
+    rows, counts = counted.rows, counted.counts
+    step = max(1, LARGEST_BLOCK // len(rows[0]))  # sets whose cells are numbered together
+    added = []
+    for first in range(1, len(rows), step):
+        some = slice(first, first + step)
+        part = CountedSets(counted.data, (rows[0], *rows[some]), (counts[0], *counts[some]))
+        table = tabulate(part, counted.data.names)
+        for row in table.synthetic:
+            weights = np.abs(row - table.original)
+            added.append(np.bincount(table.kept_cell, weights=weights, minlength=sizes.size))
+    return np.array(added) / (2 * sizes)
 
 
 class _Floors(NamedTuple):
