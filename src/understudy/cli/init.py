@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from understudy.cli.options import BinOptions, Names, Switch, Texts, read_bins
 from understudy.cli.output import paragraph, reading_progress, say
-from understudy.errors import ExitCode, OutputError, quoted
+from understudy.errors import ExitCode, OutputError, quoted, quoted_list
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
 from understudy.microdata.codebook_drafts import about_columns, draft_codebook, with_observed
 from understudy.microdata.file_format import is_remote
@@ -174,7 +174,7 @@ def init(
         missing=missing or ("level" if absent else "error"),
     )
     write_text(plan, text)
-    _report(inspection, remaining, left_out, synthesize, plan, codebook, empty, missing)
+    _report(inspection, remaining, left_out, asked, synthesize, plan, codebook, empty, missing)
     for name, number in beyond.items():
         words = f"{number:,} level{'s' * (number > 1)} of {quoted(name)} in the data"
         say(paragraph(f"{words} were not declared, and are added at the end: review them."))
@@ -208,6 +208,7 @@ def _report(
     inspection: Inspection,
     remaining: Inspection,
     left_out: Mapping[str, str],
+    asked: Mapping[str, str],
     synthesize: Names,
     plan: Path,
     codebook: Path,
@@ -216,6 +217,9 @@ def _report(
 ) -> None:
     """Say what was written, what is ignored and why, how empty cells are read, and what is next."""
     say(f"Wrote {quoted(plan.name)} and {quoted(codebook.name)}, which only you can read.")
+    if asked:
+        reason = next(iter(asked.values()))
+        say(paragraph(f"Ignored: {quoted_list(list(asked))}: {reason}.", "- ", "  "))
     for name, reason in left_out.items():
         say(paragraph(f"Ignored: {quoted(name)}: {reason}.", "- ", "  "))
     for words in inspection.about_passed:
