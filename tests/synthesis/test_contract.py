@@ -103,7 +103,7 @@ def test_rates_of_the_areal_model_have_the_size_of_the_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "lengths"), [(us.DPMPM, (4000, None, 60)), (us.DPAreal, (1000, None, 7))]
+    ("model", "lengths"), [(us.DPMPM, (4000, None, 60)), (us.DPAreal, (1000, None, 4))]
 )
 def test_fit_has_one_signature_with_the_defaults_of_each_model(
     model: Any, lengths: tuple[int, int | None, int]

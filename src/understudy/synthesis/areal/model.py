@@ -79,7 +79,7 @@ class DPArealFit(SampledFit):
 
 
 @dataclass(frozen=True)
-class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
+class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=4):
     """Poisson-lognormal counts with a Dirichlet-process prior on the effects.
 
     The table of counts, patterns by labels with its empty cells, is the data. Cells fall into
@@ -87,8 +87,8 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=7):
     normal around what they give for its pattern. Labels are drawn in proportion to the rates of
     their pattern.
 
-    Chains start from 1, 5, 20 and 50 clusters. For a first look, ``warmup=500, draws=250, thin=6``
-    takes half of the least time that the default takes.
+    Chains start from 1, 5, 20 and 50 clusters. For a first look, ``warmup=500, draws=250`` takes
+    half of the least time that the default takes.
 
     Parameters
     ----------
