@@ -33,12 +33,4 @@ MUTANTS = [
         EVALUATE,
         "figures_are_those",
     ),
-    Mutant(
-        "cli: the highest of the files is their mean",
-        "cli/evaluate.py",
-        '"highest": spread.maximum,\n        "files_counted"',
-        '"highest": spread.mean,\n        "files_counted"',
-        EVALUATE,
-        "figures_are_those",
-    ),
 ]

@@ -26,11 +26,6 @@ __all__ = ["Curve", "Point", "curves", "default_dials", "grid", "middle"]
 CLASS_DRAW = "class_draw"
 LONGEST_NAME = 200  # characters: files are named after points
 BEGINNING = 40  # characters of a longer one, before its digest
-LENGTHS: dict[str, dict[str, Any]] = {  # of chains: shorter than those of a study
-    "dpmpm": {"warmup": 2000, "draws": 250, "thin": 30, "until": {"most_draws": 1000}},
-    "backoff": {"draws": 250},
-    "formal": {"draws": 250},
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +142,7 @@ class Curve:
         settings = {key: given for key, given in varied.items() if key not in {SETS, COARSEN}}
         m = int(varied.get(SETS, self.sets))
         content = {"model": model, **self.dials.fixed, **settings}
-        lengths = LENGTHS.get(model, {})
+        lengths = MODELS[model].frontier_lengths
         if "draws" in content:  # as many as the plan says
             lengths = {key: length for key, length in lengths.items() if key != "until"}
         whole = {**lengths, **content}
@@ -204,12 +199,12 @@ def _apart(first: DialsPlan, dials: DialsPlan) -> str:
 
 
 def default_dials(sets: int) -> tuple[DialsPlan, ...]:
-    """Give the dials of a plan that declares none."""
-    epsilons = tuple(float(sets * each) for each in (1, 3, 5, 8))
-    return (
-        DialsPlan(model="backoff", between={"scale": (0.03, 30.0)}),
-        DialsPlan(model="dpmpm", vary={"level_prior": (1.0, 0.3, 0.1)}),
-        DialsPlan(model="formal", vary={"epsilon": epsilons}),
+    """Give the dials of a plan that declares none, those of the default model first."""
+    usual_first = sorted(MODELS, key=lambda name: not MODELS[name].by_default)
+    return tuple(
+        DialsPlan(model=name, **dials(sets))
+        for name in usual_first
+        if (dials := MODELS[name].frontier_dials) is not None
     )
 
 

@@ -4,7 +4,7 @@ A table of patterns by labels grows with their product, what occurs in it with t
 baselines `Perfect` and `Others` are such tables; drawn from here, a label is the same as from
 `label_table`, number by number, which is their twin for data that are not large.
 
-Arguments of `_draw`: `rows` (`LabelRows`), `row_of_combination` int (combination,), `of_record`
+Arguments of `_draw`: `rows` (`LabelRows`), `row_of_combination` int32 (combination,), `of_record`
 int32 (record,), `uniform` float64 (record,).
 """
 

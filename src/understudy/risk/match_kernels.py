@@ -9,10 +9,10 @@ One file, because a compiled function's cache does not notice changes in other f
 Its slow twins, written from the definitions, are in ``tests/naive/risk.py``.
 
 Arguments that are not stated again: `of_record` int32 (record,) and `matched` int32 (row,) or (set,
-row) are targets, `probabilities` float64 (row, label), `mask` uint64, the number of slots less one;
+row) are targets, `probabilities` float64 (row, label), `mask` int, the number of slots less one;
 `n_labels` int; `right` float64 (record,) is added to. `source_row` and `aim_row` number rows of the
-table, `source_records` and `aim_records` how many records draw from each; `reach` int is the
-largest number of records of a cell that is looked at.
+table, `source_records` and `aim_records` how many records draw from each; `reach` float: the
+integrand is below exp(-`reach`) outside of what is integrated over.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ pages all read it. The registry imports no sampler, so that it can be read anywh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -90,6 +90,11 @@ class Model:
         Whether a plan that names no synthesizer has it.
     formal : bool
         Whether its sets are differentially private in the label. No other model may be called so.
+    frontier_lengths : mapping of str to object
+        Of its chains at a point of a frontier, which are shorter than a study's.
+    frontier_dials : callable, optional
+        What a frontier varies unless its plan says it, from the number of sets: keys of a block of
+        dials. None: such a frontier has no points of it.
     """
 
     title: str
@@ -104,6 +109,8 @@ class Model:
     fills_holes: bool = False
     by_default: bool = False
     formal: bool = False
+    frontier_lengths: Mapping[str, Any] = field(default_factory=dict)
+    frontier_dials: Callable[[int], dict[str, Any]] | None = None
 
 
 def _dpmpm_bytes(data: Microdata) -> int:
@@ -198,6 +205,13 @@ MODELS = {
         seconds=lambda data: 1e-7 * data.n_records,
         chain_bytes=_dpmpm_bytes,
         fills_holes=True,
+        frontier_lengths={
+            "warmup": 2000,
+            "draws": 250,
+            "thin": 30,
+            "until": {"most_draws": 1000},
+        },
+        frontier_dials=lambda _: {"vary": {"level_prior": (1.0, 0.3, 0.1)}},
     ),
     "areal": Model(
         title="DP-areal",
@@ -259,6 +273,8 @@ MODELS = {
         seconds=lambda data: 5e-4 + 1e-8 * data.n_combinations,
         chain_bytes=_backoff_bytes,
         by_default=True,
+        frontier_lengths={"draws": 250},
+        frontier_dials=lambda _: {"between": {"scale": (0.03, 30.0)}},
     ),
     "formal": Model(
         title="Formal Dirichlet",
@@ -278,6 +294,10 @@ MODELS = {
         seconds=lambda data: 5e-8 * len(data.patterns) * data.n_labels,
         chain_bytes=lambda data: 24 * len(data.patterns) * data.n_labels,
         formal=True,
+        frontier_lengths={"draws": 250},
+        frontier_dials=lambda sets: {
+            "vary": {"epsilon": tuple(float(sets * each) for each in (1, 3, 5, 8))}
+        },
     ),
 }
 
