@@ -41,11 +41,13 @@ def test_label_probabilities_agree_with_the_complete_fit() -> None:
     tables: dict[str, NDArray[np.float64]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnderstudyWarning)
-        for name in ("whole", "model", "drop"):
-            data = whole
-            if name != "whole":
-                data = us.read_microdata(holed, synthesize="county", missing=name)
-            tables[name] = of_whole_patterns(model.fit(data, seed=1, progress=False, **LENGTH))
+        data = {
+            "whole": whole,
+            "model": us.read_microdata(holed, synthesize="county", missing="model"),
+            "drop": us.read_microdata(holed, synthesize="county", missing="drop"),
+        }
+        for name, read in data.items():
+            tables[name] = of_whole_patterns(model.fit(read, seed=1, progress=False, **LENGTH))
     mean = {name: table.mean(axis=(0, 1)) for name, table in tables.items()}  # (pattern, label)
     variance = tables["whole"].var(axis=(0, 1))  # (pattern, label) posterior
     by_chain = {name: table.mean(axis=1) for name, table in tables.items()}  # (chain, ...)
