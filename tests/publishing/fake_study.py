@@ -19,7 +19,6 @@ import polars as pl
 
 from tests import findings_factory as making
 from understudy.findings.schema import (
-    AttackFindings,
     Baseline,
     Convergence,
     DataFindings,
@@ -58,14 +57,9 @@ def digest(content: bytes) -> str:
 
 
 def spread(value: float | None, around: float = 1.0) -> SpreadFindings:
-    """Make a measure over sets."""
-    if value is None:
-        return SpreadFindings(
-            mean=None, minimum=None, maximum=None, standard_error=None, values=(None,)
-        )
-    low, high = value - around, value + around
-    return SpreadFindings(
-        mean=value, minimum=low, maximum=high, standard_error=around, values=(low, value, high)
+    """Make a measure over three sets."""
+    return making.spread(
+        *(None if value is None else value + step * around for step in (-1.0, 0.0, 1.0))
     )
 
 
@@ -346,39 +340,28 @@ def _fully_synthetic(n_records: int) -> RiskFindings:
     guess = making.attack(position=0.1, setting="as released").model_copy(
         update={"attack": "guess", "with_record": 88.4321}
     )
-    return RiskFindings(
-        identification=(),
-        attribute=None,
-        by_knowledge={},
-        own_record=OwnRecordFindings(evidence="others", attacks=(guess,), n_records=n_records),
-        fully_synthetic=FullySyntheticFindings(
-            uniques=9, repeated=2.5, repeated_somewhere=4, expected_repeats={"Marginal": 2.0}
-        ),
+    effect = making.own_record(guess, evidence="others").model_copy(update={"n_records": n_records})
+    repeated = FullySyntheticFindings(
+        uniques=9, repeated=2.5, repeated_somewhere=4, expected_repeats={"Marginal": 2.0}
     )
+    return making.synthesizer(
+        identification=(), attribute=None, own_record=effect, fully_synthetic_risk=repeated
+    ).risk
 
 
 def own_record(
     n_records: int, position: float = 0.2312, exact: float = 61.2345
 ) -> OwnRecordFindings:
     """Make two attacks: the rows known, and, with half of the position, as released."""
+    private = {"words": "private words", "without_record": 73.4567}
     attacks = [
-        AttackFindings(
-            attack="pooled_modal",
-            words="private words",
-            setting=setting,
-            known=(),
-            with_record=73.4567 + share * exact,
-            without_record=73.4567,
-            effect=share * exact,
-            standard_error=1.2121,
-            exact_table=exact,
-            position=share,
-            position_error=0.0198,
+        making.attack("pooled_modal", share, exact, 1.2121, setting=setting).model_copy(
+            update={**private, "with_record": 73.4567 + share * exact}
         )
         for setting, share in (("worst case", position), ("as released", position / 2))
     ]
-    return OwnRecordFindings(
-        evidence="draws", attacks=tuple(attacks), n_records=n_records, unreliable=7, refitted=7
+    return making.own_record(*attacks, unreliable=7, refitted=7).model_copy(
+        update={"n_records": n_records}
     )
 
 
