@@ -128,6 +128,14 @@ MUTANTS = [
         "of_its_own",
     ),
     Mutant(
+        "workers: all slices of the patterns have the same random numbers",
+        "risk/left_out_draws.py",
+        '[stream(seed, "patterns") for seed in seeds]',
+        '[stream(seeds[0], "patterns") for _ in seeds]',
+        WORKERS,
+        "own_records",
+    ),
+    Mutant(
         "workers: one slice is drawn twice and another never",
         "synthesis/dpmpm/cut_sweeps.py",
         "own = slice(first * SLICE, last * SLICE)",

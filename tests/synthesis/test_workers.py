@@ -22,7 +22,7 @@ from understudy.errors import SamplerError, SettingError, WorkerError
 from understudy.findings.risk import risk_findings
 from understudy.pages import report
 from understudy.randomness import stream
-from understudy.risk import baselines
+from understudy.risk import baselines, left_out_draws
 from understudy.synthesis import workers
 from understudy.synthesis.dpmpm.class_counts import SLICE
 from understudy.synthesis.dpmpm.costs import cutting_pays
@@ -136,6 +136,34 @@ def test_risk_and_tables_are_those_of_one_machine(monkeypatch: pytest.MonkeyPatc
     assert Counter(asked) == {"attacked": 12, "in_closed_form": 4, "_measure": 7 + 7,
                               "_identification": 2}  # fmt: skip
     assert sent.count("SyntheticSets") == 1
+
+
+def test_own_records_are_left_out_as_on_one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices of patterns have generators of their own; what is not simulated does not notice."""
+    data, asked, real = us.load_ce_like(), list[str](), Workers.in_order
+    model = us.DPMPM(sampler="blocked", level_prior=1.0, class_draw="full")
+    fit = fitted(data, model, draws=30)
+
+    def measured() -> tuple[Any, ...]:
+        return us.own_record_effect(data, fit, ["gender"], sets=2, seed=5).attacks
+
+    def in_order(self: Workers, function: Any, tasks: Any, *shared: Any) -> Any:
+        asked.extend([function.__name__] * len(tasks))
+        return real(self, function, tasks, *shared)
+
+    first = [own.random() for own in left_out_draws._generators(stream(1, "slices"), 3)]
+    assert len(set(first)) == 3
+    whole = measured()
+    monkeypatch.setattr(left_out_draws, "PATTERNS", 16)  # 40 patterns in three slices
+    cut = measured()
+    monkeypatch.setattr(Workers, "in_order", in_order)
+    with threads_as_workers(2) as address, us.on_workers(cluster=address):
+        assert measured() == cut
+    assert asked == ["_attack_slice"] * 3
+    for one, other in zip(whole, cut, strict=True):
+        simulated = one.attack in {"vote", "modal", "pooled_modal", "match_all_files", "match_best"}
+        room = 1e-9 if not simulated else 3 * (one.standard_error or 0.0)
+        assert other.effect == pytest.approx(one.effect, abs=room)
 
 
 def test_sweeps_are_cut_where_that_is_faster(many: us.Microdata) -> None:

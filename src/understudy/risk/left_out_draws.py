@@ -15,7 +15,7 @@ their repeats.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.microdata.label_table import LabelTable
+from understudy.randomness import stream
 from understudy.risk.forest import Forest
 from understudy.risk.half_samples import BLOCKS, block_sums, half_sample_error, half_samples
 from understudy.risk.left_out import (
@@ -38,6 +39,7 @@ from understudy.risk.left_out import (
 )
 from understudy.risk.left_out_matching import MatchLists, match_all_files, match_lists
 from understudy.risk.pareto_smoothing import smooth_weights
+from understudy.spreading import in_order
 
 __all__ = ["OF_PAIR", "Draws", "Refitted", "attack_draws", "k_hats", "most_draws", "read_draws"]
 
@@ -46,6 +48,7 @@ OF_PAIR = 12  # bytes of a pair of pattern and label, of each draw
 MEMORY = 1 << 30  # bytes of label probabilities that are held
 STEPS = 100_000_000_000  # multiplications for the weighted rows
 MATCH_DRAWS = 120  # draws that match integrals are computed for
+PATTERNS = 64  # attacked with one generator
 
 Floats = NDArray[np.float64]
 
@@ -168,26 +171,27 @@ def attack_draws(
     """Chances of every attack from posterior draws.
 
     `refitted` has the combinations whose weights cannot be trusted, from fits without such a
-    record; the forest is the model that an intruder trains.
+    record; the forest is the model that an intruder trains. Patterns are attacked slice by slice,
+    each with random numbers of its own, wherever that is done.
     """
-    size, subsets = attacked.data.n_combinations, half_samples()
+    size = attacked.data.n_combinations
     some = np.unique(np.linspace(0, len(draws) - 1, MATCH_DRAWS).astype(np.int64))
     some_weights = np.empty((some.size, size))  # (draw, combination)
     means: dict[Key, Floats] = {}  # (with or without, combination)
     effects: dict[Key, Floats] = {}  # (subset of draws,)
     variance: dict[Key, float] = {}  # from simulations
-    for pattern, combinations in enumerate(attacked.of_pattern):
-        weights, _ = draws.weights(attacked, pattern)
-        some_weights[:, combinations] = weights[some]
-        by_key, simulated = _attack_pattern(
-            generator, draws, attacked, pattern, weights, subsets, refitted, forest
-        )
-        for key, value in simulated.items():
+    every = range(len(attacked.of_pattern))
+    slices = [every[first : first + PATTERNS] for first in every[::PATTERNS]]
+    tasks = list(zip(_generators(generator, len(slices)), slices, strict=True))
+    told = _Attack(draws, attacked, refitted, forest, some)
+    for patterns, attack in zip(slices, in_order(_attack_slice, tasks, told), strict=True):
+        combinations = np.concatenate([attacked.of_pattern[pattern] for pattern in patterns])
+        some_weights[:, combinations] = attack.weights
+        for key, both in attack.means.items():
+            means.setdefault(key, np.empty((2, size)))[:, combinations] = both
+            effects[key] = effects.get(key, 0.0) + attack.effects[key]
+        for key, value in attack.variance.items():
             variance[key] = variance.get(key, 0.0) + value
-        for key, both in by_key.items():  # both: (with or without, subset, combination)
-            means.setdefault(key, np.empty((2, size)))[:, combinations] = both[:, 0]
-            of_pattern = (both[0] - both[1]) @ attacked.data.counts[combinations]
-            effects[key] = effects.get(key, 0.0) + of_pattern
     chances = {}
     for key, both in means.items():
         error = (half_sample_error(effects[key]) ** 2 + variance.get(key, 0.0)) ** 0.5
@@ -199,6 +203,58 @@ def attack_draws(
             generator, attacked, known, draws.own_rows, own
         )
     return chances
+
+
+def _generators(generator: np.random.Generator, number: int) -> list[np.random.Generator]:
+    """Give every slice of the patterns a generator of its own; a single one has that of all."""
+    if number == 1:
+        return [generator]
+    seeds = generator.integers(0, 2**63, number).tolist()
+    return [stream(seed, "patterns") for seed in seeds]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Attack:
+    """What the attacks on all patterns share; `some` are the draws that match integrals are of."""
+
+    draws: Draws
+    attacked: Attacked
+    refitted: Mapping[int, Refitted]
+    forest: Forest
+    some: NDArray[np.int64]
+
+
+class _Attacked(NamedTuple):
+    """What attacks on some patterns, one after the other, come to."""
+
+    weights: Floats  # (draw, combination)
+    means: dict[Key, Floats]  # (with or without, combination)
+    effects: dict[Key, Floats]  # (subset of draws,)
+    variance: dict[Key, float]  # from simulations
+
+
+def _attack_slice(task: tuple[np.random.Generator, Sequence[int]], told: _Attack) -> _Attacked:
+    """Attack the records of some patterns."""
+    generator, patterns = task
+    draws, attacked, subsets = told.draws, told.attacked, half_samples()
+    some_weights: list[Floats] = []
+    means: dict[Key, list[Floats]] = {}
+    effects: dict[Key, Floats] = {}
+    variance: dict[Key, float] = {}
+    for pattern in patterns:
+        weights, _ = draws.weights(attacked, pattern)
+        some_weights.append(weights[told.some])
+        by_key, simulated = _attack_pattern(
+            generator, draws, attacked, pattern, weights, subsets, told.refitted, told.forest
+        )
+        for key, value in simulated.items():
+            variance[key] = variance.get(key, 0.0) + value
+        counts = attacked.data.counts[attacked.of_pattern[pattern]]
+        for key, both in by_key.items():  # both: (with or without, subset, combination)
+            means.setdefault(key, []).append(both[:, 0])
+            effects[key] = effects.get(key, 0.0) + (both[0] - both[1]) @ counts
+    joined = {key: np.concatenate(parts, axis=1) for key, parts in means.items()}
+    return _Attacked(np.concatenate(some_weights, axis=1), joined, effects, variance)
 
 
 def _attack_pattern(
