@@ -181,7 +181,7 @@ def test_chains_of_a_point_go_on_until_they_meet_unless_the_plan_says_how_long()
     """A study of the point has the lengths of a study."""
     dials = {"model": "dpmpm", "vary": {"level_prior": [1.0]}}
     (free,) = declared(dials)
-    assert (free.planned.options["draws"], free.planned.options["until"].most_draws) == (250, 1000)
+    assert (free.planned.options["draws"], free.planned.options["until"].most_draws) == (250, 500)
     assert set(free.plan) == {"model", "level_prior"}
     (fixed,) = declared({**dials, "fixed": {"draws": 300}})
     assert (fixed.planned.options["draws"], fixed.planned.options["until"]) == (300, None)
