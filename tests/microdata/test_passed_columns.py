@@ -11,6 +11,7 @@ import pyreadstat
 import pytest
 
 import understudy as us
+from tests.bad_inputs.cases import covers
 from understudy.errors import ColumnError, DataWarning, SettingError
 from understudy.randomness import stream
 
@@ -132,6 +133,7 @@ def test_the_data_are_other_data_when_one_of_their_values_changes() -> None:
     assert len(prints) == 2
 
 
+@covers(155)
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.bad_inputs.cases import covers
 from tests.conftest import Command
 
 import understudy as us
@@ -73,6 +74,7 @@ def test_imputed_values_are_read_and_shown_again() -> None:
     assert risks[0] == risks[1]  # measured as if the holes had been put back
 
 
+@covers(156)
 def test_other_files_are_refused() -> None:
     data, given = read(), files()
     back = given[1].with_columns(age=holed()["age"])
@@ -144,6 +146,7 @@ def test_predictions_are_of_records_without_holes() -> None:
     assert shown.filter(pl.col("set") == 2).height == 100
 
 
+@covers(156)
 def test_the_rule_has_to_be_the_one_for_the_sets() -> None:
     data, given = read(), files()
     sets = us.read_synthetic(data, given, imputations=3)
