@@ -145,6 +145,11 @@ def test_default_dials() -> None:
     assert [each.value for each in formal] == [20.0, 60.0, 100.0, 160.0]
     modelled = plan_from({**PLAN, "data": {**PLAN["data"], "missing": "model"}})
     assert {each.kind for each in grid(modelled)} == {"dpmpm"}  # others do not take holes
+    imputed = {**PLAN, "data": {**PLAN["data"], "missing": "model"}, "imputations": 4}
+    assert first_points(plan_from(imputed))
+    dial = {"dials": [{"model": "dpmpm", "vary": {"sets": [8, 20]}}]}
+    with pytest.raises(SettingError, match="a dial that changes them"):
+        first_points(plan_from({**imputed, "frontier": dial}))
     shared = plan_from(
         {**PLAN, "frontier": {"dials": [{"model": "dpmpm", "vary": {"class_draw": ["kept", "full"],
                                                                    "sets": [5, 20]}}]}}

@@ -75,6 +75,14 @@ def first_points(plan: StudyPlan) -> list[Point]:
                 came=f"two different points that would both be called {quoted(point.name)}",
                 do="write the values that differ in another way",
             )
+    if plan.imputations is not None and any(
+        point.coarsen or point.m != plan.sets for point in points.values()
+    ):
+        raise SettingError(
+            expected="as many sets of the levels as they are at every point, beside imputations",
+            came="a dial that changes them",
+            do="leave the dial out, or imputations",
+        )
     if len(points) > plan.frontier.budget:
         raise SettingError(
             expected=f"a budget for the {len(points)} points that the plan declares",
