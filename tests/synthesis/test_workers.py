@@ -20,6 +20,7 @@ from understudy.cli.options import helped_by
 from understudy.cli.run import run as run_command
 from understudy.errors import SamplerError, SettingError, WorkerError
 from understudy.findings.risk import risk_findings
+from understudy.findings.utility import Analysis, utility_findings
 from understudy.pages import report
 from understudy.randomness import stream
 from understudy.risk import baselines, left_out_draws
@@ -112,11 +113,16 @@ def test_risk_and_tables_are_those_of_one_machine(monkeypatch: pytest.MonkeyPatc
         inherent = us.inherent_risk(data, "gender", repeats=3, seed=2, sets=2)
         tables = us.table_utility(data, sets, repeats=2, seed=3)
         risk = risk_findings(data, sets, [("gender",), ("income",)], by_knowledge=True)
+        analyses = [
+            Analysis(f"income ~ {terms}", "linear", None) for terms in ("county", "county + age")
+        ]
+        utility = utility_findings(data, sets, analyses=analyses, rule="partial", seed=4, repeats=2)
         frames = [inherent.measures, *(each.attacks for each in inherent.baselines.values())]
         return [
             *(frame.write_csv() for frame in (*frames, tables.tables)),
             tables.truth_floor,
             risk,
+            utility,
         ]
 
     def in_order(self: Workers, function: Any, tasks: Any, *shared: Any) -> Any:
@@ -133,8 +139,8 @@ def test_risk_and_tables_are_those_of_one_machine(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Workers, "share", share)
     with threads_as_workers(2) as address, us.on_workers(cluster=address):
         assert measured() == alone
-    assert Counter(asked) == {"attacked": 12, "in_closed_form": 4, "_measure": 7 + 7,
-                              "_identification": 2}  # fmt: skip
+    assert Counter(asked) == {"attacked": 12, "in_closed_form": 4, "_measure": 7 + 7 + 3 * 7,
+                              "_identification": 2, "_regression": 2}  # fmt: skip
     assert sent.count("SyntheticSets") == 1
 
 

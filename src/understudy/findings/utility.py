@@ -33,6 +33,7 @@ from understudy.findings.survey_schema import WeightedFindings
 from understudy.microdata.label_table import combined_labels
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
+from understudy.spreading import in_order
 from understudy.work_done import Parts, in_parts
 
 __all__ = ["Analysis", "utility_findings"]
@@ -73,16 +74,10 @@ def utility_findings(
     `rule` says how estimates are combined: "partial", "full" or "nested".
     """
     done = Parts(6, 4 * max(len(analyses), 1), 3, 2, 1, 1)
+    asked = [(each, rule, seed, repeats) for each in analyses]
     return UtilityFindings(
         tables=done(_tables(data, sets, seed)),
-        regressions=done(
-            tuple(
-                in_parts(
-                    (_regression(data, sets, each, rule, seed, repeats) for each in analyses),
-                    len(analyses),
-                )
-            )
-        ),
+        regressions=done(tuple(in_parts(in_order(_regression, asked, sets), len(asked)))),
         within=done(_within(data, sets, listed_patterns(data), seed)),
         weighted=done(_weighted(data, sets, rule, seed)),
         labels=done(label_counts(data, sets)),
@@ -206,15 +201,21 @@ def _propensity(data: Microdata, sets: SyntheticSets, seed: int) -> float | None
     return float(ratio) if math.isfinite(ratio) else None
 
 
-def _regression(
-    data: Microdata, sets: SyntheticSets, analysis: Analysis, rule: str, seed: int, repeats: int
-) -> Regression:
+def _regression(task: tuple[Analysis, str, int, int], sets: SyntheticSets) -> Regression:
     """Fit one regression to the original and every set, and keep what can be looked at."""
     from understudy.utility.regression.regression_utility import regression_utility
 
-    formula, family, train, reference = analysis
+    (formula, family, train, reference), rule, seed, repeats = task
     utility = regression_utility(
-        data, sets, formula, family, train, seed, reference=reference, rule=rule, repeats=repeats
+        sets.data,
+        sets,
+        formula,
+        family,
+        train,
+        seed,
+        reference=reference,
+        rule=rule,
+        repeats=repeats,
     )
     coefficients = [_coefficient(row) for row in utility.coefficients.iter_rows(named=True)]
     original, synthetic = _predictions(utility.predictions)

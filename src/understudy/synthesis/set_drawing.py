@@ -116,7 +116,10 @@ class SetDrawing:
         shape = (len(numbers), self.data.n_records, len(self.data.synthesized))
         codes = np.empty(shape, dtype=np.int32)  # (set, record, synthesized variable)
         for index, number in enumerate(numbers):
-            np.concatenate(list(self.draw_codes(number)), out=codes[index])
+            first = 0
+            for drawn in self.draw_codes(number):
+                codes[index, first : first + len(drawn)] = drawn
+                first += len(drawn)
         return DrawnSets(
             data=self.data,
             codes=codes,
