@@ -60,10 +60,10 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
         ),
         Paragraph(
             """
-            A record's class is drawn given its kept variables ("kept", understudy's default), given
-            the whole record with its true label ("full", as in the software that the paper names),
-            or from the weights of the classes alone ("prior", as in the paper's text). The more a
-            draw conditions on, the more labels stay the same.
+            A record's class is drawn given its kept variables ("kept", understudy's default), the
+            whole record with its true label ("full", as in the software that the paper names), or
+            nothing ("prior", as in the paper's text). The more a draw conditions on, the more
+            labels stay the same.
             """
         ),
         Table(

@@ -72,10 +72,13 @@ def _baselines(findings: Findings, styles: list[SeriesStyle]) -> list[Figure]:
             list(zip(styles, risks, strict=True)),
             f"match-risk-{index}",
         )
-        caption = (
-            f"Expected match risk with {known} known: repeats of Min and Max; smallest, mean and "
-            f"largest value over each synthesizer's sets. {_nearest(high, findings, risks)}"
+        shown = (
+            f"The same with {known} known."
+            if figures
+            else f"Expected match risk with {known} known: repeats of Min and Max; smallest, mean "
+            "and largest value over each synthesizer's sets."
         )
+        caption = f"{shown} {_nearest(high, findings, risks)}"
         if svg is not None:
             figures.append(Figure(svg, caption, f"match-risk-{index + 1}"))
     first = findings.intruders[0]
@@ -123,7 +126,8 @@ def _panels(findings: Findings, styles: list[SeriesStyle]) -> list[Figure]:
     return [
         Figure(
             panel_grid_svg(panels[first : first + TOGETHER]),
-            f"Counties in patterns {first + 1} to {min(first + TOGETHER, len(panels))}"
+            ("Patterns" if first else "Counties in patterns")
+            + f" {first + 1} to {min(first + TOGETHER, len(panels))}"
             + ("." if first else PANELS),
             f"patterns-{first + 1:02d}",
         )
