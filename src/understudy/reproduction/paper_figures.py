@@ -55,7 +55,7 @@ def _predictions(findings: Findings, styles: list[SeriesStyle]) -> list[Figure]:
 
 
 def _baselines(findings: Findings, styles: list[SeriesStyle]) -> list[Figure]:
-    figures = []
+    figures: list[Figure] = []
     for index, intruder in enumerate(findings.intruders):
         known = " and ".join(intruder.known)
         low, high = (
