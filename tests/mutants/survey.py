@@ -26,6 +26,38 @@ FITS = "tests/synthesis/test_structural_zeros.py"
 
 MUTANTS = [
     Mutant(
+        "survey, noticed: replicate weights are not in the digest",
+        "microdata/table.py",
+        "if self.survey.replicates is not None:",
+        "if False:",
+        "tests/microdata/test_table.py",
+        "replicate_weights",
+    ),
+    Mutant(
+        "survey, noticed: a column of names passes where all are alone already",
+        "verdict/data_reasons.py",
+        'if outcome == "pass" and not all(column.weight for column in own):',
+        "if False:",
+        "tests/verdict/test_verdict.py",
+        "all_are_alone_already",
+    ),
+    Mutant(
+        "survey, noticed: population risk of every intruder as if she knew all",
+        "findings/data.py",
+        "risk = population_risk(data, known)",
+        "risk = population_risk(data)",
+        "tests/risk/test_population.py",
+        "by_intruder",
+    ),
+    Mutant(
+        "survey, noticed: a weight of new people",
+        "microdata/roles.py",
+        "if design and wanted and not stay:",
+        "if False:",
+        "tests/microdata/test_passed_columns.py",
+        "cannot_pass",
+    ),
+    Mutant(
         "survey: units vary with n in place of n - 1",
         DESIGN,
         "sizes / np.maximum(sizes - 1, 1)",
