@@ -110,6 +110,53 @@ def _purity(ordered, group_starts, starts, labels, counts, inside, touched):  # 
 
 
 @compiled
+def _parted(members, sizes):  # type: ignore[no-untyped-def]
+    """Part patterns into those with records and those without."""
+    n_filled = 0
+    for index in range(members.size):
+        n_filled += sizes[members[index]] > 0
+    filled = np.empty(n_filled, dtype=np.int64)
+    empty = np.empty(members.size - n_filled, dtype=np.int64)
+    n_filled = 0
+    for index in range(members.size):
+        if sizes[members[index]] > 0:
+            filled[n_filled] = members[index]
+            n_filled += 1
+        else:
+            empty[index - n_filled] = members[index]
+    return filled, empty
+
+
+@compiled
+def _best_split(tried, codes, filled, n_levels, starts, labels, counts, inside, touched):  # type: ignore[no-untyped-def]
+    """Group patterns by the purest of the variables `tried`, int64, as `_grouped` does.
+
+    `starts`, `labels` and `counts` are as in `grow_tree`, `inside` and `touched` as in `_purity`.
+    """
+    best = -1.0
+    ordered, group_starts = _grouped(codes[:, tried[0]], filled, n_levels[tried[0]])
+    for variable in tried:
+        new_order, new_starts = _grouped(codes[:, variable], filled, n_levels[variable])
+        purity = _purity(new_order, new_starts, starts, labels, counts, inside, touched)
+        if purity > best:
+            best, ordered, group_starts = purity, new_order, new_starts
+    return ordered, group_starts
+
+
+@compiled
+def _largest(ordered, group_starts, sizes):  # type: ignore[no-untyped-def]
+    """Find the group with the most records."""
+    largest, most = 0, -1
+    for group in range(group_starts.size - 1):
+        records = 0
+        for index in range(group_starts[group], group_starts[group + 1]):
+            records += sizes[ordered[index]]
+        if records > most:
+            largest, most = group, records
+    return largest
+
+
+@compiled
 def grow_tree(  # type: ignore[no-untyped-def]
     generator, codes, n_levels, starts, labels, counts, n_labels, sizes, large, smallest
 ):
@@ -152,23 +199,14 @@ def grow_tree(  # type: ignore[no-untyped-def]
         depth -= 1
         begin, end = begins[depth], ends[depth]
         node = order[begin:end].copy()
-        has_small, n_filled, records = False, 0, 0
+        has_small, records = False, 0
         for index in range(node.size):
             records += sizes[node[index]]
-            n_filled += sizes[node[index]] > 0
             if sizes[node[index]] < large:
                 has_small = True
         if not has_small:
             continue
-        filled = np.empty(n_filled, dtype=np.int64)
-        empty = np.empty(node.size - n_filled, dtype=np.int64)
-        n_filled = 0
-        for index in range(node.size):
-            if sizes[node[index]] > 0:
-                filled[n_filled] = node[index]
-                n_filled += 1
-            else:
-                empty[index - n_filled] = node[index]
+        filled, empty = _parted(node, sizes)
         varies = _varying(codes, filled)
         if varies.size == 0 or records < smallest:
             first = leaf_starts[n_leaves]
@@ -177,20 +215,10 @@ def grow_tree(  # type: ignore[no-untyped-def]
             leaf_starts[n_leaves] = first + node.size
             continue
         tried = generator.permutation(varies)[: (varies.size + 1) // 2]
-        best = -1.0
-        ordered, group_starts = _grouped(codes[:, tried[0]], filled, n_levels[tried[0]])
-        for variable in tried:
-            new_order, new_starts = _grouped(codes[:, variable], filled, n_levels[variable])
-            purity = _purity(new_order, new_starts, starts, labels, counts, inside, touched)
-            if purity > best:
-                best, ordered, group_starts = purity, new_order, new_starts
-        largest, most = 0, -1
-        for group in range(group_starts.size - 1):
-            records = 0
-            for index in range(group_starts[group], group_starts[group + 1]):
-                records += sizes[ordered[index]]
-            if records > most:
-                largest, most = group, records
+        ordered, group_starts = _best_split(
+            tried, codes, filled, n_levels, starts, labels, counts, inside, touched
+        )
+        largest = _largest(ordered, group_starts, sizes)
         behind, base = begin, depth
         for group in range(group_starts.size - 1):
             inner = ordered[group_starts[group] : group_starts[group + 1]]

@@ -257,6 +257,41 @@ def _attack_slice(task: tuple[np.random.Generator, Sequence[int]], told: _Attack
     return _Attacked(np.concatenate(some_weights, axis=1), joined, effects, variance)
 
 
+class _Means:
+    """Means over the draws of each subset; `weights` (draw, combination) leave a record out.
+
+    `subsets` (subset, block) says which blocks of draws a subset has.
+    """
+
+    def __init__(self, weights: Floats, subsets: Floats) -> None:
+        self.weights, self.subsets = weights, subsets
+        self.n_draws = subsets @ block_sums(np.ones((len(weights), 1)))  # (subset, 1)
+        self.total = np.maximum(subsets @ block_sums(weights), 1e-300)  # (subset, combination)
+
+    def plain(self, values: Floats) -> Floats:
+        """Means of values (draw, column): (subset, column)."""
+        return self.subsets @ block_sums(values) / self.n_draws
+
+    def compared(self, first: Floats, second: Floats, replaced: Mapping[int, float]) -> Floats:
+        """Mean of one, weighted mean of the other; both (draw, combination)."""
+        without = self.subsets @ block_sums(self.weights * second) / self.total
+        for column, value in replaced.items():
+            without[:, column] = value
+        return np.stack([self.plain(first), without])
+
+    def weighted_rows(self, tables: Floats, columns: Any = slice(None)) -> Floats:
+        """Weighted means of rows (draw, label): (subset, combination, label)."""
+        n_draws = len(self.weights)
+        bounds = np.append(np.arange(BLOCKS) * n_draws // BLOCKS, n_draws)
+        parts = [
+            self.weights[start:end, columns].T @ tables[start:end]
+            for start, end in pairwise(bounds)
+        ]
+        means: Floats = np.tensordot(self.subsets, np.stack(parts), axes=1)
+        means /= self.total[:, columns, None]
+        return means
+
+
 def _attack_pattern(
     generator: np.random.Generator,
     draws: Draws,
@@ -279,27 +314,7 @@ def _attack_pattern(
     group = attacked.group[combinations]
     left_out = draws.left_out[:, group, label].astype(np.float64)  # (draw, combination)
     own = draws.own[:, combinations].astype(np.float64)  # (draw, combination)
-    block_size = block_sums(np.ones((len(draws), 1)))
-    n_draws = subsets @ block_size  # (subset, 1)
-    total = np.maximum(subsets @ block_sums(weights), 1e-300)  # (subset, combination)
-
-    def compared(first: Floats, second: Floats, replaced: Mapping[int, float]) -> Floats:
-        """Mean of one, weighted mean of the other; both (draw, combination)."""
-        without = subsets @ block_sums(weights * second) / total
-        for column, value in replaced.items():
-            without[:, column] = value
-        return np.stack([subsets @ block_sums(first) / n_draws, without])
-
-    def weighted_rows(tables: Floats, columns: Any = slice(None)) -> Floats:
-        """Weighted means of rows, (subset, combination, label)."""
-        bounds = np.append(np.arange(BLOCKS) * len(draws) // BLOCKS, len(draws))
-        parts = np.stack(
-            [weights[start:end, columns].T @ tables[start:end] for start, end in pairwise(bounds)]
-        )  # (block, combination, label)
-        means: Floats = np.tensordot(subsets, parts, axes=1)
-        means /= total[:, columns, None]
-        return means
-
+    means = _Means(weights, subsets)
     modal = modal_of_draws(generator, attacked.parts(pattern, draws.group))[:, label]
     column = np.arange(label.size)
     again_row = {column: float(fit.row[label[column]]) for column, fit in again.items()}
@@ -316,16 +331,18 @@ def _attack_pattern(
     for each in attacked.groups_of[pattern].tolist():
         columns = np.flatnonzero(group == each)
         some: Any = slice(None) if columns.size == label.size else columns
-        without_rows[:, some] = weighted_rows(draws.left_out[:, each].astype(np.float64), some)
+        without_rows[:, some] = means.weighted_rows(
+            draws.left_out[:, each].astype(np.float64), some
+        )
     of_pattern = without_rows.copy()
     keeps_labels = draws.group is not draws.left_out
     if keeps_labels or attacked.coarsening is not None:
-        of_pattern = weighted_rows(rows)
+        of_pattern = means.weighted_rows(rows)
     for column_again, fit in again.items():
         without_rows[:, column_again], of_pattern[:, column_again] = fit.row, fit.pattern_row
     if keeps_labels:
         of_pattern -= (own_rows - without_rows) / n
-    mean_rows = subsets @ block_sums(rows) / n_draws  # (subset, label)
+    mean_rows = means.plain(rows)  # (subset, label)
     limit = most_probable(mean_rows)[:, label], most_probable(of_pattern)[:, column, label]
     votes, of_votes = simulate_votes(generator, attacked, combinations, own_rows, without_rows)
     pooled, of_releases = simulate_pooled(
@@ -337,12 +354,12 @@ def _attack_pattern(
         of_pattern,
     )
     chances = {
-        Key("row"): compared(own, left_out, again_row),
-        Key("row", True): compared(rows[:, label], adjusted, again_any),
-        Key("modal"): compared(modal, modal, again_modal),
+        Key("row"): means.compared(own, left_out, again_row),
+        Key("row", True): means.compared(rows[:, label], adjusted, again_any),
+        Key("modal"): means.compared(modal, modal, again_modal),
         Key("pooled_modal"): pooled,
         Key("pooled_limit"): np.stack(limit),
-        Key("model"): compared(model, model - own_part * less, again_model),
+        Key("model"): means.compared(model, model - own_part * less, again_model),
         Key("vote"): votes,
     }
     return chances, {Key("vote"): of_votes, Key("pooled_modal"): of_releases}
