@@ -209,7 +209,7 @@ MODELS = {
             "warmup": 2000,
             "draws": 250,
             "thin": 30,
-            "until": {"most_draws": 1000},
+            "until": {"most_draws": 500},
         },
         frontier_dials=lambda _: {"vary": {"level_prior": (1.0, 0.3, 0.1)}},
     ),
