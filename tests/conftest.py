@@ -80,7 +80,7 @@ SLOW_TESTS = {
     "test_runs_until_targets_are_met_or_the_limit_is_reached",
     "test_same_bytes_for_one_and_two_threads",
     "test_same_bytes_twice_and_with_two_threads_on_the_bundled_data",
-    "test_samples_agree_with_the_exact_figures",
+    "test_samples_agree_with_the_exact_values",
     "test_separation_is_found_per_coefficient",
     "test_signals",
     "test_tables_of_every_snapshot",

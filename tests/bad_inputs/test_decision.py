@@ -23,7 +23,7 @@ def test_a_threshold_of_zero_is_a_limit() -> None:
 
 
 @covers(77, 80)
-def test_undefined_figures_are_words_on_the_page() -> None:
+def test_undefined_values_are_words_on_the_page() -> None:
     """No unique match leaves the false match rate undefined; a constant has no R-hat."""
     chains = making.chains()
     row = chains.quantities[0].model_copy(update={"rhat": None, "ess_bulk": None})

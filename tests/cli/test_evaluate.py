@@ -46,7 +46,7 @@ def sets(data: Microdata) -> SyntheticSets:
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".dta", ".sav"])
-def test_figures_are_those_of_the_measures(
+def test_values_are_those_of_the_measures(
     command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets, ending: str
 ) -> None:
     original = data.write(tmp_path / f"original{ending}")

@@ -16,7 +16,7 @@ MUTANTS = [
         "n_cells_failed=sum(not row.converged for row in cells)",
         "n_cells_failed=sum(row.converged for row in cells)",
         "tests/findings/test_findings.py",
-        "convergence",
+        "chains",
     ),
     Mutant(
         "findings: the lowest count of a label is its highest",

@@ -31,6 +31,6 @@ MUTANTS = [
         "return baseline.spreads[name].mean if exact is None else exact",
         "return baseline.spreads[name].mean",
         EVALUATE,
-        "figures_are_those",
+        "values_are_those",
     ),
 ]

@@ -286,7 +286,7 @@ def test_a_position_that_cannot_be_judged_counts_neither_way() -> None:
         assert ("compatible with no class draw" in page) is not told
 
 
-def test_more_knowledge_and_the_minimum_are_told_from_the_figures() -> None:
+def test_more_knowledge_and_the_minimum_are_told_from_the_values() -> None:
     results = invented(2)
     baselines = results["populations"][0]["baselines"]["samples"]["Min"]
     baselines["false_match_rate gender"] = [None, None]

@@ -29,7 +29,9 @@ def sets(data: us.Microdata) -> us.SyntheticSets:
     return us.Perfect().fit(data).synthesize(20, seed=5)
 
 
-def test_cells_are_the_measures_of_the_rooms(data: us.Microdata, sets: us.SyntheticSets) -> None:
+def test_cells_are_the_measures_of_risk_and_utility(
+    data: us.Microdata, sets: us.SyntheticSets
+) -> None:
     measured = measure_sets(data, sets, seed=1)
     risk = us.identification_risk(data, sets, known=["gender", "age"])
     assert mean_of(measured["expected_match_risk gender, age"]) == pytest.approx(
@@ -58,7 +60,7 @@ def test_shuffled_rows_give_random_linkage(data: us.Microdata, sets: us.Syntheti
     assert abs(right.mean() - chance) < 5 * right.std(ddof=1) / np.sqrt(right.size)
 
 
-def test_the_written_out_definition_agrees_with_the_risk_room_on_aligned_rows(
+def test_the_written_out_definition_agrees_with_the_risk_measures_on_aligned_rows(
     data: us.Microdata, sets: us.SyntheticSets
 ) -> None:
     in_place = [np.arange(data.n_records)] * len(sets)

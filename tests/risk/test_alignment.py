@@ -31,7 +31,7 @@ from understudy.risk.matching import find_targets, labels_of
 
 @EXAMPLES
 @given(survey=surveys(most_records=6, most_sets=3))
-def test_figures_of_random_pairing_are_exact(survey: Survey) -> None:
+def test_values_of_random_pairing_are_exact(survey: Survey) -> None:
     mean, variance = naive.shuffled_labels(survey.true, survey.made)
     result = judge_alignment(labels_of(survey.sets))
     assert close(result.random, mean)
@@ -40,7 +40,7 @@ def test_figures_of_random_pairing_are_exact(survey: Survey) -> None:
 
 @EXAMPLES
 @given(survey=surveys(most_records=5, most_sets=2))
-def test_figures_of_each_set_are_exact(survey: Survey) -> None:
+def test_values_of_each_set_are_exact(survey: Survey) -> None:
     data, labels = survey.data, labels_of(survey.sets)
     everywhere = find_targets(data, (), labels.of_combination, labels.size)
     patterns = find_targets(data, data.kept, labels.of_combination, labels.size)
@@ -252,7 +252,7 @@ def test_frames_and_paths_are_read(tmp_path: Path) -> None:
     assert us.attribute_risk(data, [sets[1]]).n_sets == 1
 
 
-def test_the_verdict_prints_its_figures() -> None:
+def test_the_verdict_prints_its_values() -> None:
     shown = str(Alignment(10.0, 9.5, 2.0, 30.0, "looks random"))
     assert "looks random" in shown
     assert "9.50 ± 2 " in shown

@@ -72,7 +72,7 @@ def test_candidates_and_truth(ten: tuple[us.Microdata, us.SyntheticSets]) -> Non
         assert truth.tolist() == page[:, first + 1].astype(int).tolist()
 
 
-def test_figures_of_each_set(ten: tuple[us.Microdata, us.SyntheticSets]) -> None:
+def test_values_of_each_set(ten: tuple[us.Microdata, us.SyntheticSets]) -> None:
     data, sets = ten
     per_set = us.identification_risk(data, sets, "sex").per_set
     attribute = us.attribute_risk(data, sets).per_set
@@ -93,7 +93,7 @@ def test_figures_of_each_set(ten: tuple[us.Microdata, us.SyntheticSets]) -> None
         assert np.allclose(computed[name].to_numpy(), of_each, atol=5e-5), name
 
 
-def test_figures_together(ten: tuple[us.Microdata, us.SyntheticSets]) -> None:
+def test_values_together(ten: tuple[us.Microdata, us.SyntheticSets]) -> None:
     data, sets = ten
     joint = us.identification_risk(data, sets, "sex").joint
     attribute = us.attribute_risk(data, sets)

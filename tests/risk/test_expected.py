@@ -142,7 +142,7 @@ def test_two_kinds_of_records_in_one_cell() -> None:
     assert np.isclose(us.expected_risk(data, table, "sex").expected_match_risk, exact, rtol=1e-12)
 
 
-def test_samples_agree_with_the_exact_figures() -> None:
+def test_samples_agree_with_the_exact_values() -> None:
     data = us.load_ce_like()
     own = empirical_labels(data)
     rows = own.probabilities[own.row_of_combination]  # (combination, label)

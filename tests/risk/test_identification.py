@@ -258,7 +258,7 @@ def test_fully_synthetic_sets_are_refused_with_the_reason() -> None:
 
 
 @pytest.mark.slow
-def test_ce_like_figures_stand_still() -> None:
+def test_ce_like_values_stand_still() -> None:
     """One set, figures found once with the slow twin (which takes seconds here)."""
     data = us.load_ce_like()
     made = empirical_labels(data).draw(stream(1, "stand still"), data)

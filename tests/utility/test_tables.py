@@ -169,7 +169,7 @@ def test_frames_and_files_are_sets_too(tmp_path: object) -> None:
     assert alone == us.table_utility(data, str(paths[0]), seed=3).deviation
 
 
-def test_same_seed_same_figures() -> None:
+def test_same_seed_same_values() -> None:
     data = some_data(9)
     sets = uniform_sets(data, 2)
     first, second = (us.table_utility(data, sets, seed=5) for _ in range(2))
