@@ -29,7 +29,7 @@ def sets(data: us.Microdata) -> us.SyntheticSets:
     return us.Perfect().fit(data).synthesize(20, seed=5)
 
 
-def test_cells_are_the_measures_of_risk_and_utility(
+def test_cells_are_the_measures_of_sets(
     data: us.Microdata, sets: us.SyntheticSets
 ) -> None:
     measured = measure_sets(data, sets, seed=1)
