@@ -29,9 +29,7 @@ def sets(data: us.Microdata) -> us.SyntheticSets:
     return us.Perfect().fit(data).synthesize(20, seed=5)
 
 
-def test_cells_are_the_measures_of_sets(
-    data: us.Microdata, sets: us.SyntheticSets
-) -> None:
+def test_cells_are_the_measures_of_sets(data: us.Microdata, sets: us.SyntheticSets) -> None:
     measured = measure_sets(data, sets, seed=1)
     risk = us.identification_risk(data, sets, known=["gender", "age"])
     assert mean_of(measured["expected_match_risk gender, age"]) == pytest.approx(
