@@ -64,6 +64,24 @@ def _right(data: us.Microdata, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 @quiet
+def test_frames_are_those_of_the_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put together of slices, without what models alone use and what passes through."""
+    frame = us.load_ce_like().frame("polars")[:ROWS].with_row_index("weight", offset=1)
+    data = us.read_microdata(frame, "county", weight="weight", weight_groups=3)
+    fit = us.BackoffTree().fit(data, **LENGTHS)
+    sets = fit.synthesize(2, seed=5)
+    shown = list(sets)
+    assert shown[0].columns == ["gender", "income", "age", "county"]
+    assert len(data.names) == 5
+    monkeypatch.setattr(set_drawing, "RECORDS", ROWS - 1)
+    first, *_ = fit.drawing(2, seed=5).frames()
+    assert first[: ROWS - 1].equals(shown[0][: ROWS - 1])
+    monkeypatch.setattr(set_drawing, "RECORDS", ROWS)
+    for made, drawn in zip(fit.drawing(2, seed=5).frames(), shown, strict=True):
+        assert made.equals(drawn)
+
+
+@quiet
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_workers_draw_the_same_sets(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fit goes to them once, without its draws."""

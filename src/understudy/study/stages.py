@@ -474,8 +474,7 @@ class Stages:
         Columns that pass through lie beside them once, and are joined to the sets at release.
         """
         width = max(2, len(str(len(drawing))))
-        for number, drawn in enumerate(drawing.one_by_one(), start=1):
-            frame = drawn.frame(0, "polars").select(drawn.data.released.names)
+        for number, frame in enumerate(drawing.frames(), start=1):
             yield f"sets/{name}/{number:0{width}d}.parquet", _parquet(frame)
             self.pace.done(OWN_RECORD + (1.0 - OWN_RECORD) * number / len(drawing))
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.microdata.label_table import LabelTable, split_labels
-from understudy.microdata.table import Microdata
+from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
 from understudy.spreading import in_order
 from understudy.synthesis.checkpoints import Arrays
@@ -104,28 +105,32 @@ class SetDrawing:
         """Count the sets."""
         return len(self.chain)
 
-    def one_by_one(self) -> Iterator[DrawnSets]:
-        """Draw one set after the other and keep none."""
-        return (self._drawn([number]) for number in range(len(self)))
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Draw one set after the other as a frame of what files show, put together of slices."""
+        for number in range(len(self)):
+            first, parts = 0, []
+            for codes in self.draw_codes(number):
+                rows = slice(first, first + len(codes))
+                of_record, first = self.data.of_record[rows], rows.stop
+                part = replace(self.data, of_record=of_record, passed=None, survey=None)
+                parts.append(SyntheticSets(part, codes[None]).frame(0, "polars"))
+            yield pl.concat(parts, rechunk=False).select(self.data.released.names)
 
     def all(self) -> DrawnSets:
         """Draw all sets into memory."""
-        return self._drawn(range(len(self)))
-
-    def _drawn(self, numbers: range | list[int]) -> DrawnSets:
-        shape = (len(numbers), self.data.n_records, len(self.data.synthesized))
+        shape = (len(self), self.data.n_records, len(self.data.synthesized))
         codes = np.empty(shape, dtype=np.int32)  # (set, record, synthesized variable)
-        for index, number in enumerate(numbers):
+        for number, of_set in enumerate(codes):
             first = 0
             for drawn in self.draw_codes(number):
-                codes[index, first : first + len(drawn)] = drawn
+                of_set[first : first + len(drawn)] = drawn
                 first += len(drawn)
         return DrawnSets(
             data=self.data,
             codes=codes,
             fully_synthetic=not self.data.kept,
-            chain=tuple(self.chain[number] for number in numbers),
-            draw=tuple(self.draw[number] for number in numbers),
+            chain=self.chain,
+            draw=self.draw,
             spacing=self.spacing,
             autocorrelation_time=self.autocorrelation_time,
         )
@@ -173,6 +178,11 @@ class NestedDrawing:
             shown = {name: codes[None] for name, codes in filled.items()}
             for codes in itertools.islice(labels, self.sets):
                 yield self._drawn(codes[None], shown, (self.chain[number],), (self.draw[number],))
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Draw one set after the other as a frame of what files show."""
+        shown = self.data.released.names
+        return (drawn.frame(0, "polars").select(shown) for drawn in self.one_by_one())
 
     def all(self) -> DrawnSets:
         """Draw all sets into memory."""
