@@ -319,3 +319,18 @@ def test_legends_show_the_original_as_it_is_drawn(html: str) -> None:
     block = '<rect width="26" height="10" fill="var(--original)"'
     assert html.count(block) == 2  # of the bars, in full, and of the panels
     assert '<path d="M0 5H26" stroke="var(--areal)"' in html  # recommended
+
+
+def test_what_was_done_with_missing_values_is_said() -> None:
+    """Dropped, a level of its own, or modelled: with how many records."""
+
+    def about(**data: object) -> str:
+        study = making.findings(**data)
+        (line,) = re.findall(r'<p class="about">(.*?)</p>', page(study, judge(study)))
+        return str(line)
+
+    assert "issing" not in about()
+    assert "2 records with missing values left out." in about(n_dropped=2)
+    assert "Missing is a level of its own in age (3)." in about(missing_levels={"age": 3})
+    modelled = about(holes={"age": 4})
+    assert "modelled in age (4); in the files those of kept variables stay" in modelled

@@ -106,6 +106,7 @@ class Study:
     seed_from: str = "operating system"
     finished: str = "2026-01-31T12:00:00+00:00"
     approvers: int = 1
+    missing_choice: str = "level"
     runs: int | None = None
     fully_synthetic: bool = False
     impossible: list[dict[str, list[str]]] = field(default_factory=list)
@@ -290,7 +291,8 @@ class Study:
 
     def write_record(self, files: dict[str, str]) -> None:
         """Write ``study.json``."""
-        plan = {"title": self.title, "approvers": self.approvers}
+        data = {"missing": self.missing_choice}
+        plan = {"title": self.title, "approvers": self.approvers, "data": data}
         content = {
             "format": 2,
             "identity": {"plan": plan, "data": "f1" * 32, "codebook": "c0" * 32},

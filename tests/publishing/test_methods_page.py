@@ -77,3 +77,20 @@ def test_intervals_carry_the_warning(study: Study, public: Path, converged: bool
         not converged
     )
     assert ("Intervals may be too short" in (public / "README.txt").read_text()) != converged
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ("level", "Missing values are a level of their own."),
+        ("drop", "Records with missing values were left out."),
+        ("model", "every row has a value of county, and what was missing in the others"),
+    ],
+)
+def test_the_page_says_what_was_done_with_missing_values(
+    study: Study, public: Path, missing: str, words: str
+) -> None:
+    """As the plan says, whether or not somebody has a missing value."""
+    study.missing_choice = missing
+    us.release(study.seal().folder, public, APPROVAL)
+    assert words in words_of(public / "methods.html")
