@@ -10,6 +10,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests import findings_factory as making
@@ -324,7 +325,7 @@ def test_legends_show_the_original_as_it_is_drawn(html: str) -> None:
 def test_what_was_done_with_missing_values_is_said() -> None:
     """Dropped, a level of its own, or modelled: with how many records."""
 
-    def about(**data: object) -> str:
+    def about(**data: Any) -> str:
         study = making.findings(**data)
         (line,) = re.findall(r'<p class="about">(.*?)</p>', page(study, judge(study)))
         return str(line)
