@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from understudy.randomness import stream
 from understudy.synthesis import registry, run_fit
 from understudy.synthesis.areal import problem as tables
 from understudy.synthesis.areal import sampler
-from understudy.synthesis.stored_probabilities import choose_cells
+from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
 
 VARIANTS = ["text", "script"]
 
@@ -63,6 +64,67 @@ def test_pairs_are_the_table_grouped() -> None:
     # one, two genders, three ages, four regions
     assert problem.design.shape == (table.shape[0], 1 + 2 + 3 + 4)
     assert (problem.design.sum(axis=1) == 4.0).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_are_grouped_block_by_block(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = small_data()
+    weights = np.linspace(0.2, 1.0, data.n_combinations) if weighted else None
+    whole = tables.make_problem(data, weights)
+    monkeypatch.setattr(tables, "BLOCK", 1)
+    again = tables.make_problem(data, weights)
+    for name in whole._fields:
+        assert np.array_equal(getattr(whole, name), getattr(again, name))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_tables_are_drawn_again_and_not_kept(
+    weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Snapshots do not grow with cells, and sets, sums and risk of single records are the same."""
+    data = small_data()
+    options: dict[str, Any] = {"chains": 2, "warmup": 4, "draws": 12, "thin": 1, "seed": 3}
+    if weighted:
+        options["weights"] = np.linspace(0.2, 1.0, data.n_combinations)
+    kept = quiet_fit(us.DPAreal(n_clusters=4), data, **options)
+    monkeypatch.setattr(sampler, "MOST_KEPT", 0)
+    fit = quiet_fit(us.DPAreal(n_clusters=4), data, **options)
+    assert "probabilities" not in fit.chain_draws.snapshots[0][0][1]
+    draws, others = fit.chain_draws, kept.chain_draws
+    assert np.array_equal(draws.label_probability, others.label_probability)
+    for name in draws.sums:
+        assert np.array_equal(draws.sums[name], others.sums[name])
+    assert np.array_equal(quiet_sets(fit, m=3, seed=1).codes, quiet_sets(kept, m=3, seed=1).codes)
+    for table, other in zip(fit.label_tables(), kept.label_tables(), strict=True):
+        assert np.array_equal(table.probabilities, other.probabilities)
+    weighed = zip(fit.left_out_weights_tables(), kept.left_out_weights_tables(), strict=True)
+    assert all(np.array_equal(*tables_of_both) for tables_of_both in weighed)
+
+
+def test_memory_of_a_large_table_with_few_pairs() -> None:
+    """1,000 patterns, 500 labels: two tables of the size of its cells at a time, none kept."""
+    n_patterns, n_labels = 1_000, 500
+    generator = stream(9, "large table")
+    table = np.zeros((n_patterns, n_labels), dtype=np.int64)
+    table[np.arange(n_patterns), generator.integers(0, n_labels, n_patterns)] = 1
+    design = np.ones((n_patterns, 1))
+    cells = KeptCells(np.arange(50), np.arange(50), complete=False)
+    tracemalloc.start()
+    problem = tables.problem_of_counts(table, design)
+    building = tracemalloc.get_traced_memory()[1]
+    assert building < 5 * table.nbytes
+    chain = sampler.ArealChain(problem, cells, us.DPAreal().priors(), 5, 2)
+    state = chain.advance(generator, chain.start(generator, 2), 1)
+    chain.observe(generator, state)  # integrals are remembered
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    seen = [chain.observe(generator, state).snapshot for _ in range(3)]
+    held, peak = (size - before for size in tracemalloc.get_traced_memory())
+    tracemalloc.stop()
+    assert problem.pair_size.size == 2 * n_patterns
+    assert peak < 2 * 8 * table.size
+    assert held < table.size / 10
+    assert np.array_equal(chain.drawn_again(seen[0])[0].sum(axis=1).round(9), np.ones(n_patterns))
 
 
 def test_too_large_a_table_is_refused_with_its_size() -> None:

@@ -59,6 +59,7 @@ class Observation(NamedTuple):
     scalars: dict[str, float]
     label_probability: NDArray[np.float32]  # (cell,)
     snapshot: dict[str, NDArray[Any]]  # what synthesis needs; arrays of any shape
+    table: NDArray[np.float64] | None = None  # what the snapshot stands for, where it is known yet
 
 
 class ChainSampler(Protocol):

@@ -133,7 +133,7 @@ def _areal_pairs(data: Microdata) -> tuple[int, int]:
 def _areal_bytes(data: Microdata) -> int:
     """Rates of every cell, four tables of 50 clusters per pair, integrals of every count."""
     n_pairs, n_counts = _areal_pairs(data)
-    return 8 * 3 * len(data.patterns) * data.n_labels + 8 * 4 * 50 * n_pairs + 150_000 * n_counts
+    return 8 * 2 * len(data.patterns) * data.n_labels + 8 * 4 * 50 * n_pairs + 150_000 * n_counts
 
 
 def _areal_seconds(data: Microdata) -> float:

@@ -89,6 +89,10 @@ class SampledFit(Shown, ABC):
     def _tabulated(self, snapshot: Arrays) -> LabelTable:
         """Tabulate the label probabilities of one kept draw."""
 
+    def _observed(self, seen: Observation) -> LabelTable:
+        """Tabulate the label probabilities of a draw that was just observed."""
+        return self._tabulated(seen.snapshot)
+
     def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
         """Give p(label | pattern) of one kept draw: (pattern, label)."""
         return by_pattern(self.data, self._table(snapshot))
@@ -110,7 +114,7 @@ class SampledFit(Shown, ABC):
             return None
 
         def summarize(seen: Observation) -> dict[str, Any]:
-            table = self._tabulated(seen.snapshot)
+            table = self._observed(seen)
             of_draw = sums.of(table)
             kept: dict[str, Any] = {f"sum {name}": value for name, value in of_draw.sums.items()}
             kept["margins"] = of_draw.margins.astype(np.float32)

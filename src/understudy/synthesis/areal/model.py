@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from understudy.synthesis.areal.problem import POWERS, Problem, make_problem, po
 from understudy.synthesis.areal.sampler import ArealChain
 from understudy.synthesis.areal.state import Priors
 from understudy.synthesis.checkpoints import Arrays
+from understudy.synthesis.contract import Observation
 from understudy.synthesis.fit_notes import note, warn_convergence
 from understudy.synthesis.registry import MODELS
 from understudy.synthesis.risk_weights import check_dial
@@ -68,11 +70,38 @@ class DPArealFit(SampledFit):
         return f"areal {self.settings.variant}"
 
     def _tabulated(self, snapshot: Arrays) -> LabelTable:
-        return LabelTable(snapshot["probabilities"], self.data.patterns.of_combination)
+        return LabelTable(self._rates(snapshot)[0], self.data.patterns.of_combination)
+
+    def _observed(self, seen: Observation) -> LabelTable:
+        if seen.table is None:
+            return self._tabulated(seen.snapshot)
+        return LabelTable(seen.table, self.data.patterns.of_combination)
+
+    def _rates(self, snapshot: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give label probabilities and sums of rates; a large table is drawn again, as it was."""
+        if "probabilities" in snapshot:
+            return snapshot["probabilities"], snapshot["pattern_rates"]
+        last: Any = self._last_rates.get("last")
+        if last is None or last[0] is not snapshot:
+            self._last_rates.clear()
+            last = self._last_rates["last"] = snapshot, self._chain.drawn_again(snapshot)
+        rates: tuple[NDArray[np.float64], NDArray[np.float64]] = last[1]
+        return rates
+
+    @cached_property
+    def _last_rates(self) -> dict[str, Any]:
+        return {}
+
+    @cached_property
+    def _chain(self) -> ArealChain:
+        """The sampler, which draws tables again."""
+        problem, settings = make_problem(self.data, self.weights), self.settings
+        return ArealChain(problem, self.cells, settings.priors(), settings.n_clusters, 0)
 
     def _left_out_weights(self, snapshot: Arrays) -> NDArray[np.float64]:
         """Give the Poisson rates: a count that loses one record loses this factor, or its power."""
-        rates: NDArray[np.float64] = snapshot["probabilities"] * snapshot["pattern_rates"][:, None]
+        probabilities, of_pattern = self._rates(snapshot)
+        rates: NDArray[np.float64] = probabilities * of_pattern[:, None]
         if self.weights is not None:
             rates = rates ** powers_of_cells(self.data, self.weights)
         return rates

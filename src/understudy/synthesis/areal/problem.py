@@ -37,6 +37,7 @@ __all__ = ["MOST_CELLS", "Problem", "count_table", "make_problem", "problem_of_c
 MOST_CELLS = 20_000_000  # of the table, the empty ones included
 POWERS = 16  # powers are whole multiples of 1 / POWERS: cells with the same are interchangeable
 NEVER = -60.0
+BLOCK = 1 << 18  # cells that are grouped into pairs together
 MOST_COUNTS = 4_000  # different ones: integrals that are remembered take 0.15 MB each and chain
 
 
@@ -85,7 +86,8 @@ def count_table(data: Microdata) -> NDArray[np.int64]:
     labels = combined_labels(data, data.combinations[:, columns])  # (combination,)
     table = np.zeros((len(data.patterns), data.n_labels), dtype=np.int64)  # (pattern, label)
     np.add.at(table, (data.patterns.of_combination, labels), data.counts)
-    different = np.unique(table).size
+    occupied = table[table > 0]
+    different = np.unique(occupied).size + int(occupied.size < table.size)
     if different > MOST_COUNTS:
         raise InputError(
             expected=f"a table with at most {MOST_COUNTS:,} different counts for the DP-areal "
@@ -138,18 +140,33 @@ def problem_of_counts(
     """
     n_patterns, n_labels = table.shape
     inside = np.ones(table.size, dtype=bool) if impossible is None else ~impossible.ravel()
-    distinct, index, shift = _kinds_of_cells(
-        table.ravel()[inside], None if powers is None else powers.ravel()[inside]
-    )
-    keys = np.repeat(np.arange(n_patterns), n_labels)[inside] * distinct.size + index.ravel()
-    pairs, of_possible, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    if powers is None or (powers.ravel()[inside] == 1.0).all():
+        distinct, index = _distinct_counts(table, inside), None
+        shift = np.zeros(distinct.size)
+    else:
+        distinct, index, shift = _kinds_of_cells(table.ravel(), powers.ravel(), inside)
+    listed, counted = [], []  # pairs, pattern times distinct counts plus index; cells of each
     of_cell = np.full(table.size, -1, dtype=np.int32)
-    of_cell[inside] = of_possible.ravel()
-    patterns, indices = pairs // distinct.size, pairs % distinct.size  # (pair,), (pair,)
+    n_pairs, rows = 0, max(1, BLOCK // n_labels)
+    for first in range(0, n_patterns, rows):  # indices of all cells would take much memory
+        last = min(first + rows, n_patterns)
+        block = slice(first * n_labels, last * n_labels)
+        within = inside[block]
+        if index is None:
+            here = np.searchsorted(distinct, table[first:last].ravel()[within])
+        else:
+            here = index[block][within]
+        keys = np.repeat(np.arange(first, last), n_labels)[within] * distinct.size + here
+        pairs, of_possible, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+        of_cell[block][within] = n_pairs + of_possible.ravel()
+        n_pairs += pairs.size
+        listed.append(pairs)
+        counted.append(sizes)
+    patterns, indices = np.divmod(np.concatenate(listed), distinct.size)  # (pair,), (pair,)
     return Problem(
         pair_start=np.searchsorted(patterns, np.arange(n_patterns + 1)).astype(np.int64),
         pair_count=distinct[indices],
-        pair_size=sizes.astype(np.int64),
+        pair_size=np.concatenate(counted).astype(np.int64),
         pair_index=indices.astype(np.int64),
         distinct=distinct,
         design=np.ascontiguousarray(design, dtype=np.float64),
@@ -159,15 +176,22 @@ def problem_of_counts(
     )
 
 
+def _distinct_counts(table: NDArray[np.int64], inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Give the distinct counts of the possible cells, ascending, without sorting the empty ones."""
+    occupied = np.unique(table[(table > 0) & inside.reshape(table.shape)])
+    empty = bool(((table == 0) & inside.reshape(table.shape)).any())
+    return np.append(np.zeros(int(empty), dtype=np.int64), occupied)
+
+
 def _kinds_of_cells(
-    table: NDArray[np.int64], powers: NDArray[np.float64] | None
+    table: NDArray[np.int64], powers: NDArray[np.float64], inside: NDArray[np.bool_]
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64]]:
-    """Give the distinct counts (or counts times powers), the index of every cell, and shifts."""
-    if powers is None or (powers == 1.0).all():
-        distinct, index = np.unique(table, return_inverse=True)  # (distinct count,), (cell,)
-        return distinct.astype(np.int64), index, np.zeros(distinct.size)
-    kinds = np.stack([powers * table, powers], axis=-1).reshape(-1, 2)  # (cell, 2)
-    listed, index = np.unique(kinds, axis=0, return_inverse=True)  # (distinct count, 2), (cell,)
+    """Give the distinct counts times powers, their index (cell,) where possible, and shifts.
+
+    Counts, powers and whether they are possible are (cell,).
+    """
+    kinds = np.stack([powers * table, powers], axis=-1)[inside]  # (possible cell, 2)
+    listed, of_possible = np.unique(kinds, axis=0, return_inverse=True)  # (distinct count, 2)
     if len(listed) > MOST_COUNTS:
         raise InputError(
             expected=f"a table with at most {MOST_COUNTS:,} different counts and weights for the "
@@ -177,4 +201,6 @@ def _kinds_of_cells(
         )
     with np.errstate(divide="ignore"):
         shift = np.maximum(np.log(listed[:, 1]), NEVER)  # (distinct count,)
+    index = np.zeros(table.size, dtype=np.int64)  # (cell,)
+    index[inside] = of_possible.ravel()
     return np.ascontiguousarray(listed[:, 0]), index, shift

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from understudy.randomness import stream
 from understudy.synthesis.areal import hamiltonian
 from understudy.synthesis.areal.clusters import (
     draw_concentration,
@@ -33,6 +35,7 @@ from understudy.synthesis.areal.poisson_lognormal import (
 from understudy.synthesis.areal.problem import Problem
 from understudy.synthesis.areal.split_merge import SMALLEST, Clusters, exchange
 from understudy.synthesis.areal.state import Priors, State, effect_precision, init
+from understudy.synthesis.checkpoints import generator_arrays, generator_from
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.stored_probabilities import KeptCells
 
@@ -197,6 +200,9 @@ def step(
     return by_centre(generator, problem, state, priors)
 
 
+MOST_KEPT = 1 << 18  # cells up to which the tables of kept draws are kept themselves
+
+
 @dataclass(frozen=True, eq=False)
 class ArealChain:
     """Chains of the DP-areal sampler."""
@@ -220,7 +226,9 @@ class ArealChain:
             "starts": list(STARTS),
             "steps": hamiltonian.most_steps(self.problem),
             "tuned": self.warmup,
-            "keeps": "probabilities, pattern rates",
+            "keeps": "what tables are drawn from"
+            if self.redraws
+            else "probabilities, pattern rates",
         }
 
     def _pieces(self) -> Pieces:
@@ -245,16 +253,11 @@ class ArealChain:
     def observe(self, generator: np.random.Generator, state: State) -> Observation:
         """Draw clusters and log rates anew given everything else; tabulate label probabilities."""
         problem, pieces, precision = self.problem, self._pieces(), state.log_rate_precision
+        before = generator_arrays(generator) if self.redraws else {}
+        members, probabilities, rates = self.draw_rates(
+            generator, state.effects, state.log_weights, precision
+        )
         means = cluster_means(problem.design, state.effects)  # (cluster, pattern)
-        joint = joint_probabilities(problem, pieces, means, precision, state.log_weights)
-        members = np.empty(joint.shape, dtype=np.int64)  # (pair, cluster)
-        draw_members(generator, problem.pair_size, joint, members)
-        log_rates = draw_table(generator, problem, members, means, precision)  # (cell,)
-        table = log_rates.reshape(problem.n_patterns, -1)  # (pattern, label)
-        largest = table.max(axis=1, keepdims=True)  # (pattern, 1)
-        rates = np.exp(table - largest)
-        totals = rates.sum(axis=1, keepdims=True)  # (pattern, 1)
-        probabilities = rates / totals
         slopes, shares = np.empty(means.shape), np.empty(self.n_clusters)
         likelihood, _ = marginal(
             problem, pieces, means, precision, state.log_weights, slopes, shares
@@ -266,8 +269,50 @@ class ArealChain:
             "log_likelihood": float(likelihood),
         }
         kept = probabilities[self.cells.patterns, self.cells.labels].astype(np.float32)
-        snapshot = {
-            "probabilities": probabilities,  # (pattern, label)
-            "pattern_rates": (totals * np.exp(largest))[:, 0],  # (pattern,)
-        }
-        return Observation(scalars, kept, snapshot)
+        snapshot = {"probabilities": probabilities, "pattern_rates": rates}
+        if self.redraws:
+            snapshot = {
+                "effects": state.effects.copy(),  # (cluster, effect)
+                "log_weights": state.log_weights.copy(),  # (cluster,)
+                "log_rate_precision": np.array(precision),
+                **before,
+            }
+        return Observation(scalars, kept, snapshot, probabilities)
+
+    @property
+    def redraws(self) -> bool:
+        """Whether tables are too large to be kept: then they are drawn again from a snapshot."""
+        return self.problem.pair_of_cell.size > MOST_KEPT
+
+    def draw_rates(
+        self,
+        generator: np.random.Generator,
+        effects: NDArray[np.float64],
+        log_weights: NDArray[np.float64],
+        precision: float,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Draw clusters (pair, cluster) and rates, as label probabilities and sums by pattern."""
+        problem = self.problem
+        means = cluster_means(problem.design, effects)  # (cluster, pattern)
+        joint = joint_probabilities(problem, self._pieces(), means, precision, log_weights)
+        members = np.empty(joint.shape, dtype=np.int64)  # (pair, cluster)
+        draw_members(generator, problem.pair_size, joint, members)
+        log_rates = draw_table(generator, problem, members, means, precision)  # (cell,)
+        table = log_rates.reshape(problem.n_patterns, -1)  # (pattern, label), written over
+        largest = table.max(axis=1, keepdims=True)  # (pattern, 1)
+        table -= largest
+        np.exp(table, out=table)
+        totals = table.sum(axis=1, keepdims=True)  # (pattern, 1)
+        table /= totals
+        return members, table, (totals * np.exp(largest))[:, 0]
+
+    def drawn_again(
+        self, snapshot: dict[str, NDArray[Any]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Draw the table of a snapshot again: label probabilities, and sums of rates by pattern."""
+        generator = generator_from(snapshot, stream(0, "any"))
+        given = (snapshot["effects"], snapshot["log_weights"])
+        _, probabilities, rates = self.draw_rates(
+            generator, *given, float(snapshot["log_rate_precision"])
+        )
+        return probabilities, rates
