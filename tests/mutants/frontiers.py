@@ -120,6 +120,14 @@ MUTANTS = [
         "guarantee",
     ),
     Mutant(
+        "frontier: finished points are saved only where no worker is free",
+        "frontiers/background.py",
+        "or self._under_way[0].is_finished",
+        "or False",
+        "tests/frontiers/test_background.py",
+        "saved",
+    ),
+    Mutant(
         "frontier: another class draw keeps the diagnostics of the first",
         REUSE_DRAWS,
         "summarize = fit.chain_draws, other.summarizer()",

@@ -48,8 +48,13 @@ class Background:
                 work.wait()
 
     def start(self, compute: Callable[[], Any], save: Callable[[Any], None]) -> None:
-        """Start a piece of work, as soon as a worker is free; `save` takes what it gives."""
-        while len(self._under_way) >= self._most:
+        """Start a piece of work, as soon as a worker is free; `save` takes what it gives.
+
+        What is finished by then is saved first, so that little is lost if the program is killed.
+        """
+        while self._under_way and (
+            len(self._under_way) >= self._most or self._under_way[0].is_finished
+        ):
             self._finish_first()
         self._under_way.append(_Work(compute, save))
 
@@ -74,6 +79,11 @@ class _Work:
                 self._made = compute()
         except BaseException as problem:  # noqa: BLE001  (raised where the result is taken)
             self._problem = problem
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its result, or its problem, is there."""
+        return not self._thread.is_alive()
 
     def wait(self) -> None:
         """Let it end."""
