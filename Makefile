@@ -4,12 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 CORES  ?= 2
+OLDEST := $(VENV)/oldest/bin/python -m pytest -q -m "not slow" \
+  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 # Tests run side by side already: libraries of linear algebra must not take the cores again.
 export OPENBLAS_NUM_THREADS ?= 1
 # Hundreds of processes of the tests import the same modules: they are compiled once.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test quick lint types browser r unit docs picture bench calibrate fuzz mutants lock minimum clean help
+.PHONY: demo test quick lint types browser r unit docs picture bench calibrate fuzz mutants lock minimum oldest clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -81,11 +83,13 @@ lock:  ## renew the pinned versions (the only target that asks for newer ones)
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
 	  pyproject.toml --output-file requirements/minimum.txt
 
-minimum: requirements/minimum.txt  ## the fast tests with the oldest versions that pyproject.toml allows
-	$(PYTHON) -m venv $(VENV)/oldest
+minimum: $(VENV)/oldest.stamp  ## the fast tests with the oldest versions that pyproject.toml allows
 	$(VENV)/oldest/bin/python -m pip install --quiet --constraint requirements/minimum.txt --editable ".[test]"
-	$(VENV)/oldest/bin/python -m pytest -q -n $(CORES) --dist loadfile --no-loadscope-reorder -m "not slow" \
-	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
+	$(OLDEST) -n $(CORES) --dist loadfile --no-loadscope-reorder
+
+oldest: $(VENV)/oldest.stamp  ## some of them, in a minute or two: formats, frames, commands, results, drawings
+	$(OLDEST) tests/microdata/test_statistical_formats.py tests/microdata/test_frames.py \
+	  tests/cli/test_first_plan.py tests/display tests/pages/test_plots.py tests/pages/test_blocks.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) understudy-demo docs/_build .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis
@@ -99,6 +103,12 @@ $(VENV)/bin/python:
 $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --quiet --no-deps --require-hashes --requirement requirements/run.txt
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/oldest.stamp: requirements/minimum.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)/oldest
+	$(VENV)/oldest/bin/python -m pip install --quiet --constraint requirements/minimum.txt \
+	  --editable . hypothesis pandas pyarrow pytest
 	@touch $@
 
 $(VENV)/test.stamp: requirements/test.txt $(VENV)/run.stamp

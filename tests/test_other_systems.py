@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,7 @@ def test_locks_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "msvcrt", FakeLocks(errno.EACCES))
     with pytest.raises(CheckpointError, match="in use by"):
         Lock(tmp_path)
+    (tmp_path / "lock").write_text(f"process {os.getppid()} on {socket.gethostname()}")
     monkeypatch.setitem(sys.modules, "msvcrt", FakeLocks(errno.EINVAL))
     with pytest.warns(match="no locks"):
         Lock(tmp_path).close()

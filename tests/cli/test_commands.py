@@ -20,6 +20,8 @@ from understudy.errors import ExitCode
 from understudy.microdata.codebook import codebook_from
 from understudy.study.plan import read_plan
 
+COMMANDS = [name for name in cli.app if not name.startswith("-")]
+
 
 @pytest.fixture
 def survey(tmp_path: Path) -> Path:
@@ -29,8 +31,9 @@ def survey(tmp_path: Path) -> Path:
 def test_help_and_version(command: Command) -> None:
     answer = command("--help")
     assert answer.code == 0
-    for word in ("check", "demo", "evaluate", "init", "run"):
-        assert word in answer.out
+    assert {"compare", "demo", "open", "run", "status", "verify"} <= set(COMMANDS)
+    for word in COMMANDS:
+        assert re.search(rf"^(│ )?{word} ", answer.out, re.MULTILINE), word
     assert command("--version").out.strip() == understudy.__version__
     assert "--synthesize" in command("check", "--help").out
 
@@ -206,7 +209,7 @@ def test_closed_output_while_a_command_prints(
 
 
 def test_no_help_shows_an_empty_default(command: Command) -> None:
-    for name in ("check", "demo", "evaluate", "frontier", "init", "release", "reproduce", "run"):
+    for name in COMMANDS:
         words = " ".join(command(name, "--help").out.replace("│", " ").split())
         assert not re.search(r"default: (\(\)|None|False|\])", words), name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -13,17 +14,27 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.frontiers.test_search import point
+from tests.risk.saturated_fit import SaturatedFit
+from tests.risk.test_informed_intruder import PRIOR, files
+from tests.risk.test_informed_intruder import survey as invented_survey
 
 import understudy as us
 from understudy.display.described import Described, sparkline
 from understudy.display.frame_kinds import in_kind
 from understudy.display.panels import COLOURS
+from understudy.display.result import Shown
 from understudy.errors import SettingError
+from understudy.findings.frontier_schema import FrontierFindings
+from understudy.frontiers.run import Frontier
 from understudy.pages.plots.canvas import LIGHT
+from understudy.synthesis.sampled_fit import SampledFit
 from understudy.verdict.verdict import judge
 
 mpl.use("Agg")
 KNOWN = ["sex", "age"]
+WITHOUT_PANDAS = {"informed intruder", "combined", "frontier"}  # made from no pandas frame
+ELSEWHERE = {"Verdict", "Microdata", "SyntheticSets", "ShownData", "ShownSets"}
 
 
 def made_frame() -> pd.DataFrame:
@@ -70,7 +81,42 @@ MEASURES: dict[str, Measure] = {
         data, sets, "sex ~ town", family="logistic", train=200, seed=1
     ),
     "analysis": lambda data, sets: us.analysis_utility(data, sets, share_of_first_town),
-}
+    "fully synthetic": lambda *_: us.fully_synthetic_risk(*all_drawn()),
+    "informed intruder": lambda *_: informed_risk(),
+    "population": lambda *_: us.population_risk(weighted_data()),
+    "weighted": lambda *_: us.weighted_utility(
+        weighted_data(), [made_frame().assign(weight="1.5")] * 2, seed=1
+    ),
+    "combined": lambda *_: us.combine_estimates([0.2, 0.3, 0.4], [0.01, 0.02, 0.01]),
+    "frontier": lambda *_: Frontier(
+        FrontierFindings(
+            title="", n_records=1, n_labels=2, data_fingerprint="", landmarks=(), beside=(),
+            points=(point("a", 0.1, 1.5), point("b", 0.2, 1.1)), own_record_pass=0.25,
+            own_record_review=0.75, recommended="b", why="",
+        ),
+        Path(),
+    ),
+    "reference fit": lambda data, _: us.Perfect().fit(data),
+}  # fmt: skip
+
+
+def all_drawn() -> tuple[us.Microdata, list[pd.DataFrame]]:
+    """Give data of which every column is synthesized, and a file of other people."""
+    frame = made_frame()
+    return us.read_microdata(frame, list(frame.columns)), [frame.sample(frac=1.0, random_state=1)]
+
+
+def informed_risk() -> Any:
+    """Measure what an intruder learns who knows all others."""
+    data = invented_survey()
+    fit = SaturatedFit(data, PRIOR, 50)
+    sets = files(SaturatedFit(data, PRIOR, 2), 2)
+    return us.informed_intruder_risk(data, fit, sets, lambda less: SaturatedFit(less, PRIOR, 50))
+
+
+def weighted_data() -> us.Microdata:
+    """Give data with survey weights."""
+    return us.read_microdata(made_frame().assign(weight="1.5"), "town", weight="weight")
 
 
 def share_of_first_town(frame: Any) -> tuple[float, float]:
@@ -95,8 +141,25 @@ def test_a_result_shows_itself_four_ways(
     assert isinstance(result.plot(), mpl.axes.Axes)
     plt.close("all")
     for table in result._frames or (None,):
-        assert isinstance(result.to_frame(table), pd.DataFrame)
+        own: type = pl.DataFrame if name in WITHOUT_PANDAS else pd.DataFrame
+        assert isinstance(result.to_frame(table), own)
+        assert isinstance(result.to_frame(table, kind="pandas"), pd.DataFrame)
         assert isinstance(result.to_frame(table, kind="polars"), pl.DataFrame)
+
+
+def test_no_result_is_left_out(data: us.Microdata, sets: us.SyntheticSets) -> None:
+    """Whatever shows itself is among those above, or is tested beside them."""
+    made = {type(measure(data, sets)) for measure in MEASURES.values()}
+    ours = [kind for kind in subclasses(Shown) if kind.__module__.startswith("understudy.")]
+    missing = [kind for kind in ours if not any(issubclass(each, kind) for each in made)]
+    fits = {kind for kind in missing if issubclass(kind, SampledFit)}
+    assert {kind.__name__ for kind in set(missing) - fits} <= ELSEWHERE
+
+
+def subclasses(kind: type) -> set[type]:
+    """List all that inherit from a class."""
+    found: set[type] = set(kind.__subclasses__())
+    return found.union(*map(subclasses, found))
 
 
 def test_polars_data_give_polars_frames(sets: us.SyntheticSets) -> None:

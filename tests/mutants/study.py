@@ -10,6 +10,21 @@ EVALUATE = "tests/cli/test_evaluate.py"
 
 MUTANTS = [
     Mutant(
+        "progress: a part within a part tells the share of that part alone",
+        "work_done.py",
+        "self.start + end * length)",
+        "end)",
+        "tests/test_work_done.py",
+    ),
+    Mutant(
+        "locks: a process is asked by a signal that ends it on Windows",
+        "storage.py",
+        "    if WINDOWS:\n        return False",
+        "    if not WINDOWS:\n        return False",
+        "tests/test_other_systems.py",
+        "locks",
+    ),
+    Mutant(
         "study: sets take no memory",
         "study/memory_needs.py",
         "(OF_RECORD + OF_ROW * sets)",

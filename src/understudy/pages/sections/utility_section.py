@@ -101,7 +101,7 @@ def _bars(findings: Findings, synthesizer: SynthesizerFindings, style: SeriesSty
             [
                 f"{counted(counts.n_others, 'further level')}: "
                 f"{counted(counts.others_original, 'record')} in the original, "
-                f"{counts.others_synthetic:,.1f} in a synthetic set."
+                f"{counts.others_synthetic:,.0f} in a synthetic set."
             ]
             if counts.n_others
             else []
