@@ -240,8 +240,8 @@ MUTANTS = [
     Mutant(
         "areal: table without its empty cells' labels in order",
         AREAL + "problem.py",
-        "of_cell[inside] = of_possible.ravel()",
-        "of_cell[inside] = np.sort(of_possible.ravel())",
+        "= n_pairs + of_possible.ravel()",
+        "= n_pairs + np.sort(of_possible.ravel())",
         AREAL_FIT,
         "pairs_are",
     ),
@@ -252,5 +252,21 @@ MUTANTS = [
         "self.data.patterns.of_combination[::-1])",
         AREAL_FIT,
         "own_row",
+    ),
+    Mutant(
+        "areal: a large table is drawn again from another stream",
+        AREAL + "sampler.py",
+        'generator_from(snapshot, stream(0, "any"))',
+        'stream(0, "any")',
+        AREAL_FIT,
+        "drawn_again",
+    ),
+    Mutant(
+        "areal: pairs of later blocks are numbered from zero",
+        AREAL + "problem.py",
+        "n_pairs += pairs.size",
+        "n_pairs += 0",
+        AREAL_FIT,
+        "block_by_block",
     ),
 ]

@@ -48,4 +48,28 @@ MUTANTS = [
         EVALUATE,
         "values_are_those",
     ),
+    Mutant(
+        "memory: threads do not know the limit",
+        "microdata/coding.py",
+        "count = copy_context().run",
+        "count = lambda work, *given: work(*given)",
+        "tests/test_memory.py",
+        "reading",
+    ),
+    Mutant(
+        "memory: the limit stays behind where work goes to workers",
+        "synthesis/workers.py",
+        "with memory_limit(memory):",
+        "with memory_limit(None):",
+        "tests/test_memory.py",
+        "workers",
+    ),
+    Mutant(
+        "memory: utility takes none",
+        "study/memory_needs.py",
+        "needs[words] = PROGRAM + OF_COUNTS * data.n_records + cells",
+        "needs[words] = PROGRAM",
+        "tests/test_memory.py",
+        "grow",
+    ),
 ]
