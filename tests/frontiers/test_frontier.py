@@ -168,7 +168,7 @@ def test_dominated_points_are_those_that_another_beats(measured: Frontier) -> No
 
 def test_every_point_is_a_link_to_its_numbers(measured: Frontier) -> None:
     text = measured.page().read_text("utf-8")
-    links = set(re.findall(r'href="#([^"]+)"', text))
+    links = set(re.findall(r'data-go="([^"]+)"', text))
     targets = set(re.findall(r'id="([^"]+)"', text))
     findings = measured.findings
     listed = [*findings.points, *findings.landmarks]
@@ -333,7 +333,7 @@ def test_files_of_other_tools_are_put_beside(
     assert shown.recommended == measured.recommended
     page = shown.page().read_text("utf-8")
     assert "CART" in page
-    assert 'href="#frontier-point-cart"' in page
+    assert 'data-go="frontier-point-cart"' in page
     assert 'id="frontier-point-cart"' in page
 
 

@@ -209,7 +209,7 @@ def test_a_reproduction_goes_on_without_its_scheduler(
     again = files_of(tmp_path / "helped")
     assert again == alone
     assert {name: again[name] for name in kept} == kept
-    parts = {words.removesuffix(": measuring") for words in said if words.startswith("population")}
+    parts = {words.removesuffix(": measuring") for words in said if ", population " in words}
     assert len(parts) == 4 - len(answered)
 
 
