@@ -3,6 +3,8 @@
 ``python -m benchmarks.frontier`` measures those of ``examples/bundled/frontier.toml``, each with
 the baselines. ``python -m benchmarks.frontier rpart PLAN OUT`` puts files of R's rpart, drawn as
 synthpop's default does, on the frontier in the folder OUT, which is made if it is not there.
+``python -m benchmarks.frontier show PLAN OUT NAME`` writes a finished one's points to
+``docs/research/frontier-NAME.csv``, and the bundled data's picture to ``docs/frontier.svg``.
 """
 
 from __future__ import annotations
@@ -18,13 +20,17 @@ import polars as pl
 
 import understudy as us
 from understudy.errors import UnderstudyWarning
+from understudy.findings.frontier_schema import FrontierPoint
 from understudy.microdata.table import Microdata
+from understudy.pages.plots.canvas import standalone_svg
+from understudy.pages.plots.frontier_plot import frontier_svg
 from understudy.study.plan import StudyPlan, read_plan
 from understudy.study.stages import prepare
 
 __all__: list[str] = []
 
 HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs"
 PLAN = HERE.parent / "examples" / "bundled" / "frontier.toml"
 POINTS = {"dpmpm": 6, "backoff": 20}
 CALLED = "rpart, as synthpop's default does it"
@@ -78,8 +84,44 @@ def beside(path: Path, out: Path) -> None:
     print(us.frontier(path, out, beside={CALLED: sets}).beside)
 
 
+def show(path: Path, out: Path, name: str) -> None:
+    """Write the points of a frontier, and the bundled data's picture, where the docs have them."""
+    findings = us.frontier(path, out, progress=False).findings
+    points = [*findings.points, *findings.landmarks, *findings.beside]
+    rows = [_row(point, point.name == findings.recommended) for point in points]
+    pl.DataFrame(rows).write_csv(DOCS / "research" / f"frontier-{name}.csv")
+    picture = frontier_svg(findings, "frontier", linked=False)
+    if name == "bundled" and picture is not None:
+        (DOCS / "frontier.svg").write_text(standalone_svg(picture) + "\n", encoding="utf-8")
+
+
+def _row(point: FrontierPoint, recommended: bool) -> dict[str, str]:
+    measured = point.measured
+    said = [point.name]
+    if recommended:
+        said.append("recommended, confirmed by fits" if measured.confirmed else "recommended")
+    if measured.converged is False:
+        said.append(f"R-hat {measured.worst_rhat:.2f}")
+    grade = "passes" if point.outcome == "pass" else point.outcome
+    return {
+        "point": ", ".join(said),
+        "files": str(measured.m),
+        "worst own-record effect": _digits(point.position),
+        "standard error": _digits(point.position_error),
+        "grade": f"{grade}, above the limit" if point.above else grade,
+        **{f"order {each.order}": _digits(each.ratio) for each in measured.ratios},
+        "right labels": "" if point.right_labels is None else f"{point.right_labels:,.1f}",
+    }
+
+
+def _digits(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["rpart"]:
         beside(Path(sys.argv[2]), Path(sys.argv[3]))
+    elif sys.argv[1:2] == ["show"]:
+        show(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4])
     else:
         speed()

@@ -8,6 +8,7 @@ import re
 import shutil
 import stat
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,15 @@ from understudy.errors import (
     SettingError,
     UnderstudyError,
 )
-from understudy.frontiers import fit_points
+from understudy.findings.frontier_schema import FrontierPoint
+from understudy.frontiers import fit_points, search
 from understudy.frontiers.measure_points import measure_point
 from understudy.frontiers.run import Frontier
 from understudy.memory import most_memory
 from understudy.pages.plots.frontier_plot import anchor
 from understudy.study.plan import read_plan
 from understudy.study.progress import StudyProgress
+from understudy.study.stage_warnings import Notes
 from understudy.study_register import Register
 from understudy.synthesis.workers import Workers
 
@@ -284,6 +287,34 @@ def test_a_larger_budget_adds_points(plan: Path, measured: Frontier, tmp_path: P
     assert more.points.height == 9
     with pytest.raises(SettingError, match="a budget for the 7 points"):
         us.frontier(plan, tmp_path / "out", budget=3)
+
+
+def test_a_finished_search_goes_nowhere_else_after_a_point_was_confirmed(
+    plan: Path, measured: Frontier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search sees points as they were first measured; page and record see the confirmed one."""
+    shutil.copytree(plan.parent / "out", tmp_path / "out")
+    name, seen = "backoff-scale-1", list[bool]()
+    real = search.next_points
+
+    def confirmed(self: fit_points.FrontierRun) -> None:
+        found = self._measured(name).model_copy(update={"confirmed": True})
+        self.folder.save_findings(f"confirmed-{name}", self._of(self.listed[name]), found, Notes())
+
+    def next_points(listed: Any, points: Mapping[str, FrontierPoint], most: int) -> Any:
+        seen.extend(point.measured.confirmed for point in points.values())
+        return real(listed, points, most)
+
+    monkeypatch.setattr(fit_points.FrontierRun, "confirm_recommended", confirmed)
+    us.frontier(plan, tmp_path / "out")
+    monkeypatch.setattr("understudy.frontiers.fit_points.next_points", next_points)
+    again = us.frontier(plan, tmp_path / "out").findings
+    assert seen
+    assert not any(seen)
+    assert [point.name for point in again.points] == [
+        point.name for point in measured.findings.points
+    ]
+    assert [point.name for point in again.points if point.measured.confirmed] == [name]
 
 
 def test_a_board_picks_a_point_and_the_choice_is_in_the_record(

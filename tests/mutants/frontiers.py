@@ -207,4 +207,12 @@ MUTANTS = [
         "tests/frontiers/test_coarse_points.py",
         "merges_the_sets",
     ),
+    Mutant(
+        "frontier: a confirmed point leads a finished search elsewhere",
+        "frontiers/fit_points.py",
+        "next_points(listed, self._searched(), budget",
+        "next_points(listed, self._graded(), budget",
+        "tests/frontiers/test_frontier.py",
+        "nowhere_else",
+    ),
 ]

@@ -159,7 +159,7 @@ class FrontierRun:
             curve.name for curve in listed if curve.ends is not None and alike[curve.shared] > 1
         }
         self._measure(first_points(self.plan))
-        while more := next_points(listed, self._graded(), budget - len(self.listed)):
+        while more := next_points(listed, self._searched(), budget - len(self.listed)):
             self._measure(more)
         for point in self.listed.values():
             if point.curve in self._needed_again:
@@ -385,13 +385,18 @@ class FrontierRun:
 
     def _measured(self, name: str) -> MeasuredPoint:
         """Read what was measured about a point, the confirmed numbers where there are some."""
-        of = self._of(self.listed[name])
-        stage = next(
-            stage
-            for stage in (f"confirmed-{name}", f"point-{name}")
-            if self.folder.finished(stage, of)
-        )
+        of, confirmed = self._of(self.listed[name]), f"confirmed-{name}"
+        stage = confirmed if self.folder.finished(confirmed, of) else f"point-{name}"
         return self.folder.load_findings(stage, MeasuredPoint)[0]
+
+    def _searched(self) -> dict[str, FrontierPoint]:
+        """Grade points as they were first measured: a finished search goes nowhere else."""
+        limits = self.plan.thresholds
+        first = {
+            name: self.folder.load_findings(f"point-{name}", MeasuredPoint)[0]
+            for name in self.listed
+        }
+        return {name: graded_point(measured, limits) for name, measured in first.items()}
 
     def _graded(self) -> dict[str, FrontierPoint]:
         limits = self.plan.thresholds
