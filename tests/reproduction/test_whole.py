@@ -82,7 +82,7 @@ def test_parts_on_workers_have_the_same_bytes(made: Path, tmp_path: Path) -> Non
     (parts / "fit-01-collapsed").mkdir()
     with threads_as_workers(2) as address, us.on_workers(cluster=address):
         running.run_all(parts, TINY, 3, lambda words, _: said.append(words))
-    assert said[0] == "3 parts on workers"  # two baselines and a fit
+    assert said[0] == "parts on workers: 3"  # two baselines and a fit
     assert "part 5 of 6, population 1 of 1: DPMPM, collapsed sampler" in said
     for path in sorted((made / "parts").iterdir()):
         assert (parts / path.name).read_bytes() == path.read_bytes(), path.name

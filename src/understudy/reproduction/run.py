@@ -146,11 +146,11 @@ def _on_workers(folder: Path, scale: Scale, seed: int, say: Said) -> None:
     ]
     if workers is None or len(wanted) < workers.number:
         return
-    say(f"{len(wanted)} parts on workers", None)
+    say(f"parts on workers: {len(wanted)}", None)
     tasks = [(number, name, scale, seed) for number, name in wanted]
     for done, (at, part) in enumerate(workers.as_finished(_measured, tasks), 1):
         _keep(folder, *wanted[at], part)
-        say(f"{len(wanted) - done} parts on workers", None)
+        say(f"parts on workers: {len(wanted) - done}", None)
 
 
 def _names(scale: Scale, number: int) -> list[str]:
