@@ -50,7 +50,7 @@ def chain_findings(fit: Any, drawn: Any, intruders: Sequence[Sequence[str]] = ()
         rhat_target=fit.targets.rhat,
         label_rhat_limit=fit.label_targets.rhat,
         ess_target=fit.targets.ess,
-        set_chains=drawn.chain,
+        set_chains=drawn.chain if len(drawn.chain) == len(drawn) else (),  # not of imputations
         sums=[np.asarray(values) for values in fit.draws["released"].values()],
     )
 
