@@ -52,7 +52,7 @@ ALLOWED = {
     "spreading": {"work_done"},
     "work_done": set(),
     "memory": {"errors"},
-    "display": {"errors", "summaries"},
+    "display": {"errors", "summaries", "checks"},
     "chained_log": {"errors", "private_folder", "storage"},
     "study_register": {"errors", "private_folder", "storage", "chained_log"},
     "finish_time": {"errors", "private_folder", "storage"},

@@ -6,11 +6,11 @@ Checks that need the data themselves are in `understudy.microdata.data_arguments
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from understudy.errors import SettingError, quoted, quoted_list
+from understudy.errors import SettingError, nearest, quoted, quoted_list
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,14 +105,15 @@ def check_confidence(level: object) -> float:
 
 
 def check_one_of(
-    name: str, value: object, allowed: Sequence[str], do: str = "use a name from the list"
+    name: str, value: object, allowed: Iterable[str], do: str = "use a name from the list"
 ) -> str:
-    """Refuse anything but one of these names."""
-    if isinstance(value, str) and value in allowed:
+    """Refuse anything but one of these names; the error names the nearest."""
+    listed = list(allowed)
+    if isinstance(value, str) and value in listed:
         return value
     raise SettingError(
-        expected=f"{name} as one of {quoted_list(allowed)}",
-        came=quoted(value) if isinstance(value, str) else kind_of(value),
+        expected=f"{name} as one of {quoted_list(listed)}",
+        came=quoted(value) + nearest(value, listed) if isinstance(value, str) else kind_of(value),
         do=do,
     )
 

@@ -174,7 +174,7 @@ def test_missing_values(command: Command, tmp_path: Path) -> None:
     frame = pl.DataFrame({"a": ["p", None, "q", "p"], "county": ["x", "y", None, "x"]})
     frame.write_parquet(tmp_path / "a.parquet")
     refused(command, MissingValuesError, r'"a" \(1\), "county" \(1\)', tmp_path / "a.parquet")
-    refused(None, SettingError, "choose one of them", frame, missing="impute")
+    refused(None, SettingError, "missing as one of", frame, missing="impute")
     level = accepted(frame, missing="level")
     assert level.variable("county").levels == ("x", "y", "(missing)")
     assert level.frame().equals(frame.cast(level.frame().schema))

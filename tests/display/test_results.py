@@ -173,7 +173,7 @@ def test_wrong_names_list_the_right_ones(data: us.Microdata, sets: us.SyntheticS
         result.to_frame("per_sets")
     with pytest.raises(SettingError, match='"matches"'):
         result.plot("match")
-    with pytest.raises(SettingError, match="polars, pandas, pyarrow"):
+    with pytest.raises(SettingError, match='"polars", "pandas", "pyarrow"'):
         result.to_frame(kind="numpy")  # type: ignore[arg-type]
 
 

@@ -38,7 +38,7 @@ def test_wrong_types_of_arguments(make_file: MakeFile, tmp_path: Path) -> None:
             data.write(target)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="list of names"):
         data.known(5)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="kind of frame"):
+    with pytest.raises(SettingError, match="kind of frame as one of"):
         data.frame("bogus")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at least one synthetic"):
         read_synthetic(data, None)  # type: ignore[arg-type]

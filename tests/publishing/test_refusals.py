@@ -558,7 +558,7 @@ def test_column_that_a_format_cannot_hold(study: Study, public: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        ({"format": "xlsx"}, "a format among"),
+        ({"format": "xlsx"}, "a format as one of"),
         ({"formulas": "keep"}, "refuse.*quote"),
         ({"title": ""}, "the public title"),
         ({"title": "a\nb"}, "the public title"),

@@ -14,6 +14,7 @@ from tests.risk.example_surveys import EXAMPLES, Survey, microdata, surveys
 import understudy as us
 from understudy import memory
 from understudy.errors import InputError, NotEnoughMemoryError, SettingError
+from understudy.microdata import label_table
 from understudy.microdata.label_table import empirical_labels, others_labels, uniform_labels
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
@@ -201,8 +202,8 @@ def test_settings_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="attribution_risk"):
         us.inherent_risk(nothing_kept, "town")
     monkeypatch.setattr(baselines, "_needs_tables", lambda _: True)
-    monkeypatch.setattr(baselines, "LARGEST_TABLE", 100)
-    with pytest.raises(SettingError, match="40 patterns and 133 labels"):
+    monkeypatch.setattr(label_table, "LARGEST_TABLE", 100)
+    with pytest.raises(InputError, match="40 patterns and 133 labels"):
         us.inherent_risk(data, "gender")
 
 

@@ -10,10 +10,10 @@ from tests.risk.saturated_fit import SaturatedFit
 
 import understudy as us
 from understudy.errors import InputError
+from understudy.microdata import label_table
 from understudy.microdata.label_table import LabelTable, label_counts
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
-from understudy.risk import informed_intruder
 from understudy.risk.informed_intruder import informed_intruder_risk
 
 PRIOR = 4.0
@@ -87,7 +87,7 @@ def test_a_row_drawn_from_its_own_label_lights_up_and_a_kept_one_does_not() -> N
 
 def test_a_table_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = survey()
-    monkeypatch.setattr(informed_intruder, "LARGEST_TABLE", 3)
+    monkeypatch.setattr(label_table, "LARGEST_TABLE", 3)
     fit = SaturatedFit(data, PRIOR, 3)
     with pytest.raises(InputError, match="pairs of combination and label"):
         informed_intruder_risk(data, fit, files(fit, 2), lambda _: fit)

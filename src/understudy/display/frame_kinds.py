@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from understudy.errors import SettingError, quoted
+from understudy.checks import check_one_of
 
 __all__ = ["Kind", "in_kind"]
 
@@ -16,12 +16,7 @@ Kind = Literal["polars", "pandas", "pyarrow"]
 
 def in_kind(given: pl.DataFrame | Mapping[str, float | None], kind: Kind) -> Any:
     """Convert a frame, or named numbers as one of a single row; pandas needs no pyarrow for it."""
-    if kind not in get_args(Kind):
-        raise SettingError(
-            expected=f"a kind of frame: {', '.join(get_args(Kind))}",
-            came=quoted(kind),
-            do="choose one",
-        )
+    check_one_of("a kind of frame", kind, get_args(Kind))
     frame = given if isinstance(given, pl.DataFrame) else pl.DataFrame([dict(given)])
     if kind == "polars":
         return frame

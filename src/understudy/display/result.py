@@ -9,9 +9,9 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
+from understudy.checks import check_one_of
 from understudy.display.described import Described
 from understudy.display.panels import Panel, draw
-from understudy.errors import SettingError, nearest, quoted, quoted_list
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,13 +62,7 @@ class Shown:
         """
         panels = self._panels()
         name = next(iter(panels)) if panel is None else panel
-        if name not in panels:
-            raise SettingError(
-                expected=f"a panel to draw: {quoted_list(panels)}",
-                came=f"{quoted(name)}{nearest(str(name), list(panels))}",
-                do="choose one",
-            )
-        return draw(panels[name], ax)
+        return draw(panels[check_one_of("panel", name, panels)], ax)
 
     def to_frame(self, table: str | None = None, kind: Kind | None = None) -> Any:
         """Give one of the result's tables as a frame of the user's own kind.
@@ -87,14 +81,9 @@ class Shown:
 
         listed = self._frames or ("numbers",)
         name = listed[0] if table is None else table
-        if name not in listed:
-            raise SettingError(
-                expected=f"a table of this result: {quoted_list(listed)}",
-                came=f"{quoted(name)}{nearest(str(name), listed)}",
-                do="choose one",
-            )
-        found = getattr(self, name) if self._frames else self._numbers()
-        return in_kind(found() if callable(found) else found, kind or self._users_kind())
+        check_one_of("table", name, listed)
+        numbers = getattr(self, name) if self._frames else self._numbers()
+        return in_kind(numbers() if callable(numbers) else numbers, kind or self._users_kind())
 
     def _users_kind(self) -> Kind:
         return self._kind

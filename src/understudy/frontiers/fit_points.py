@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.checks import check_one_of
 from understudy.errors import SettingError, quoted
 from understudy.findings.frontier_schema import (
     Choice,
@@ -192,12 +193,7 @@ class FrontierRun:
 
     def choose(self, name: str, because: str) -> None:
         """Enter a point that a board picked."""
-        if name not in self.listed:
-            raise SettingError(
-                expected="the name of a point that was measured",
-                came=quoted(name),
-                do="use a name from the list of points on the page",
-            )
+        check_one_of("choose", name, self.listed, "use a name from the list of points on the page")
         entries = [*self._choices(), Choice(point=name, because=because)]
         content = json.dumps([entry.model_dump() for entry in entries], indent=1)
         self.folder.save("choices", [("choices.json", content.encode("utf-8"))])

@@ -21,10 +21,11 @@ from understudy.checks import check_whole
 from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown
-from understudy.errors import CheckpointWarning, InputError, SettingError, UnderstudyWarning
+from understudy.errors import CheckpointWarning, SettingError, UnderstudyWarning
 from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint
 from understudy.frontiers.fit_points import CHOSEN, PAGE, FrontierRun, first_points
 from understudy.memory import memory_limit
+from understudy.microdata.data_arguments import check_kept
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed
 from understudy.study.folder import StudyFolder, check_study_folder
@@ -218,12 +219,11 @@ def frontier(
     first_points(settled)
     with memory_limit(settled.memory):
         stages = prepare(settled, study.home, None)
-    if not stages.data.kept:
-        raise InputError(
-            expected="some kept variables, so that own-record effects can be measured",
-            came="data with every variable synthesized",
-            do="keep some columns; a fully synthetic file has no frontier here",
-        )
+    check_kept(
+        stages.data,
+        "own-record effects can be measured",
+        "keep some columns; a fully synthetic file has no frontier here",
+    )
     with (
         memory_limit(settled.memory),
         told(progress, "frontier") as tell,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError, model_validator
 
+from understudy.checks import kind_of
 from understudy.errors import ColumnError, SettingError, nearest, quoted
 from understudy.microdata.variable import MISSING
 from understudy.settings import Settings
@@ -112,7 +113,7 @@ def bins_from(settings: Mapping[str, Any] | None) -> dict[str, Bins]:
     if not isinstance(settings, Mapping):
         raise SettingError(
             expected="bins as a mapping from column names to groups",
-            came=f"a value of type {type(settings).__name__}",
+            came=kind_of(settings),
             do='write for instance bins={"income": "quartiles", "age": [20, 40, 60, 80]}',
         )
     return {name: _column_bins(name, given) for name, given in settings.items()}
@@ -149,8 +150,7 @@ def _column_bins(name: str, given: Any) -> Bins:
         pass
     raise SettingError(
         expected=f"bins for column {quoted(name)} as a number of quantiles or a list of cut points",
-        came=f"a value of type {type(given).__name__}"
-        + (nearest(given, words) if isinstance(given, str) else ""),
+        came=kind_of(given) + (nearest(given, words) if isinstance(given, str) else ""),
         do='write for instance "quartiles", 4, [20, 40, 60, 80] or {cuts = [...], names = [...]}',
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
+from understudy.checks import kind_of
 from understudy.errors import SettingError, nearest, quoted
 from understudy.microdata.variable import MISSING
 from understudy.settings import Settings, read_settings, settings_from, toml_key, toml_text
@@ -135,7 +136,7 @@ def codebook_from(given: Codebook | Mapping[str, Any] | str | os.PathLike[str] |
         return read_settings(given, Codebook, "codebook")
     raise SettingError(
         expected="a codebook as the path of a TOML file or as a mapping",
-        came=f"a value of type {type(given).__name__}",
+        came=kind_of(given),
         do="give one of these, or leave the codebook out",
     )
 

@@ -25,6 +25,7 @@ from typing import IO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.checks import check_one_of
 from understudy.errors import FormatError, SettingError, quoted
 from understudy.microdata import scanning
 from understudy.microdata.coding import CodedColumn, CodedTable, CombinationStore, LevelStore
@@ -117,12 +118,8 @@ def read_header(
     A first line that must be a record is refused, unless the user says that it is the header; one
     that may be a record is marked as doubtful.
     """
-    if header not in HEADER_CHOICES:
-        raise SettingError(
-            expected='header as "auto" or "yes"',
-            came=quoted(header),
-            do='say "yes" where the first line holds the names of the columns',
-        )
+    do = 'say "yes" where the first line holds the names of the columns'
+    check_one_of("header", header, HEADER_CHOICES, do)
     encoding = check_encoding(encoding) or "utf-8"
     check_delimiter(delimiter)
     sample, whole = _sample(source, encoding)

@@ -14,7 +14,7 @@ from understudy.microdata.label_rows import SparseTable
 from understudy.microdata.label_table import LabelTable
 from understudy.microdata.table import Microdata
 
-__all__ = ["check_data", "check_table", "check_tables", "check_variables"]
+__all__ = ["check_data", "check_kept", "check_table", "check_tables", "check_variables"]
 
 
 def check_data(data: object) -> Microdata:
@@ -26,6 +26,16 @@ def check_data(data: object) -> Microdata:
         came=kind_of(data),
         do="read files and frames with read_microdata first, and give what it returns",
     )
+
+
+def check_kept(data: Microdata, why: str, do: str) -> None:
+    """Refuse data of which every variable is synthesized; say why, and what to do instead."""
+    if not data.kept:
+        raise InputError(
+            expected=f"some kept variables, so that {why}",
+            came="data with every variable synthesized",
+            do=do,
+        )
 
 
 def check_variables(data: Microdata, names: object) -> list[str]:

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.errors import FormatError, InputError, SettingError, quoted
+from understudy.checks import check_one_of
+from understudy.errors import FormatError, InputError
 from understudy.microdata.coding import (
     Backend,
     CodedColumn,
@@ -198,12 +199,7 @@ def _checked_text(value: str, column: str) -> str:
 
 def data_frame(columns: Columns, backend: Backend) -> Any:
     """Build a frame of categories of the wanted kind; missing values become null."""
-    if backend not in get_args(Backend):
-        raise SettingError(
-            expected=f"a kind of frame: {', '.join(get_args(Backend))}",
-            came=quoted(backend),
-            do="choose one",
-        )
+    check_one_of("a kind of frame", backend, get_args(Backend))
     if backend == "pandas":
         import pandas as pd
 

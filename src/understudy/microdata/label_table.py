@@ -28,6 +28,7 @@ __all__ = [
     "LARGEST_TABLE",
     "LabelTable",
     "check_table_fits",
+    "check_table_size",
     "combined_labels",
     "empirical_labels",
     "hole_labels",
@@ -164,6 +165,17 @@ def check_table_fits(data: Microdata, row: str = "pattern") -> None:
         "synthesize fewer or coarser variables, keep fewer ones, or take the back-off tree or the "
         "DPMPM, which need no such table",
     )
+
+
+def check_table_size(data: Microdata, row: str = "pattern") -> None:
+    """Refuse a table of more than `LARGEST_TABLE` pairs of pattern, or combination, and label."""
+    rows = len(data.patterns) if row == "pattern" else data.n_combinations
+    if rows * data.n_labels > LARGEST_TABLE:
+        raise InputError(
+            expected=f"at most {LARGEST_TABLE:,} pairs of {row} and label",
+            came=f"{rows:,} {row}s and {data.n_labels:,} labels",
+            do="synthesize fewer variables at once, or merge levels",
+        )
 
 
 def label_counts(data: Microdata) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.checks import check_one_of
 from understudy.errors import ColumnError, DataWarning, LevelError, SettingError, quoted
 from understudy.microdata.bins import Bins, apply_bins
 from understudy.microdata.codebook import VariableBook
@@ -67,12 +68,7 @@ def settle_levels(
     says what to do with levels that the column declares and no record has, and `ordered` whether
     the source declares an order of its levels.
     """
-    if unused not in UNUSED_CHOICES:
-        raise SettingError(
-            expected='unused_levels as "error", "keep" or "drop"',
-            came=quoted(unused),
-            do="choose one",
-        )
+    check_one_of("unused_levels", unused, UNUSED_CHOICES)
     absent = missing_levels(column, book, na) | (counts == 0)  # (level,)
     present = [None if out else level for level, out in zip(column.levels, absent, strict=True)]
     missing_code = next(iter(missing_codes(book, na)), "")

@@ -59,12 +59,7 @@ def open_foreign(
     source: SourceFile, encoding: str | None, catalog: str | os.PathLike[str] | None
 ) -> OpenTable:
     """Open a Parquet, SAS, Stata or SPSS file; see `read_microdata` for the options."""
-    _check_complete(source)
-    with _damaged_if_parser_fails(source):
-        about = _ask({"task": "describe", **_asked(source, encoding)})
-    labels = dict(about["labels"])
-    if catalog is not None:
-        labels |= _catalog_labels(source, about["label_sets"], catalog, encoding)
+    about, labels = _described(source, encoding, catalog)
 
     def read(columns: Sequence[str]) -> CodedTable:
         table = count_foreign(source, encoding, columns)
@@ -143,13 +138,21 @@ def describe_foreign(
     source: SourceFile, encoding: str | None, catalog: str | os.PathLike[str] | None
 ) -> tuple[dict[str, Mapping[str, str]], dict[str, list[str]], dict[str, str]]:
     """Give value labels, codes that the file calls missing, and descriptions, by column."""
+    about, labels = _described(source, encoding, catalog)
+    return labels, dict(about.get("missing", {})), dict(about.get("descriptions", {}))
+
+
+def _described(
+    source: SourceFile, encoding: str | None, catalog: str | os.PathLike[str] | None
+) -> tuple[dict[str, Any], dict[str, Mapping[str, str]]]:
+    """Ask the parser what is in a file: all that it says, and the value labels of each column."""
     _check_complete(source)
     with _damaged_if_parser_fails(source):
         about = _ask({"task": "describe", **_asked(source, encoding)})
     labels = dict(about["labels"])
     if catalog is not None:
         labels |= _catalog_labels(source, about["label_sets"], catalog, encoding)
-    return labels, dict(about.get("missing", {})), dict(about.get("descriptions", {}))
+    return about, labels
 
 
 def _declared(levels: Mapping[str, Sequence[str]], name: str) -> tuple[str, ...] | None:

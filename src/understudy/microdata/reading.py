@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import check_texts, check_whole
+from understudy.checks import check_one_of, check_texts, check_whole
 from understudy.errors import (
     DataWarning,
     FormatError,
@@ -176,12 +176,7 @@ def read_microdata(
       "town": synthesized, 2 levels
       2 patterns, 4 combinations
     """
-    if missing not in MISSING_CHOICES:
-        raise SettingError(
-            expected='missing as "error", "level", "drop" or "model"',
-            came=quoted(missing),
-            do="choose one of them",
-        )
+    check_one_of("missing", missing, MISSING_CHOICES)
     groups, book = bins_from(bins), codebook_from(codebook)
     if pass_through and isinstance(source, pl.LazyFrame):
         source = source.collect()  # computed twice, its rows could come in two orders

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from understudy.checks import kind_of
 from understudy.errors import ColumnError, DataWarning, SettingError, nearest, quoted, quoted_list
 
 __all__ = [
@@ -144,7 +145,7 @@ def _listed(given: Sequence[str] | str, option: str) -> list[str]:
     if wrong:
         raise SettingError(
             expected=f"names of columns as text for {option}",
-            came=f"a value of type {type(wrong[0]).__name__}",
+            came=kind_of(wrong[0]),
             do="give the names as in the header",
         )
     return list(listed)

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from understudy.checks import kind_of
 from understudy.errors import ColumnError, SettingError, quoted
 from understudy.settings import Settings, settings_from
 
@@ -181,7 +182,7 @@ def design_from(given: DesignColumns | Mapping[str, Any] | None) -> DesignColumn
         return settings_from(content, DesignColumns, "design")
     raise SettingError(
         expected="a survey design as a mapping",
-        came=f"a value of type {type(given).__name__}",
+        came=kind_of(given),
         do='write for instance design={"strata": "stratum", "psu": "cluster"}',
     )
 

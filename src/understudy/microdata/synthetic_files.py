@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.checks import kind_of
 from understudy.errors import (
     AlignmentError,
     ColumnError,
@@ -133,7 +134,7 @@ def _read_all(
     if not isinstance(data, Microdata):
         raise InputError(
             expected="the confidential data from read_microdata first",
-            came=f"a value of type {type(data).__name__}",
+            came=kind_of(data),
             do="read the confidential data, then the synthetic files",
         )
     several = isinstance(sources, Iterable)
@@ -143,7 +144,7 @@ def _read_all(
     if not listed:
         raise InputError(
             expected="at least one synthetic file or data frame",
-            came="none" if several else f"a value of type {type(sources).__name__}",
+            came="none" if several else kind_of(sources),
             do="give the synthetic versions of the data",
         )
     tables = [

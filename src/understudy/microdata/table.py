@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_one_of, kind_of
 from understudy.errors import InputError, SetIndexError, SettingError, nearest, quoted, quoted_list
 from understudy.microdata.cells import Cells
 from understudy.microdata.coding import Backend, regroup
@@ -209,7 +210,7 @@ class Microdata(ShownData):
         do = f"name some of {quoted_list(self.kept)}"
         given: object = [names] if isinstance(names, str) else names
         if not isinstance(given, Iterable):
-            came = f"a value of type {type(names).__name__}"
+            came = kind_of(names)
             raise SettingError("what an intruder knows as a list of names", came, do)
         listed = list(given)
         if not listed:
@@ -221,12 +222,7 @@ class Microdata(ShownData):
                     came=f"{quoted(name)}, which is synthesized and is known in every attack",
                     do=do,
                 )
-            if name not in self.kept:
-                raise SettingError(
-                    expected=f"what an intruder knows as some of {quoted_list(self.kept)}",
-                    came=f"{quoted(name)}{nearest(str(name), self.kept)}",
-                    do="use names of kept variables",
-                )
+            check_one_of("what an intruder knows", name, self.kept, "use names of kept variables")
         return tuple(name for name in self.kept if name in listed)
 
     @only_our_errors
@@ -362,7 +358,7 @@ class SyntheticSets(ShownSets):
         if not isinstance(self.codes, np.ndarray) or self.codes.dtype.kind not in "iu":
             raise InputError(
                 expected="synthetic codes as an array of whole numbers",
-                came=f"a value of type {type(self.codes).__name__}",
+                came=kind_of(self.codes),
                 do="number the levels of each variable from 0",
             )
         shape = (self.data.n_records, len(self.data.synthesized))
@@ -463,7 +459,7 @@ class SyntheticSets(ShownSets):
         if not whole or not -len(self) <= index < len(self):
             raise SetIndexError(
                 expected=f"the number of one of {len(self)} sets, from 0",
-                came=f"{index}" if whole else f"a value of type {type(index).__name__}",
+                came=f"{index}" if whole else kind_of(index),
                 do="ask for one set at a time, or go through all of them in a loop",
             )
         drawn = {

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import kind_of
 from understudy.errors import DataWarning, OutputError, quoted, quoted_list
 from understudy.microdata.csv_reader import check_delimiter, check_encoding
 from understudy.microdata.frames import Columns, enum_column, polars_column
@@ -79,7 +80,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise OutputError(
             expected="the path of a file to write",
-            came=f"a value of type {type(path).__name__}",
+            came=kind_of(path),
             do="give a path as text, without NUL characters",
         )
     target = Path(path)

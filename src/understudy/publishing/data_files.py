@@ -13,19 +13,18 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_one_of
 from understudy.errors import (
     DataWarning,
     FileError,
     OutputError,
     ReleaseRefused,
-    SettingError,
-    nearest,
     quoted,
     quoted_list,
 )
@@ -52,13 +51,8 @@ Codes = dict[str, NDArray[np.int32]]  # by variable: (record,)
 
 def check_format(given: object) -> Format:
     """Check the format of the data files."""
-    if given not in get_args(Format):
-        raise SettingError(
-            expected=f"a format among {', '.join(ENDINGS)}",
-            came=f"{quoted(given)}{nearest(str(given), ENDINGS)}",
-            do="choose one of them; csv is what everybody can read",
-        )
-    return given  # type: ignore[return-value]
+    do = "choose one of them; csv is what everybody can read"
+    return cast("Format", check_one_of("a format", given, ENDINGS, do))
 
 
 def data_file(number: int, m: int, form: Format) -> str:

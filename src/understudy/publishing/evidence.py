@@ -24,12 +24,10 @@ from typing import Any, TypeVar
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from understudy.checks import check_one_of, kind_of
 from understudy.errors import (
     FileError,
     ReleaseRefused,
-    SettingError,
-    nearest,
-    quoted,
     quoted_list,
 )
 from understudy.findings.record import Record
@@ -213,14 +211,8 @@ class Evidence:
                 came="fail: do not release",
                 do="read the reasons in the report, change the plan, and run again",
             )
-        for synthesizer in self.findings.synthesizers:
-            if synthesizer.name == name:
-                return synthesizer
-        raise SettingError(
-            expected=f"one of the study's synthesizers {quoted_list(known)}",
-            came=f"{quoted(name)}{nearest(str(name), known)}",
-            do="use a name from the list",
-        )
+        position = known.index(check_one_of("synthesizer", name, known))
+        return self.findings.synthesizers[position]
 
 
 def gather(directory: str | os.PathLike[str]) -> Evidence:
@@ -295,7 +287,7 @@ def _internal(directory: str | os.PathLike[str]) -> Path:
     if not isinstance(directory, str | os.PathLike) or "\0" in str(directory):
         raise FileError(
             expected="the folder of a study as a path",
-            came=f"a value of type {type(directory).__name__}",
+            came=kind_of(directory),
             do="give the folder that was named with --out",
         )
     folder = Path(directory)

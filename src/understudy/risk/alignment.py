@@ -49,7 +49,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import DataWarning, InputError, SettingError, quoted
+from understudy.checks import check_one_of
+from understudy.errors import DataWarning, InputError
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata, SyntheticSets
@@ -308,10 +309,7 @@ def _other_of_pattern(patterns: Targets, everywhere: Targets) -> float:
 
 def check_alignment(labels: Labels, if_unaligned: IfUnaligned) -> Alignment:
     """Judge the alignment, and warn or stop where rows look paired at random."""
-    if if_unaligned not in ("warn", "error"):
-        raise SettingError(
-            expected='if_unaligned as "warn" or "error"', came=quoted(if_unaligned), do="choose one"
-        )
+    check_one_of("if_unaligned", if_unaligned, ("warn", "error"))
     alignment = judge_alignment(labels)
     if alignment.verdict == "looks random":
         parts = {

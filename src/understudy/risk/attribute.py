@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_one_of
 from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown, in_users_kind
-from understudy.errors import SettingError, quoted, quoted_list
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
@@ -126,13 +126,7 @@ class AttributeRisk(Shown):
         float64 (record,)
             In the order of the records.
         """
-        if attack not in self._success:
-            raise SettingError(
-                expected=f"one of {quoted_list(self._success)}",
-                came=quoted(attack),
-                do="choose one",
-            )
-        return self._success[attack]
+        return self._success[check_one_of("attack", attack, self._success)]
 
     def per_pattern(self) -> pl.DataFrame:
         """Add up by pattern of the kept variables. Confidential.

@@ -23,8 +23,8 @@ from understudy.checks import check_whole
 from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown, in_users_kind
-from understudy.errors import InputError, SettingError, quoted_list
-from understudy.microdata.data_arguments import check_data
+from understudy.errors import quoted_list
+from understudy.microdata.data_arguments import check_data, check_kept
 from understudy.microdata.label_rows import (
     SparseTable,
     others_table,
@@ -33,6 +33,7 @@ from understudy.microdata.label_rows import (
 from understudy.microdata.label_table import (
     LARGEST_TABLE,
     LabelTable,
+    check_table_size,
     empirical_labels,
     hole_labels,
     marginal_labels,
@@ -341,20 +342,11 @@ def _checked(
     data: Microdata, known: Sequence[str] | str, repeats: int, sets: int | None
 ) -> tuple[str, ...]:
     check_data(data)
-    if not data.kept:
-        raise InputError(
-            expected="some kept variables, so that rows belong to records",
-            came="data with every variable synthesized",
-            do="use attribution_risk, which needs no rows",
-        )
+    check_kept(data, "rows belong to records", "use attribution_risk, which needs no rows")
     check_whole("repeats", repeats, 1)
     check_whole("sets", 1 if sets is None else sets, 1)
-    if _needs_tables(data) and len(data.patterns) * data.n_labels > LARGEST_TABLE:
-        raise SettingError(
-            expected=f"at most {LARGEST_TABLE:,} pairs of pattern and label",
-            came=f"{len(data.patterns):,} patterns and {data.n_labels:,} labels",
-            do="synthesize fewer variables at once, or merge levels",
-        )
+    if _needs_tables(data):
+        check_table_size(data)
     return data.known(known)
 
 

@@ -30,7 +30,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import check_number
+from understudy.checks import check_number, check_one_of
 from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown, in_users_kind
@@ -220,10 +220,7 @@ class PosteriorRisk(Shown):
 
     def interval(self, measure: str, probability: float = 0.9) -> tuple[float, float] | None:
         """Give the equal-tailed posterior interval of a measure; None where it is undefined."""
-        if measure not in self.spreads:
-            raise SettingError(
-                expected=f"one of {quoted_list(self.spreads)}", came="another name", do="choose one"
-            )
+        check_one_of("measure", measure, self.spreads)
         check_number("probability", probability)
         if not 0 < probability < 1:
             raise SettingError(

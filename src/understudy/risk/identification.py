@@ -16,10 +16,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.checks import check_one_of
 from understudy.display.described import Described
 from understudy.display.panels import Panel, spread_panel
 from understudy.display.result import Shown, in_users_kind
-from understudy.errors import SettingError, quoted, quoted_list
+from understudy.errors import quoted_list
 from understudy.microdata.frames import enum_column
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
@@ -167,11 +168,7 @@ class IdentificationRisk(Shown):
             "unique_match": self._sums.unique,
             "true_match": self._sums.true_unique,
         }
-        if quantity not in sums:
-            raise SettingError(
-                expected=f"one of {quoted_list(sums)}", came=quoted(quantity), do="choose one"
-            )
-        return np.asarray(sums[quantity] / self.n_sets)
+        return np.asarray(sums[check_one_of("quantity", quantity, sums)] / self.n_sets)
 
     def per_pattern(self) -> pl.DataFrame:
         """Add up the records' risks by pattern of the kept variables. Confidential.
@@ -312,10 +309,7 @@ def identification_risk(
     >>> round(us.identification_risk(data, copy, known=["gender"]).expected_match_risk)
     266
     """
-    if count_in not in ("synthetic", "original"):
-        raise SettingError(
-            expected='count_in as "synthetic" or "original"', came=quoted(count_in), do="choose one"
-        )
+    check_one_of("count_in", count_in, ("synthetic", "original"))
     sets = aligned_sets(data, synthetic)
     names = data.known(known)
     labels = labels_of(sets)

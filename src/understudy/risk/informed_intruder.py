@@ -31,9 +31,8 @@ from understudy.checks import check_whole
 from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown, in_users_kind
-from understudy.errors import InputError
 from understudy.microdata.coding import regroup
-from understudy.microdata.label_table import LARGEST_TABLE, LabelTable
+from understudy.microdata.label_table import LabelTable, check_table_size
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import aligned_sets
@@ -147,12 +146,7 @@ def informed_intruder_risk(
     InformedIntruderRisk
     """
     sets = aligned_sets(data, synthetic)
-    if data.n_combinations * data.n_labels > LARGEST_TABLE:
-        raise InputError(
-            expected=f"at most {LARGEST_TABLE:,} pairs of combination and label",
-            came=f"{data.n_combinations:,} combinations and {data.n_labels:,} labels",
-            do="synthesize fewer variables at once, or merge levels",
-        )
+    check_table_size(data, "combination")
     attacked = Attacked(data, [], len(sets))
     without_files, shapes = _left_out_rows(fit, attacked)
     ratio = np.zeros_like(without_files)  # (part of the draws, combination, label)

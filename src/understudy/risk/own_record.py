@@ -31,13 +31,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import check_whole, kind_of
+from understudy.checks import check_one_of, check_whole, kind_of
 from understudy.display.described import Described
 from understudy.display.panels import Panel
 from understudy.display.result import Shown, in_users_kind
 from understudy.errors import InputError, SettingError, quoted_list
 from understudy.microdata.coarsening import Coarsening
-from understudy.microdata.data_arguments import check_data
+from understudy.microdata.data_arguments import check_data, check_kept
 from understudy.microdata.label_table import empirical_labels, others_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
@@ -133,13 +133,8 @@ class OwnRecordEffect(Shown):
         setting : {"worst case", "as released"}
             Which attacks to look at.
         """
+        check_one_of("setting", setting, dict.fromkeys(attack.setting for attack in self.attacks))
         listed = [attack for attack in self.attacks if attack.setting == setting]
-        if not listed:
-            raise SettingError(
-                expected='setting as "worst case" or "as released"',
-                came="another text",
-                do="choose one",
-            )
         return max(listed, key=lambda attack: (attack.position, attack.effect))
 
     def per_record(
@@ -316,12 +311,8 @@ def own_record_effect(
     (172.6, 133.9, 1.0)
     """
     check_data(data)
-    if not data.kept:
-        raise InputError(
-            expected="some kept variables, so that people can be attacked by their pattern",
-            came="data with every variable synthesized",
-            do="use fully_synthetic_risk, which needs none",
-        )
+    why = "people can be attacked by their pattern"
+    check_kept(data, why, "use fully_synthetic_risk, which needs none")
     root = check_seed(seed)
     knowledge = _knowledge(data, known)
     check_whole("folds", folds, 1)

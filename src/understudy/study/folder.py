@@ -22,6 +22,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel
 
+from understudy.checks import kind_of
 from understudy.errors import (
     CheckpointError,
     CheckpointWarning,
@@ -95,7 +96,7 @@ def check_study_folder(directory: str | os.PathLike[str], *, resume: bool) -> Pa
     if not isinstance(directory, str | os.PathLike) or "\0" in str(directory) or not str(directory):
         raise OutputError(
             expected="the path of a folder for the study",
-            came=f"a value of type {type(directory).__name__}",
+            came=kind_of(directory),
             do="give a path as text, without NUL characters",
         )
     folder = Path(directory)

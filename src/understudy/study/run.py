@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from understudy.checks import kind_of
 from understudy.display.described import Described
 from understudy.errors import ExitCode, SettingError, quoted
 from understudy.findings.schema import Findings
@@ -70,7 +71,7 @@ class Study:
         else:
             raise SettingError(
                 expected="a plan, or the path of one",
-                came=f"a value of type {type(plan).__name__}",
+                came=kind_of(plan),
                 do="give the path of a plan.toml; understudy init writes a first one",
             )
         self._home = beside if home is None else Path(home)

@@ -29,7 +29,11 @@ from scipy.special import xlogy
 
 from understudy.checks import check_positive, check_whole
 from understudy.errors import SettingError
-from understudy.microdata.label_table import LARGEST_TABLE, LabelTable, label_counts
+from understudy.microdata.label_table import (
+    LabelTable,
+    check_table_size,
+    label_counts,
+)
 from understudy.microdata.structural_zeros import impossible_labels
 from understudy.microdata.table import Microdata
 from understudy.synthesis.checkpoints import Arrays
@@ -199,13 +203,7 @@ class FormalDirichlet(SampledModel[FormalDirichletFit], warmup=0, draws=500, thi
                 came="until=",
                 do="leave it out; the draws are exact and independent",
             )
-        n_cells = len(data.patterns) * data.n_labels
-        if n_cells > LARGEST_TABLE:
-            raise SettingError(
-                expected=f"at most {LARGEST_TABLE:,} pairs of pattern and label",
-                came=f"{n_cells:,}",
-                do="synthesize fewer variables at once, or merge levels",
-            )
+        check_table_size(data)
         counts = label_counts(data)  # (pattern, label)
         prior = prior_counts(data.patterns.sizes, self.epsilon, self.sets)  # (pattern,)
         cells = choose_cells(data, options.most_cells)

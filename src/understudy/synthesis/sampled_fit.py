@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import check_whole
+from understudy.checks import check_one_of, check_whole
 from understudy.display.described import Described
 from understudy.display.frame_kinds import Kind
 from understudy.display.panels import draw_chains
 from understudy.display.result import Shown
-from understudy.errors import ConvergenceWarning, SettingError, nearest, quoted, quoted_list
+from understudy.errors import ConvergenceWarning
 from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
@@ -428,14 +428,8 @@ class SampledFit(Shown, ABC):
         chains = {**self.chain_draws.sums, **self.chain_draws.scalars}
         judged = list(self.chain_draws.sums or chains)
         listed = [var_names] if isinstance(var_names, str) else list(var_names or judged)
-        for name in listed:
-            if name not in chains:
-                raise SettingError(
-                    expected=f"quantities to draw: {quoted_list(chains)}",
-                    came=f"{quoted(name)}{nearest(str(name), list(chains))}",
-                    do="choose some",
-                )
-        return draw_chains({name: chains[name] for name in listed}, axes)
+        wanted = [check_one_of("var_names", name, chains) for name in listed]
+        return draw_chains({name: chains[name] for name in wanted}, axes)
 
     def _described(self) -> Described:
         chains = {**self.chain_draws.sums, **self.chain_draws.scalars}

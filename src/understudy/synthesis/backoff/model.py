@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from understudy.checks import check_positive
+from understudy.checks import check_positive, kind_of
 from understudy.errors import SettingError, quoted
 from understudy.microdata.table import Microdata
 from understudy.synthesis.backoff.fit import BackoffFit
@@ -76,9 +76,7 @@ class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=None, thin=3):
             if isinstance(self.order, str) or not isinstance(self.order, Sequence):
                 raise SettingError(
                     expected='order as "auto" or as a list of names of kept variables',
-                    came=quoted(self.order)
-                    if isinstance(self.order, str)
-                    else f"a value of type {type(self.order).__name__}",
+                    came=quoted(self.order) if isinstance(self.order, str) else kind_of(self.order),
                     do='give a list such as ["income", "age"]',
                 )
             object.__setattr__(self, "order", tuple(map(str, self.order)))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import SettingError, nearest, quoted, quoted_list
+from understudy.checks import check_one_of
+from understudy.errors import SettingError
 from understudy.microdata.coding import regroup
 from understudy.microdata.structural_zeros import possible_levels
 from understudy.microdata.table import Microdata
@@ -111,12 +112,7 @@ def _rules(data: Microdata, names: tuple[str, ...], label: str, codes: NDArray[n
 def _check_order(data: Microdata, order: tuple[str, ...]) -> None:
     """Refuse an order that names anything but kept variables, each once."""
     for name in order:
-        if name not in data.kept:
-            raise SettingError(
-                expected=f"an order of kept variables, some of {quoted_list(data.kept)}",
-                came=f"{quoted(name)}{nearest(str(name), data.kept)}",
-                do='use names of kept variables, or order="auto"',
-            )
+        check_one_of("order", name, data.kept, 'use names of kept variables, or order="auto"')
     if len(set(order)) < len(order):
         raise SettingError(
             expected="an order that names every variable once",

@@ -18,7 +18,7 @@ from understudy.checks import (
 )
 from understudy.errors import SettingError
 from understudy.memory import check_fits
-from understudy.microdata.label_table import LARGEST_TABLE
+from understudy.microdata.label_table import check_table_size
 from understudy.microdata.table import Microdata
 from understudy.synthesis.chains import processors
 from understudy.synthesis.dpmpm.costs import (
@@ -249,13 +249,8 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
                 "draw how many records would have been impossible",
                 do='use sampler="blocked" or "auto"',
             )
-        rows = data.n_combinations if self.class_draw == "full" else len(data.patterns)
-        if data.impossible and rows * data.n_labels > LARGEST_TABLE:
-            raise SettingError(
-                expected=f"at most {LARGEST_TABLE:,} label probabilities where some are impossible",
-                came=f"{rows * data.n_labels:,}",
-                do="synthesize fewer variables at once, or merge levels",
-            )
+        if data.impossible:
+            check_table_size(data, "combination" if self.class_draw == "full" else "pattern")
         if self.sampler == "collapsed" and self.n_classes == 1:
             note("the collapsed sampler knows no limit on the classes: n_classes=1 has no effect")
         elif self.sampler == "blocked" and self.n_classes == 1:
