@@ -372,3 +372,80 @@ def test_bins_of_an_ignored_column_warn(make_file: MakeFile) -> None:
     path = make_file(text_of(columns("age")))
     with pytest.warns(DataWarning, match="take it out of ignore"):
         us.read_microdata(path, "town", ignore=["age"], bins={"age": "quartiles"})
+
+
+SURVEY = "sex,town,stratum,psu,weight,rw1,rw2,day\n" + "".join(
+    f"{'fm'[row % 2]},{TOWNS[row % 3]},{row % 2},{row // 10},{1 + row / 7:.3f},{1 + row / 5:.3f},"
+    f"{1 + row / 3:.3f},2020-01-{1 + row % 28:02d}\n"
+    for row in range(N)
+)
+
+
+def ignored_lines(text: str) -> str:
+    """Give what a command says is ignored, on one line."""
+    return " ".join(" ".join(text.split()).partition("Ignored:")[2].split(". ")[:1])
+
+
+@pytest.mark.parametrize("keep", [(), ("--keep", "sex")])
+def test_columns_with_a_part_are_not_ignored(
+    keep: tuple[str, ...], command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    """Weight, strata, sampling units, and what passes through: in plan, words, table and JSON."""
+    path = make_file(SURVEY)
+    design = ("--weight", "weight", "--strata", "stratum", "--psu", "psu")
+    options = ("--synthesize", "town", "--ignore", "rw1,rw2", "--pass-through", "day", *design)
+    told = command("init", path, *options, *keep, "--out", tmp_path)
+    assert told.code == 0, told.err
+    plan = read_plan(tmp_path / "plan.toml").data
+    assert (plan.weight, plan.design.strata, plan.design.psu) == ("weight", "stratum", "psu")
+    assert (plan.ignore, plan.pass_through) == (("rw1", "rw2"), ("day",))
+    checks = [command("check", path, *options, *keep), command("check", tmp_path / "plan.toml")]
+    for answer in (told, *checks):
+        assert answer.code == 0, answer.err
+        words = " ".join(answer.out.split())
+        assert 'Survey weight "weight"; strata "stratum"; sampling units "psu"' in words
+        assert 'Not in the files: "stratum", "psu", "weight".' in words
+        assert ignored_lines(answer.out).startswith(' "rw1", "rw2"')
+        assert not re.search("weight|stratum|psu|day", ignored_lines(answer.out))
+    content = json.loads(command("check", tmp_path / "plan.toml", "--json").out)
+    assert content["ignored"] == ["rw1", "rw2"]
+    assert content["survey"] == {"weight": ["weight"], "strata": ["stratum"], "psu": ["psu"]}
+    data = us.read_microdata(**plan.reading_options(tmp_path))
+    assert data.names == ("sex", "town")
+    text = (tmp_path / "plan.toml").read_text()
+    assert all(f'"{name}"' in text.partition("columns of the file:")[2].splitlines()[0]
+               for name in SURVEY.splitlines()[0].split(","))  # fmt: skip
+
+
+def test_replicate_weights_are_not_ignored(
+    command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    """Nor where the plan still lists them, because `init` left them out."""
+    path = make_file(SURVEY)
+    options = ("--synthesize", "town", "--keep", "sex", "--weight", "weight", "--out", tmp_path)
+    assert command("init", path, *options).code == 0
+    plan = tmp_path / "plan.toml"
+    content = tomllib.loads(plan.read_text())
+    assert content["data"]["ignore"] == ["stratum", "psu", "rw1", "rw2", "day"]
+    content["data"] |= {"design": {"replicates": ["rw1", "rw2"], "method": "jk1"}}
+    content["data"] |= {"pass_through": ["weight"]}
+    plan.write_text(plan_as_toml(plan_from(content)))
+    answer = command("check", plan)
+    assert answer.code == 0, answer.err
+    assert 'Ignored: "stratum", "psu", "day".' in answer.out
+    words = " ".join(answer.out.split())
+    assert 'replicate weights "rw1", "rw2"' in words
+    assert 'Not in the files: "rw1", "rw2".' in words
+
+
+def test_a_column_of_the_design_is_kept_where_that_is_asked_for(
+    command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    path = make_file(SURVEY)
+    told = command("init", path, "--synthesize", "town", "--keep", "sex,stratum,rw1", "--weight",
+                   "weight", "--strata", "stratum", "--out", tmp_path)  # fmt: skip
+    assert told.code == 0, told.err
+    plan = read_plan(tmp_path / "plan.toml").data
+    assert plan.keep == ("sex", "stratum")  # rw1 has decimal numbers
+    assert us.read_microdata(**plan.reading_options(tmp_path)).kept == ("sex", "stratum")
+    assert "[variables.stratum]" in (tmp_path / "codebook.toml").read_text()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyreadstat
 import pytest
@@ -131,6 +135,53 @@ def test_the_data_are_other_data_when_one_of_their_values_changes() -> None:
         for table in (frame(), frame(), frame().with_columns(pl.col("n") + 1))
     }
     assert len(prints) == 2
+
+
+def addresses(table: pl.DataFrame) -> tuple[int, ...]:
+    """Say where in memory the values of the columns that pass through lie."""
+    newest = pl.CompatLevel.newest()
+    return tuple(table[name].to_arrow(compat_level=newest).buffers()[1].address
+                 for name in (*THROUGH, "words"))  # fmt: skip
+
+
+@pytest.mark.parametrize("m", [2, 12])
+def test_sets_share_them(m: int) -> None:
+    """However many frames are held at once, their values lie in memory once."""
+    table = frame().with_columns(words=pl.format("words longer than twelve bytes {}", "n"))
+    data = us.read_microdata(table, synthesize="town", pass_through=[*THROUGH, "words"])
+    assert data.passed is not None
+    sets = us.Perfect().fit(data).synthesize(m, seed=1)
+    held = [data.passed.frame, *(sets.frame(index, "polars") for index in range(m)), *sets[1:]]
+    assert len(held) == 2 * m
+    assert len({addresses(each) for each in held}) == 1
+
+
+def most_allocated(m: int, use: Callable[[Any], object]) -> int:
+    """Draw m sets, use them, and give the most bytes that Python and NumPy held meanwhile."""
+    n, names = 4_000, [f"x{number}" for number in range(10)]
+    table = pl.DataFrame({"sex": ["f", "m"] * (n // 2), "town": ["n", "s", "s", "n"] * (n // 4),
+                          **dict.fromkeys(names, np.arange(n) / 7)})  # fmt: skip
+    data = us.read_microdata(table.to_pandas(), synthesize="town", pass_through=names)
+    sets = us.Perfect().fit(data).synthesize(m, seed=1)
+    gc.collect()
+    tracemalloc.start()
+    use(sets)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
+def test_frames_with_copies_are_made_one_by_one() -> None:
+    """A pandas frame has values of its own: going through the sets holds one frame's, not m."""
+    pytest.importorskip("pandas")
+
+    def go_through(sets: Any) -> None:
+        for each in sets:
+            del each
+
+    few, many, kept = (*(most_allocated(m, go_through) for m in (2, 16)), most_allocated(16, list))
+    assert many < 1.2 * few
+    assert kept > 5 * many
 
 
 @covers(155)

@@ -26,6 +26,30 @@ FITS = "tests/synthesis/test_structural_zeros.py"
 
 MUTANTS = [
     Mutant(
+        "survey, parts: weights and strata are called ignored",
+        "microdata/roles.py",
+        "if name not in used | passed | of_design)",
+        "if name not in used | passed)",
+        "tests/cli/test_first_plan.py",
+        "are_not_ignored",
+    ),
+    Mutant(
+        "survey, memory: every set has a copy of the columns that pass through",
+        "microdata/table.py",
+        "else passed.frame[name] for name",
+        "else passed.frame[name].reverse().reverse() for name",
+        PASSED_TESTS,
+        "share_them",
+    ),
+    Mutant(
+        "survey, memory: a release holds the shuffled columns of every set",
+        "publishing/data_files.py",
+        "true = passed[rows]",
+        "true = write_set.__dict__.setdefault(path.name, passed[rows])",
+        "tests/publishing/test_real_study.py",
+        "joined_at_writing",
+    ),
+    Mutant(
         "survey, noticed: replicate weights are not in the digest",
         "microdata/table.py",
         "if self.survey.replicates is not None:",

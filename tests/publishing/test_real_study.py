@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,10 @@ from tests.publishing.fake_study import APPROVAL
 from tests.publishing.looking import places
 from tests.studies import plain_page
 from understudy.errors import FileError, UnderstudyWarning
+from understudy.microdata.writing import write_text
 from understudy.pages import report as page
+from understudy.publishing import data_files, gate
+from understudy.publishing.evidence import passed_frame
 from understudy.publishing.manifest import is_whole_release
 
 TOKEN = "kanarienvogel4711"  # noqa: S105
@@ -138,6 +143,38 @@ def test_columns_passed_through_are_judged_and_cannot_be_exchanged(
     with pytest.raises(FileError, match="changed afterwards"):
         us.release(folder, tmp_path / "public", APPROVAL, **OPTIONS)
     path.write_bytes(content)
+
+
+def test_columns_passed_through_are_joined_at_writing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sets lie there without them; a release reads them once, and holds one shuffled copy a time.
+
+    When a set is written, no earlier one's copy is alive.
+    """
+    for path in (folder / "internal" / "sets" / TOKEN).iterdir():
+        assert pl.read_parquet(path).columns == ["gender", "age", "county"]
+    frames: list[Any] = []
+    copies: list[Any] = []
+    alive: list[int] = []
+
+    def watched(columns: Any, *rest: Any, **options: Any) -> None:
+        (passed,) = (each for each in columns.values() if isinstance(each, pl.Series))
+        copies.append(weakref.ref(passed))
+        del passed
+        gc.collect()
+        alive.append(sum(copy() is not None for copy in copies))
+        write_text(columns, *rest, **options)
+
+    def numbered(evidence: Any) -> Any:
+        frames.append(passed_frame(evidence))
+        return frames[-1]
+
+    monkeypatch.setattr(data_files, "write_text", watched)
+    monkeypatch.setattr(gate, "passed_frame", numbered)
+    us.release(folder, tmp_path / "public", APPROVAL, **OPTIONS)
+    assert len(frames) == 1
+    assert alive == [1, 1, 1]  # of three sets
 
 
 def test_a_set_that_was_touched_stays_inside(folder: Path, tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ def check(
     ignore: Names = (),
     pass_through: Names = (),
     weight: str | None = None,
+    strata: str | None = None,
+    psu: str | None = None,
     known: Names = (),
     codebook: Path | None = None,
     missing: Literal["error", "level", "drop", "model"] = "error",
@@ -67,6 +69,9 @@ def check(
         Columns that are in every file unchanged, and in no model: weights, strata, dates, numbers.
     weight
         The survey weight, by which utility and population risk are weighted.
+    strata, psu
+        How the sample was drawn, for standard errors: columns of strata and of sampling units.
+        Replicate weights need a plan.
     known
         Kept columns that an intruder may know: also show how small the groups are that they form.
     codebook
@@ -99,6 +104,8 @@ def check(
         ignore=ignore,
         pass_through=pass_through,
         weight=weight,
+        strata=strata,
+        psu=psu,
         codebook=codebook,
         missing=missing,
         unused_levels=unused_levels,
@@ -128,6 +135,8 @@ def _show(name: str, inspection: Inspection, known: Names, smallest: int | None)
     say(table(header, [_row(finding) for finding in inspection.columns], left=3))
     if inspection.passed:
         say(paragraph(f"Passed through unchanged: {quoted_list(inspection.passed)}."))
+    if inspection.about_design:
+        say(paragraph(inspection.about_design))
     if inspection.ignored:
         say(paragraph(f"Ignored: {quoted_list(inspection.ignored)}."))
     if inspection.data is not None:
@@ -224,6 +233,7 @@ def _as_json(inspection: Inspection, known: Names, smallest: int | None) -> dict
         ],
         "ignored": list(inspection.ignored),
         "passed_through": list(inspection.passed),
+        "survey": {part: list(names) for part, names in inspection.design.items()},
         "problems": list(inspection.problems),
         "advice": list(inspection.advice),
     }

@@ -57,6 +57,8 @@ def init(
     ignore: Names = (),
     pass_through: Names = (),
     weight: str | None = None,
+    strata: str | None = None,
+    psu: str | None = None,
     bins: BinOptions = (),
     na: Texts = (),
     empty: Literal["missing", "level"] = "missing",
@@ -85,6 +87,9 @@ def init(
         Columns that are in every file unchanged, and in no model: weights, strata, dates, numbers.
     weight
         The survey weight, by which utility and population risk are weighted.
+    strata, psu
+        How the sample was drawn, for standard errors: columns of strata and of sampling units.
+        Replicate weights need a plan.
     bins
         Groups of a column of numbers, by cut points (age=20,40,60,80) or quantiles
         (income=quartiles); may be given several times.
@@ -124,11 +129,13 @@ def init(
     declared = _declared(file, codebook_from, synthesize, names, encoding, catalog)
     codes = na if empty == "level" else ("", *(code for code in na if code))
     reading = {"encoding": encoding, "delimiter": delimiter, "catalog": catalog, "header": header}
+    design = {part: name for part, name in (("strata", strata), ("psu", psu)) if name}
     options: dict[str, Any] = {
         "synthesize": synthesize,
         "ignore": ignore,
         "pass_through": pass_through,
         "weight": weight,
+        "design": design,
         "bins": read_bins(bins),
         "na": codes,
         "codebook": Codebook(
@@ -143,9 +150,10 @@ def init(
     with reading_progress() as progress:
         inspection = inspect_source(file, keep=keep, progress=progress, **options)
         left_out = _left_out(inspection, synthesize, keep)
+        stay = None if keep is None else tuple(name for name in keep if name not in left_out)
         if left_out:  # a second time, without what is left out: its data are what will be read
             again = {**options, "ignore": (*inspection.ignored, *left_out)}
-            remaining = inspect_source(file, progress=progress, **again)
+            remaining = inspect_source(file, keep=stay, progress=progress, **again)
         else:
             remaining = inspection
     level = empty == "level"
@@ -157,7 +165,7 @@ def init(
     )
     text = plan_text(
         file if is_remote(file) else _relative(Path(file), out),
-        [column.name for column in inspection.columns],
+        names,
         synthesize,
         asked | left_out,
         "codebook.toml",
@@ -170,6 +178,8 @@ def init(
         offered=_offered(inspection, left_out),
         pass_through=pass_through,
         weight=weight,
+        design=design,
+        keep=stay if stay and {weight, strata, psu} & set(stay) else None,
         na=codes,
         missing=missing or ("level" if absent else "error"),
     )
@@ -222,7 +232,7 @@ def _report(
         say(paragraph(f"Ignored: {quoted_list(list(asked))}: {reason}.", "- ", "  "))
     for name, reason in left_out.items():
         say(paragraph(f"Ignored: {quoted(name)}: {reason}.", "- ", "  "))
-    for words in inspection.about_passed:
+    for words in filter(None, (inspection.about_design, *inspection.about_passed)):
         say(paragraph(words, "- ", "  "))
     n_empty = sum(column.n_empty for column in remaining.columns)
     if n_empty and empty == "missing":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -24,6 +24,7 @@ __all__ = [
     "helped_by",
     "read_bins",
     "source_options",
+    "with_design",
 ]
 
 
@@ -90,7 +91,7 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
         Arguments of `understudy.microdata.screening.inspect_source`.
     """
     if not file.lower().endswith(".toml"):
-        return {"source": file, **given}
+        return {"source": file, **with_design(given)}
     beside = [name for name, value in given.items() if value and value not in ("error", "auto")]
     if beside:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in beside)
@@ -102,6 +103,13 @@ def source_options(file: str, **given: Any) -> dict[str, Any]:
     from understudy.study.plan import read_plan
 
     return read_plan(file).data.reading_options(Path(file).parent)
+
+
+def with_design(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn the options ``strata`` and ``psu`` into the one argument that reading has."""
+    design = {part: given[part] for part in ("strata", "psu") if given.get(part)}
+    rest = {name: value for name, value in given.items() if name not in {"strata", "psu"}}
+    return {**rest, "design": design}
 
 
 def has_memory(command: Command) -> Command:

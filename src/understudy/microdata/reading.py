@@ -336,10 +336,12 @@ def check_header(table: OpenTable, *given: Iterable[str] | str | None) -> None:
 def check_bins(bins: Mapping[str, Bins], roles: Roles) -> None:
     """Refuse bins of columns that are not used; those of ignored columns give a warning."""
     for name in bins:
-        if name in roles.ignored:
+        if name in (*roles.ignored, *roles.design):
+            part, out = ("ignored", "take it out of ignore (or name it in keep)")
+            if name in roles.design:
+                part, out = ("used for the survey design alone", "name it in keep")
             warnings.warn(
-                f"the bins of {quoted(name)} have no effect, because it is ignored: take it out of "
-                "ignore (or name it in keep) to use it",
+                f"the bins of {quoted(name)} have no effect, because it is {part}: {out} to use it",
                 DataWarning,
                 stacklevel=4,
             )

@@ -1,4 +1,4 @@
-"""The role of every column: synthesized, kept, passed through, or ignored."""
+"""The role of every column: synthesized, kept, passed through, of the design, or ignored."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class Roles:
     ignored: tuple[str, ...]
     used: tuple[str, ...]  # synthesized and kept together
     passed: tuple[str, ...] = ()  # in every file unchanged, and in no model
+    design: tuple[str, ...] = ()  # weight, strata and the like that have no other part
 
 
 def folded(text: str) -> str:
@@ -90,8 +91,9 @@ def assign_roles(
 ) -> Roles:
     """Assign a role to every column of a source, as the options of `read_microdata` say.
 
-    Columns of the survey design are kept only if `keep` names them. With `may_be_none` there may be
-    nothing to synthesize, for a look at the columns.
+    Columns of the survey design are kept only if `keep` names them, and are no ignored ones even if
+    `ignore` names them. With `may_be_none` there may be nothing to synthesize, for a look at the
+    columns.
     """
     wanted = _listed(synthesize, "synthesize")
     kept = None if keep is None else _listed(keep, "keep")
@@ -129,12 +131,14 @@ def assign_roles(
             came=f"{len(used):,} of {len(names):,} columns",
             do="name the columns to keep (keep, --keep), or ignore the others (ignore, --ignore)",
         )
+    of_design = set(design) - used - passed
     return Roles(
         synthesized=tuple(name for name in names if name in synthesized),
         kept=tuple(name for name in names if name in stay),
-        ignored=tuple(name for name in names if name not in used and name not in passed),
+        ignored=tuple(name for name in names if name not in used | passed | of_design),
         used=tuple(name for name in names if name in used),
         passed=tuple(name for name in names if name in passed),
+        design=tuple(name for name in names if name in of_design),
     )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted
+from understudy.errors import ColumnError, DataWarning, InputError, LevelError, quoted, quoted_list
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.cells import Cells
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
@@ -50,6 +50,12 @@ from understudy.summaries import counted
 __all__ = ["ColumnFinding", "Inspection", "inspect_source"]
 
 SMALL_PATTERN = 5
+PARTS = {  # of a survey design
+    "weight": "survey weight",
+    "strata": "strata",
+    "psu": "sampling units",
+    "replicates": "replicate weights",
+}
 TELLING = ("free text", "identifier", "repeating identifier")  # what a column that passes may hold
 
 
@@ -98,7 +104,7 @@ class Inspection:
     columns : tuple of ColumnFinding
         The columns that are synthesized or kept.
     ignored : tuple of str
-        Columns that were left out as asked.
+        Columns that were left out as asked, and have no other part.
     data : Microdata or None
         The data over all columns that can be used, missing as a level unless such records are to
         be dropped; None if no column can be used.
@@ -111,6 +117,10 @@ class Inspection:
         Columns that pass through.
     about_passed : tuple of str
         What is odd about those; in `advice`, too.
+    design : dict of str to tuple of str
+        Columns of the survey design by what they are: "weight", "strata", "psu", "replicates".
+    about_design : str
+        The same in words, and which of them no file shows.
     """
 
     n_records: int
@@ -121,6 +131,8 @@ class Inspection:
     advice: tuple[str, ...]
     passed: tuple[str, ...] = ()
     about_passed: tuple[str, ...] = ()
+    design: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    about_design: str = ""
 
 
 def inspect_source(
@@ -196,6 +208,8 @@ def inspect_source(
         tuple(advice),
         roles.passed,
         about_passed,
+        designed.parts(weight),
+        _about_design(designed.parts(weight), roles),
     )
 
 
@@ -235,6 +249,15 @@ def _about_passed(table: OpenTable, roles: Roles, of_design: Sequence[str]) -> t
                 "take it out of pass_through unless readers need it."
             )
     return tuple(advice)
+
+
+def _about_design(parts: Mapping[str, Sequence[str]], roles: Roles) -> str:
+    """Name the columns of the survey design, and those of them that no file shows."""
+    if not parts:
+        return ""
+    named = "; ".join(f"{PARTS[part]} {quoted_list(names)}" for part, names in parts.items())
+    hidden = f" Not in the files: {quoted_list(roles.design)}." if roles.design else ""
+    return f"{named[0].upper()}{named[1:]}: used to weight utility and population risk.{hidden}"
 
 
 def _part(name: str, roles: Roles) -> str:

@@ -63,6 +63,14 @@ class DesignColumns(Settings):
         single = (name for name in (self.strata, self.psu) if name is not None)
         return (*single, *self.replicates)
 
+    def parts(self, weight: str | None) -> dict[str, tuple[str, ...]]:
+        """Name the columns, and that of the weight, by what they are."""
+        given = {"weight": weight, "strata": self.strata, "psu": self.psu}
+        single: dict[str, tuple[str, ...]] = {
+            part: (name,) for part, name in given.items() if name is not None
+        }
+        return {**single, "replicates": self.replicates} if self.replicates else single
+
     @property
     def factor(self) -> float:
         """What the sum of squared deviations of replicates is multiplied by."""

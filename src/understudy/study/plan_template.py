@@ -43,6 +43,8 @@ def plan_text(
     offered: Mapping[str, bool] | None = None,
     pass_through: Sequence[str] = (),
     weight: str | None = None,
+    design: Mapping[str, str] | None = None,
+    keep: Sequence[str] | None = None,
     na: Sequence[str] = ("",),
     missing: str = "error",
 ) -> str:
@@ -52,10 +54,13 @@ def plan_text(
     choice open; columns of `ignore` cannot be used as they are, for the reason given. `reading` is
     how the file was read: ``encoding``, ``delimiter``, ``header``, ``catalog``, where given. `bins`
     are groups of columns of numbers; `offered` are columns that bins would help, and whether they
-    are ignored without. `na` are texts that mean missing, and `missing` what to do with them.
+    are ignored without. `keep` is written only where leaving it out would mean other columns: one
+    of the survey design is kept if it is named. `na` are texts that mean missing, and `missing`
+    what to do with them.
     """
     comments = [_comment(name, reason) for name, reason in ignore.items()]
-    kept = [name for name in columns if name not in synthesize and name not in ignore]
+    apart = {*synthesize, *ignore, *pass_through, weight, *(design or {}).values()}
+    kept = [name for name in columns if name not in apart - set(keep or ())]
     offers = dict(offered or {})
     if not offers and not bins:
         offers = {next(iter(kept or columns), "income"): False}
@@ -76,11 +81,16 @@ def plan_text(
         catalog=_setting("catalog", "formats.sas7bcat", reading),
         pass_through=f"pass_through = {through}" if pass_through else '# pass_through = ["weight"]',
         weight=f"weight = {toml_text(weight)}" if weight else '# weight = "weight"',
+        design=f"design = {{ {_pairs(design)} }}"
+        if design
+        else '# design = { strata = "stratum", psu = "cluster" }',
         na=_list(na),
         missing=toml_text(missing),
         example=_one_line(toml_key(next(iter(kept or columns), "income"))),
         bins="\n".join([*_bins(bins or {}), *_offers(offers)]),
-        keep=_one_line(_list(kept[:4] or ["gender", "age"])),
+        keep=f"keep = {_list(keep)}"
+        if keep
+        else f"# keep = {_one_line(_list(kept[:4] or ['gender', 'age']))}",
         known=_one_line(_list(kept[:2] or ["gender", "age"])),
         formula=_one_line(toml_text(_formula(kept, synthesize))),
         left_out=_left_out(),
@@ -132,6 +142,10 @@ def _one_line(text: str) -> str:
 
 def _list(names: Sequence[str] | Mapping[str, str]) -> str:
     return "[" + ", ".join(toml_text(name) for name in names) + "]"
+
+
+def _pairs(content: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} = {toml_text(value)}" for key, value in content.items())
 
 
 def _left_out() -> str:
@@ -253,9 +267,9 @@ file = {file}
 synthesize = {synthesize}{choose}
 
 # Columns to publish as they are. Left out: every column that is neither synthesized nor ignored.
-# keep = {keep}
+{keep}
 
-# Columns to leave out of everything: identifiers, free text, dates, weights.
+# Columns to leave out of everything: identifiers, free text, dates.
 {reasons}ignore = {ignore}
 
 # Columns that are in every file unchanged and in no model: weights, strata, dates, numbers. They
@@ -298,7 +312,7 @@ unused_levels = "error"
 
 # How the sample was drawn, for standard errors of weighted analyses: strata and primary sampling
 # units, or replicate weights ("brr", with fay's coefficient, "bootstrap", "jk1", "jk2").
-# design = {{ strata = "stratum", psu = "cluster" }}
+{design}
 # (or {{ replicates = ["rw1", "rw2"], method = "brr", fay = 0.0 }})
 
 # Numbers become groups: quantiles, or cut points (a number at one belongs to the group above it).
