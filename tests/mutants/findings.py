@@ -11,6 +11,14 @@ OWN = "tests/findings/test_own_record.py"
 
 MUTANTS = [
     Mutant(
+        "findings: sets of the same imputation are compared between chains",
+        "findings/chains.py",
+        "set_chains=drawn.chain if len(drawn.chain) == len(drawn) else ()",
+        "set_chains=drawn.chain",
+        "tests/study/test_holes_study.py",
+        "have_not_met",
+    ),
+    Mutant(
         "findings: label probabilities that meet their limit are counted as failed",
         "findings/chains.py",
         "n_cells_failed=sum(not row.converged for row in cells)",

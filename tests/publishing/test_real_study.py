@@ -6,7 +6,7 @@ import gc
 import warnings
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -17,9 +17,8 @@ from tests.publishing.fake_study import APPROVAL
 from tests.publishing.looking import places
 from tests.studies import plain_page
 from understudy.errors import FileError, UnderstudyWarning
-from understudy.microdata.writing import write_text
 from understudy.pages import report as page
-from understudy.publishing import data_files, gate
+from understudy.publishing import gate
 from understudy.publishing.evidence import passed_frame
 from understudy.publishing.manifest import is_whole_release
 
@@ -145,36 +144,41 @@ def test_columns_passed_through_are_judged_and_cannot_be_exchanged(
     path.write_bytes(content)
 
 
+class Watched(pl.DataFrame):
+    """A frame that knows how many of its shuffled copies are alive when the next is made."""
+
+    copies: ClassVar[list[Any]] = []
+    alive: ClassVar[list[int]] = []
+
+    def __getitem__(self, key: Any) -> Any:
+        """Take some rows, or a column."""
+        part = super().__getitem__(key)
+        if isinstance(part, pl.DataFrame):
+            gc.collect()
+            self.alive.append(sum(copy() is not None for copy in self.copies))
+            self.copies.append(weakref.ref(part))
+        return part
+
+
 def test_columns_passed_through_are_joined_at_writing(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sets lie there without them; a release reads them once, and holds one shuffled copy a time.
 
-    When a set is written, no earlier one's copy is alive.
+    When the copy for a set is made, none of an earlier one is alive.
     """
     for path in (folder / "internal" / "sets" / TOKEN).iterdir():
         assert pl.read_parquet(path).columns == ["gender", "age", "county"]
-    frames: list[Any] = []
-    copies: list[Any] = []
-    alive: list[int] = []
+    read: list[pl.DataFrame] = []
 
-    def watched(columns: Any, *rest: Any, **options: Any) -> None:
-        (passed,) = (each for each in columns.values() if isinstance(each, pl.Series))
-        copies.append(weakref.ref(passed))
-        del passed
-        gc.collect()
-        alive.append(sum(copy() is not None for copy in copies))
-        write_text(columns, *rest, **options)
+    def watched(evidence: Any) -> pl.DataFrame:
+        read.append(Watched(passed_frame(evidence)))
+        return read[-1]
 
-    def numbered(evidence: Any) -> Any:
-        frames.append(passed_frame(evidence))
-        return frames[-1]
-
-    monkeypatch.setattr(data_files, "write_text", watched)
-    monkeypatch.setattr(gate, "passed_frame", numbered)
+    monkeypatch.setattr(gate, "passed_frame", watched)
     us.release(folder, tmp_path / "public", APPROVAL, **OPTIONS)
-    assert len(frames) == 1
-    assert alive == [1, 1, 1]  # of three sets
+    assert len(read) == 1
+    assert Watched.alive == [0, 0, 0]  # of three sets
 
 
 def test_a_set_that_was_touched_stays_inside(folder: Path, tmp_path: Path) -> None:

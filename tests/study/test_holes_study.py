@@ -216,6 +216,50 @@ def test_files_that_show_imputations_are_released_with_their_rule(
     assert us.Study(imputed / "plan.toml").run(imputed / "out").verdict.outcome == "review"
 
 
+UNMET = """\
+[[synthesizers]]
+model = "dpmpm"
+chains = 4
+warmup = 1
+draws = 6
+thin = 1
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sets", "imputations"), [(10, 5), (4, 2), (8, 4)])
+def test_imputations_of_chains_that_have_not_met_reach_verdict_and_report(
+    folder: Path, tmp_path: Path, sets: int, imputations: int
+) -> None:
+    """More, fewer and as many imputations as chains: the verdict says so, and so does the page."""
+    plan = MODELLED.replace("sets = 2", f"sets = {sets}\nimputations = {imputations}")
+    text = plan.replace(CHAINS, UNMET).replace("{file}", "data.csv") + LIMITS
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "book.toml").write_text(BOOK, encoding="utf-8")
+    (tmp_path / "data.csv").write_bytes((folder / "data.csv").read_bytes())
+    study = run_quietly(tmp_path / "plan.toml", tmp_path / "out")
+    findings = json.loads((tmp_path / "out" / "internal" / "findings.json").read_text())
+    chains = findings["synthesizers"][0]["convergence"]
+    assert not chains["converged"]
+    assert chains["set_chains"] == []
+    reasons = {reason.subject: reason for reason in study.verdict.reasons}
+    assert study.verdict.outcome in {"review", "fail"}
+    assert reasons["convergence"].outcome == "review"
+    assert reasons["imputed values"].outcome == "review"
+    report = html.unescape((tmp_path / "out" / "internal" / "report.html").read_text())
+    words = " ".join(report.split())
+    assert f"in the files they are imputed, {imputations} times" in words
+    assert reasons["convergence"].words in words
+    with pytest.raises(UnderstudyError):  # not to be released as if they had met
+        us.release(
+            tmp_path / "out",
+            tmp_path / "public",
+            f"Ada Reviewer, {datetime.now(UTC).date()}, read by the whole board and accepted",
+            guessable_seed=True,
+        )
+    assert run_quietly(tmp_path / "plan.toml", tmp_path / "out").verdict == study.verdict
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
