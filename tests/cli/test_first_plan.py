@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -224,6 +225,10 @@ def recognized(values: Sequence[str], name: str = "a") -> str | None:
         ("age", "age", "whole numbers"),
         ("remark", "remark", "free text"),
         ("weight", "final_weight", "survey weights"),
+        ("weight", "rw12", "replicate weights"),
+        ("weight", "PWGTP80", "replicate weights"),
+        ("weight", "wt_rep3", "replicate weights"),
+        ("weight", "weight2", "survey weights"),
         ("code", "code", None),
         ("sex", "sex", None),
         ("town", "weight_class", None),
@@ -449,3 +454,29 @@ def test_a_column_of_the_design_is_kept_where_that_is_asked_for(
     assert plan.keep == ("sex", "stratum")  # rw1 has decimal numbers
     assert us.read_microdata(**plan.reading_options(tmp_path)).kept == ("sex", "stratum")
     assert "[variables.stratum]" in (tmp_path / "codebook.toml").read_text()
+
+
+AWKWARD = ("last, first", 'the "sex"', '"all"', "#x = 1", "$HOME `w`", "it's", "two\nlines")
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_advice_on_names_with_signs_can_be_followed(
+    name: str, command: Command, tmp_path: Path
+) -> None:
+    """As a shell takes it, and after it the column is not used."""
+    table = pl.DataFrame({name: [f"P{row:05d}" for row in range(N)], "sex": ["f", "m"] * (N // 2),
+                          "town": ["a", "b", "b", "a"] * (N // 4)})  # fmt: skip
+    table.write_csv(tmp_path / "a.csv")
+    answer = command("check", tmp_path / "a.csv", "--synthesize", "town", "--json")
+    option = json.loads(answer.out)["variables"][0]["suggestion"]["option"]
+    assert option.isprintable()
+    if name.isprintable():
+        words = shlex.split(option)
+    else:  # $'...' of a shell
+        words = ["--ignore", option.partition("$'")[2][:-1].encode().decode("unicode_escape")]
+    told = command("check", tmp_path / "a.csv", "--synthesize", "town", *words, "--json")
+    assert json.loads(told.out)["ignored"] == [name]
+    first = command("init", tmp_path / "a.csv", "--synthesize", "town", "--out", tmp_path)
+    assert first.code == 0, first.err
+    assert read_plan(tmp_path / "plan.toml").data.ignore == (name,)
+    assert command("check", tmp_path / "plan.toml").code == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from tests.conftest import Command, MakeFile
+from understudy.randomness import stream
 
 
 def test_init_keeps_how_the_file_was_read(
@@ -76,3 +77,25 @@ def test_init_with_a_label_that_cannot_be_used(
     assert answer.code == 0
     assert "cannot be" in " ".join(answer.out.split())
     assert "[variables.a]" in (tmp_path / "codebook.toml").read_text()
+
+
+def test_check_and_init_say_what_decides_the_label(
+    command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    """A recoded label, and two columns that tell it together; a column that tells nothing."""
+    generator = stream(3, "recoded labels")
+    rows = [(int(town), int(half), int(wave)) for town, half, wave in
+            zip(*generator.integers(0, [[3], [7], [4]], (3, 200)), strict=True)]  # fmt: skip
+    path = make_file("sex,code,half,rest,wave,town\n" + "".join(
+        f"{'fm'[half % 2]},c{7 - 2 * town},{half},{(half + town) % 7},{wave},{'nse'[town]}\n"
+        for town, half, wave in rows
+    ))  # fmt: skip
+    options = ("--synthesize", "town", "--pass-through", "code,half,rest,wave")
+    told = command("check", path, *options)
+    wrote = command("init", path, *options, "--out", tmp_path)
+    assert (told.code, wrote.code) == (0, 0)
+    for answer in (told, wrote):
+        words = " ".join(answer.out.split())
+        assert words.count("nearly decides what is synthesized") == 2
+        assert 'synthesized: "code". Such files fail' in words
+        assert 'synthesized: "half", "rest" together.' in words

@@ -18,6 +18,7 @@ from understudy.cli.options import (
     has_memory,
     read_bins,
     source_options,
+    split_names,
 )
 from understudy.cli.output import (
     measuring_progress,
@@ -190,7 +191,7 @@ def evaluate(
     sets = read_synthetic(data, synthetic, imputations=imputations, **texts)  # type: ignore[arg-type]
     opening = (texts["encoding"], texts["delimiter"], None, texts["header"])
     remarks = file_remarks(data, sets, synthetic, *opening)
-    intruders = [tuple(name.strip() for name in names.split(",")) for names in known]
+    intruders = [split_names(names) for names in known]
     if intruders and not data.kept:
         data.known(intruders[0])
     if report is not None:

@@ -31,6 +31,7 @@ LEFT_OUT = (
     "identifier",
     "many levels",
     "repeating identifier",
+    "replicate weights",
     "survey weights",
 )
 LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -24,6 +25,7 @@ __all__ = [
     "helped_by",
     "read_bins",
     "source_options",
+    "split_names",
     "with_design",
 ]
 
@@ -33,9 +35,17 @@ Command = TypeVar("Command", bound=Callable[..., ExitCode])
 
 def _split(_type: Any, tokens: tuple[Token, ...]) -> tuple[str, ...]:
     """Read names separated by commas; an option that is given twice adds to the list."""
-    return tuple(
-        name.strip() for token in tokens for name in token.value.split(",") if name.strip()
+    return tuple(name for token in tokens for name in split_names(token.value))
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Split names at commas; one with a comma stands in quotation marks, as in a CSV file."""
+    fields = re.findall(r'\s*("(?:[^"]|"")*"(?=\s*(?:,|$))|[^,]*)\s*(?:,|$)', text)
+    names = (
+        field[1:-1].replace('""', '"') if re.fullmatch(r'"(?:[^"]|"")*"', field) else field.strip()
+        for field in fields
     )
+    return tuple(name for name in names if name)
 
 
 # No default is shown where it is nothing: an empty list, or a switch that is off.

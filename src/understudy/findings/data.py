@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 
 from understudy.findings.schema import DataFindings, Pattern, VariableFindings
 from understudy.findings.survey_schema import PassedFindings, PopulationFindings
-from understudy.microdata.coding import CodedColumn
-from understudy.microdata.plausibility import all_but_decides
 from understudy.microdata.table import Microdata
-from understudy.microdata.telling_columns import Column, Told, telling_columns
-from understudy.randomness import stream
+from understudy.microdata.telling_columns import telling_passed
 
 __all__ = [
     "data_findings",
@@ -33,7 +30,6 @@ PATTERN = "_row"  # a reserved name: no column has it
 MOST_PATTERNS = 1000  # patterns that are listed one by one
 MOST_LEVELS = 5000  # levels of a variable that are listed
 SMALL = 25  # sizes of patterns that are counted one by one
-MOST_COMPARED = 200_000  # records among which columns are looked for that tell a label
 RARE = 3  # records: a level that fewer have is rare
 
 
@@ -98,8 +94,7 @@ def passed_findings(data: Microdata) -> dict[str, Any]:
     pattern = data.patterns.of_combination[data.of_record]  # (record,)
     shared = pl.Series(data.patterns.sizes[pattern] > 1)
     records = data.passed.frame.with_columns(pl.Series(PATTERN, pattern))
-    told = [each for label in data.synthesized for each in _telling(data, label)]
-    alone = {each.further[0] for each in told if len(each.further) == 1}
+    alone, together = telling_passed(data)
     findings = []
     for name in data.passed.names:
         sizes = records.select(pl.len().over(name))["len"]
@@ -110,14 +105,13 @@ def passed_findings(data: Microdata) -> dict[str, Any]:
                 values=records[name].n_unique(),
                 alone=int((sizes == 1).sum()),
                 unique_with_kept=_made_unique(records, [name], shared),
-                decides=name in alone
-                or any(_decides(data, name, secret) for secret in data.synthesized),
+                decides=name in alone,
                 weight=name in weights,
             )
         )
     others = [name for name in data.passed.names if name not in weights]
     return {
-        "passed_together": tuple(sorted({each.further for each in told if len(each.further) > 1})),
+        "passed_together": together,
         "passed": tuple(findings),
         "passed_unique": _made_unique(records, data.passed.names, shared),
         "passed_unique_unweighted": _made_unique(records, others, shared) if others else 0,
@@ -148,33 +142,6 @@ def _made_unique(records: pl.DataFrame, names: Sequence[str], shared: pl.Series)
     """Count records of shared patterns that are alone with the values of these columns."""
     sizes = records.select(pl.len().over(PATTERN, *names))["len"]
     return int(((sizes == 1) & shared).sum())
-
-
-def _telling(data: Microdata, label: str) -> list[Told]:
-    """Find columns that pass through and tell a label, alone or several together."""
-    if data.passed is None:
-        return []
-    rows = np.sort(stream(0, "passed columns").permutation(data.n_records)[:MOST_COMPARED])
-    columns = []
-    for name, values in data.passed.frame.select(pl.all().gather(rows)).to_dict().items():
-        texts = values.cast(pl.String).fill_null("")
-        codes = texts.rank("dense").cast(pl.Int32).to_numpy() - 1
-        columns.append(Column(CodedColumn(name, tuple(texts.unique().sort())), codes))
-    return list(telling_columns(data, label, columns, rows=rows))
-
-
-def _decides(data: Microdata, name: str, secret: str) -> bool:
-    """Tell whether a column that passes through all but fixes what is synthesized."""
-    if data.passed is None:
-        return False
-    causes = data.passed.frame[name].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
-    pairs = pl.DataFrame({"cause": causes, "effect": data.codes(secret)})
-    counted = pairs.group_by("cause", "effect").len()
-    return all_but_decides(
-        counted["cause"].to_numpy(),
-        counted["len"].to_numpy().astype(np.int64),
-        np.bincount(data.codes(secret)),
-    )
 
 
 def listed_patterns(data: Microdata) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,9 +16,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import visible
 from understudy.microdata.coding import CodedColumn
 from understudy.microdata.levels import looks_continuous
-from understudy.settings import toml_text
 
 __all__ = ["Holds", "Part", "Suggestion", "missing_words", "recognize", "suggest"]
 
@@ -28,6 +29,7 @@ Holds = Literal[
     "identifier",
     "many levels",
     "repeating identifier",
+    "replicate weights",
     "survey weights",
     "whole numbers",
 ]
@@ -57,6 +59,11 @@ MISSING_WORDS = (
 
 _WEIGHT_NAME = re.compile(
     r"(^|_)(final|finl|person|house)?_?(weight|wgt|wt|wgts|wts)\d*(_|$)", re.I
+)
+_REPLICATE_NAME = re.compile(
+    r"(rw|brr|bsw|btw|jkw|(rep|brr|jk|bs)_?(weight|wgt|wt|w)s?|(weight|wgt|wt|w)_?(rep|brr|jk|bs))"
+    r"_?\d+|p?wgtp\d+",
+    re.I,
 )
 _ID_NAME = re.compile(
     r"(^|[_. ])(id|ids|uid|guid|key|serial|case|caseid|hh|hhid|household|family|fam|subject|subj|"
@@ -108,6 +115,12 @@ def recognize(
     whole = column.kind == "integer" or all(map(_WHOLE.fullmatch, observed))
     real = column.kind == "real" or looks_continuous(observed)
     tests: tuple[tuple[Holds, bool], ...] = (
+        (
+            "replicate weights",
+            n_values > MOST_NUMBERS
+            and bool(_REPLICATE_NAME.fullmatch(name))
+            and all(map(_is_number, observed)),
+        ),
         ("survey weights", bool(_WEIGHT_NAME.search(name)) and all(map(_is_number, observed))),
         ("dates", n_values > MOST_DATES and all(map(_DATE.fullmatch, observed))),
         ("decimal numbers", real),
@@ -127,6 +140,11 @@ ADVICE: dict[Holds, tuple[Part, str]] = {
         "weight",
         "looks like survey weights, which the models do not use: name it as the weight of utility "
         "and population risk; pass_through releases it",
+    ),
+    "replicate weights": (
+        "ignore",
+        "looks like one of several replicate weights, which the models do not use: ignore it; with "
+        "the survey weight, all of them together may be named in a plan (design, replicates)",
     ),
     "dates": (
         "ignore",
@@ -164,9 +182,20 @@ def suggest(holds: Holds, name: str, numbers: str = "") -> Suggestion:
     """Make the suggestion for a column that holds something; `numbers` says how much of it."""
     part, advice = ADVICE[holds]
     value = f"{name}=quartiles" if part == "bins" else name
-    plain = re.fullmatch(r"[\w=.-]+", value)
-    option = f"--{part} {value if plain else toml_text(value)}"
+    if part == "ignore" and ("," in name or name.startswith('"')):  # as in a list of names
+        value = '"' + name.replace('"', '""') + '"'
+    option = f"--{part} {_shell_word(value)}"
     return Suggestion(holds, f"{advice.format(numbers)} ({option})", part, option)
+
+
+def _shell_word(text: str) -> str:
+    """Write a text so that a shell takes it as one word, with escapes for what cannot be seen."""
+    if re.fullmatch(r"[\w=.-]+", text):
+        return text
+    if not text.isprintable():
+        signs = text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"$'{''.join(map(visible, signs))}'"
+    return shlex.quote(text) if set('"$`\\!') & set(text) else f'"{text}"'
 
 
 def _too_many(n_values: int, n_records: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from understudy.microdata.levels import (
     missing_levels,
     near_duplicates,
 )
+from understudy.microdata.passed_columns import PassedColumns
 from understudy.microdata.plausibility import FEWEST_FOR_IDS, check_plausibility
 from understudy.microdata.reading import (
     Missing,
@@ -45,6 +46,7 @@ from understudy.microdata.roles import Roles, assign_roles, check_names, warn_of
 from understudy.microdata.structural_zeros import check_impossible
 from understudy.microdata.survey_design import DesignColumns, read_design
 from understudy.microdata.table import Microdata
+from understudy.microdata.telling_columns import telling_passed
 from understudy.summaries import counted
 
 __all__ = ["ColumnFinding", "Inspection", "inspect_source"]
@@ -197,7 +199,8 @@ def inspect_source(
         *_unused_problem(coded, book, unused_levels),
         *refusals,
     ]
-    about_passed = _about_passed(table, roles, of_design)
+    passed = read_passed(table, roles)
+    about_passed = (*_about_passed(passed, of_design), *_about_telling(passed, data, roles))
     advice = [*about_passed, *_advice(findings, data, noted, codebook is not None)]
     return Inspection(
         coded.of_record.size,
@@ -225,9 +228,24 @@ def _read_usable(table: OpenTable, roles: Roles) -> tuple[CodedTable, dict[str, 
             refused[problem.column] = problem.advice
 
 
-def _about_passed(table: OpenTable, roles: Roles, of_design: Sequence[str]) -> tuple[str, ...]:
+def _about_telling(passed: PassedColumns | None, data: Microdata | None, roles: Roles) -> list[str]:
+    """Say which columns that pass through nearly decide what is synthesized."""
+    if passed is None or data is None or data.n_records != passed.frame.height:
+        return []
+    if not roles.synthesized or not set(roles.synthesized) <= set(data.names):
+        return []
+    alone, together = telling_passed(replace(data, passed=passed))
+    named = [quoted_list([name]) for name in passed.names if name in alone]
+    named += [f"{quoted_list(names)} together" for names in together]
+    return [
+        f"What passes through nearly decides what is synthesized: {name}. Such files fail: take it "
+        "out of pass_through, or group it until it no longer tells the secret."
+        for name in named
+    ]
+
+
+def _about_passed(passed: PassedColumns | None, of_design: Sequence[str]) -> tuple[str, ...]:
     """Say which columns that pass through seem to tell whose row it is, or are no plain numbers."""
-    passed = read_passed(table, roles)
     if passed is None:
         return ()
     advice = []

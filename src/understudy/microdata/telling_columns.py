@@ -16,13 +16,15 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.microdata.coding import CodedColumn
+from understudy.microdata.plausibility import all_but_decides
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
 
-__all__ = ["TELLS", "Column", "Told", "guessed_share", "telling_columns"]
+__all__ = ["TELLS", "Column", "Told", "guessed_share", "telling_columns", "telling_passed"]
 
 # From which share, between guessing the most frequent label and knowing all labels, columns count
 # as telling the label.
@@ -33,6 +35,7 @@ SURE = 30.0
 RECORDS = 10_000  # among which sets of columns are tried
 MOST = 20  # columns of each kind that are tried together
 TOGETHER = 6  # columns of a set that is grown
+MOST_COMPARED = 200_000  # records among which columns that pass through are compared
 ALIKE = 10  # records in a group of neighbours in the order of values
 
 Codes = NDArray[np.int64]
@@ -99,6 +102,45 @@ def telling_columns(
     together = _Together(true, beside, quiet).find()
     if together is not None:
         yield together
+
+
+def telling_passed(data: Microdata) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
+    """Name the columns that pass through and tell a label alone, and sets of them that do."""
+    if data.passed is None:
+        return frozenset(), ()
+    frame = data.passed.frame
+    rows = np.sort(stream(0, "passed columns").permutation(data.n_records)[:MOST_COMPARED])
+    columns = []
+    for name, values in frame.select(pl.all().gather(rows)).to_dict().items():
+        texts = values.cast(pl.String).fill_null("")
+        codes = texts.rank("dense").cast(pl.Int32).to_numpy() - 1
+        columns.append(Column(CodedColumn(name, tuple(texts.unique().sort())), codes))
+    told = {
+        each.further
+        for label in data.synthesized
+        for each in telling_columns(data, label, columns, rows=rows)
+    }
+    alone = {further[0] for further in told if len(further) == 1}
+    alone |= {
+        name
+        for name in frame.columns
+        for label in data.synthesized
+        if _passed_decides(data, name, label)
+    }
+    return frozenset(alone), tuple(sorted(further for further in told if len(further) > 1))
+
+
+def _passed_decides(data: Microdata, name: str, label: str) -> bool:
+    """Tell whether a column that passes through all but fixes a label, in all records."""
+    if data.passed is None:
+        return False
+    causes = data.passed.frame[name].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    counted = pl.DataFrame({"cause": causes, "effect": data.codes(label)}).group_by(pl.all()).len()
+    return all_but_decides(
+        counted["cause"].to_numpy(),
+        counted["len"].to_numpy().astype(np.int64),
+        np.bincount(data.codes(label)),
+    )
 
 
 def _tells_alone(data: Microdata, label: str, column: Column, true: Codes) -> bool:
