@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,10 +16,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import understudy as us
+from understudy.synthesis.workers import Workers, current_workers
+
 __all__ = [
     "QUIET",
     "ProcessCluster",
+    "kill_a_worker",
+    "kill_after_first_answer",
     "make_certificates",
+    "on_cluster",
     "processes_behind_tls",
     "quiet",
     "threads_as_workers",
@@ -142,6 +149,33 @@ def processes_behind_tls(folder: Path, number: int = 2) -> Iterator[ProcessClust
         with distributed.Client(address, security=security) as client:
             client.wait_for_workers(number, timeout=SECONDS_TO_START)
         yield ProcessCluster(address, tls, scheduler, scratch)
+
+
+def on_cluster(cluster: ProcessCluster, **options: Any) -> Any:
+    """Compute on this cluster, inside of a block."""
+    return us.on_workers(cluster=cluster.address, tls=cluster.tls, **options)
+
+
+def kill_a_worker() -> None:
+    """Kill one of the workers that are computed on."""
+    helping = current_workers()
+    assert helping is not None
+    os.kill(next(iter(helping.client.run(os.getpid).values())), signal.SIGKILL)
+
+
+def kill_after_first_answer(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Kill a worker once the first task is answered; give the tasks as they are answered."""
+    real, answered = Workers.as_finished, list[int]()
+
+    def as_finished(self: Workers, function: Any, tasks: Any) -> Any:
+        for at, answer in real(self, function, tasks):
+            if not answered:
+                kill_a_worker()
+            answered.append(at)
+            yield at, answer
+
+    monkeypatch.setattr(Workers, "as_finished", as_finished)
+    return answered
 
 
 def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:

@@ -49,7 +49,7 @@ def made_study() -> Findings:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # chains this short have not converged, and say so
         data = us.load_ce_like()
-        fit = us.DPMPM().fit(data, chains=2, warmup=30, draws=40, seed=1)
+        fit = us.DPMPM().fit(data, chains=2, warmup=30, draws=40, thin=3, seed=1)
         drawn = fit.synthesize(SETS, seed=2)
         chains = chain_findings(fit, drawn)
         perfect = us.Perfect().fit(data).synthesize(SETS, seed=3)

@@ -11,7 +11,17 @@ import understudy as us
 from understudy.errors import UnderstudyWarning
 from understudy.randomness import stream
 
-__all__ = ["BOOK", "PLAN", "files_of", "plain_page", "run_quietly", "write_study"]
+__all__ = [
+    "BOOK",
+    "CHAINS",
+    "LONGER",
+    "PLAN",
+    "WIDE_LIMITS",
+    "files_of",
+    "plain_page",
+    "run_quietly",
+    "write_study",
+]
 
 PLAN = """\
 seed = 5
@@ -32,6 +42,29 @@ known = ["gender"]
 [baselines]
 repeats = 2
 """
+CHAINS = PLAN[PLAN.index("[[synthesizers]]") : PLAN.index("[[intruders]]")]
+LONGER = """\
+[[synthesizers]]
+model = "dpmpm"
+chains = 4
+warmup = 200
+draws = 400
+thin = 2
+until = { rhat = 1.1, ess = 50, most_draws = 4000 }
+"""
+WIDE_LIMITS = """\
+[[analyses]]
+formula = "age ~ county + gender"
+family = "logistic"
+[thresholds]
+own_record_review = 99
+repeated_records_review = 99
+true_match_rate_review = 1
+table_deviation_review = 99
+overlap_review = 0
+within_pattern_review = 1
+small_pattern_share_review = 1
+"""  # so that a verdict allows to release whatever so few records give
 BOOK = """\
 reviewed = true
 [variables.gender]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import f_oneway, kstest
-from tests.findings_factory import made_study
 
 from understudy.findings.by_chain import by_chain
 from understudy.findings.schema import Findings, SpreadFindings
@@ -57,11 +56,6 @@ def test_sets_that_are_all_the_same_differ_in_nothing_or_in_everything() -> None
 def test_where_there_is_nothing_to_compare(values: list[float | None], chains: list[int]) -> None:
     """An undefined value, one chain, one set a chain, no chains at all."""
     assert by_chain(values, chains) is None
-
-
-@pytest.fixture(scope="module")
-def study() -> Findings:
-    return made_study()
 
 
 def tables_by_chain(findings: Findings) -> list[Table]:

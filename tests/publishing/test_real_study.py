@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import warnings
 import weakref
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,8 +14,8 @@ import pytest
 import understudy as us
 from tests.publishing.fake_study import APPROVAL
 from tests.publishing.looking import places
-from tests.studies import plain_page
-from understudy.errors import FileError, UnderstudyWarning
+from tests.studies import LONGER, WIDE_LIMITS, plain_page, run_quietly
+from understudy.errors import FileError
 from understudy.pages import report as page
 from understudy.publishing import gate
 from understudy.publishing.evidence import passed_frame
@@ -25,6 +24,7 @@ from understudy.publishing.manifest import is_whole_release
 TOKEN = "kanarienvogel4711"  # noqa: S105
 N = 240
 OPTIONS: Any = {"reason": "limits as wide as this", "guessable_seed": True}
+NAMED = LONGER.replace("chains", f'name = "{TOKEN}"\nchains')
 PLAN = f"""\
 title = "Title {TOKEN}"
 sets = 3
@@ -35,30 +35,11 @@ synthesize = ["county"]
 ignore = ["id", "secret {TOKEN}"]
 pass_through = ["wt"]
 codebook = "book {TOKEN}.toml"
-[[synthesizers]]
-model = "dpmpm"
-name = "{TOKEN}"
-chains = 4
-warmup = 200
-draws = 400
-thin = 2
-until = {{ rhat = 1.1, ess = 50, most_draws = 4000 }}
-[[intruders]]
+{NAMED}[[intruders]]
 known = ["gender", "age"]
-[[analyses]]
-formula = "age ~ county + gender"
-family = "logistic"
 [baselines]
 repeats = 3
-[thresholds]
-own_record_review = 99
-repeated_records_review = 99
-true_match_rate_review = 1
-table_deviation_review = 99
-overlap_review = 0
-within_pattern_review = 1
-small_pattern_share_review = 1
-passed_unique_review = 1
+{WIDE_LIMITS}passed_unique_review = 1
 """
 BOOK = """\
 reviewed = true
@@ -93,9 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / f"plan {TOKEN}.toml").write_text(PLAN)
     patch = pytest.MonkeyPatch()
     patch.setattr(page, "page", plain_page)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnderstudyWarning)
-        us.Study(home / f"plan {TOKEN}.toml").run(root / f"study {TOKEN}")
+    run_quietly(home / f"plan {TOKEN}.toml", root / f"study {TOKEN}")
     patch.undo()
     return root / f"study {TOKEN}"
 

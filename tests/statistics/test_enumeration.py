@@ -22,7 +22,7 @@ from understudy.synthesis.dpmpm.problem import Problem
 
 DRAWS = 10_000
 TIMES = 3  # moves that are made in a row
-FALSE_ALARM = 1e-4
+FALSE_ALARM = tiny.FALSE_ALARM
 # Mixed records; records all alike, so that only sizes of classes matter; two kinds, sharply apart;
 # two records with a hole each.
 DATA_SETS: dict[str, tuple[naive.Rows, naive.Priors]] = {
@@ -37,24 +37,11 @@ EXACT = naive.exact_partitions(tiny.ROWS, tiny.PRIORS, tiny.SHAPE, tiny.RATE)
 Move = Callable[[np.random.Generator, Problem, collapsed.State], collapsed.State]
 
 
-def all_records(
-    generator: np.random.Generator, problem: Problem, state: collapsed.State
-) -> collapsed.State:
-    after: collapsed.State = collapsed.move_records(generator, problem, state, 10**9)[0]
-    return after
-
-
 def one_record_each(
     generator: np.random.Generator, problem: Problem, state: collapsed.State
 ) -> collapsed.State:
     after: collapsed.State = collapsed.move_records(generator, problem, state, 1)[0]
     return after
-
-
-def split_merge_move(
-    generator: np.random.Generator, problem: Problem, state: collapsed.State
-) -> collapsed.State:
-    return split_merge.split_or_merge(generator, problem, state)[0]
 
 
 def concentration_move(
@@ -79,16 +66,16 @@ def whole_sweep(
 
 
 MOVES: list[Move] = [
-    all_records,
+    tiny.all_records,
     one_record_each,
-    split_merge_move,
+    tiny.split_merge_move,
     concentration_move,
     whole_sweep,
 ]
 
 
 CASES = [(move, named) for move in MOVES for named in ("mixed", "alike", "apart")]
-CASES += [(move, "holes") for move in (split_merge_move, whole_sweep)]
+CASES += [(move, "holes") for move in (tiny.split_merge_move, whole_sweep)]
 
 
 @pytest.mark.parametrize(

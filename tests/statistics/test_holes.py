@@ -15,7 +15,7 @@ from math import lgamma
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import beta, chisquare, ks_2samp, kstest
+from scipy.stats import beta, kstest
 from tests.naive import dpmpm as naive
 from tests.statistics import test_joint as joint
 from tests.statistics import tiny
@@ -26,7 +26,7 @@ from understudy.synthesis.dpmpm.level_prior_strengths import draw_strengths
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.problem import Problem, with_strengths
 
-FALSE_ALARM = 1e-4
+FALSE_ALARM = tiny.FALSE_ALARM
 ROWS, PRIORS, PRIOR = tiny.ROWS_WITH_HOLES, tiny.PRIORS, (tiny.SHAPE, tiny.RATE)
 PROBLEM = tiny.problem_of(ROWS, PRIORS)
 # Which variables of the six records of the joint tests are missing.
@@ -204,8 +204,7 @@ def test_collapsed_sweep_keeps_the_joint_distribution() -> None:
                 priors = joint.priors_of(strengths)
                 rows = masked(joint.rows_given_classes(generator, classes, priors), masks)
             table[draw] = [*joint.summary(classes, rows, concentration), *strengths]
-    for number in range(9):
-        assert ks_2samp(before[:, number], after[:, number]).pvalue > FALSE_ALARM, number
+    tiny.check_same_distribution(before, after)
 
 
 def with_hole_levels(tables: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -242,8 +241,7 @@ def test_blocked_sweep_keeps_the_joint_distribution() -> None:
                 concentration, weights[0], (weights**2).sum(), weights @ (tables[0] * tables[4]),
                 sum(row == (0, 2) for row in rows) + 0.01 * concentration, *strengths,
             ]  # fmt: skip
-    for number in range(7):
-        assert ks_2samp(before[:, number], after[:, number]).pvalue > FALSE_ALARM, number
+    tiny.check_same_distribution(before, after)
 
 
 def reweighted(generator: np.random.Generator, n_classes: int) -> tuple[float, NDArray[np.float64]]:
@@ -282,9 +280,7 @@ def test_ranks_of_true_values_are_uniform(sampler: str) -> None:
                 given = parameters_of(generator, problem, state)
                 drawn[draw] = quantities(problem, state.concentration, given, state.strengths)
         rank_of_truth[simulation] = (drawn < np.array(true)).sum(axis=0)
-    for quantity in range(4):
-        counts = np.bincount(rank_of_truth[:, quantity] // 4, minlength=5)
-        assert chisquare(counts).pvalue > FALSE_ALARM, quantity
+    tiny.check_uniform_ranks(rank_of_truth, 19, 5)
 
 
 def quantities(

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import chisquare, ks_2samp
+from scipy.stats import chisquare
 from tests.naive import dpmpm as naive
 from tests.statistics import test_holes as holes
 from tests.statistics import test_joint as joint
@@ -34,7 +34,7 @@ from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, class_probabilities, 
 from understudy.synthesis.dpmpm.parameters import Parameters, log_likelihood
 from understudy.synthesis.dpmpm.problem import Problem, make_problem, model_variables
 
-FALSE_ALARM = 1e-4
+FALSE_ALARM = tiny.FALSE_ALARM
 PRIORS, PRIOR = tiny.PRIORS, (tiny.SHAPE, tiny.RATE)
 RULES = [
     {"g": ["g1"], "c": ["c0", "c1"]},
@@ -127,8 +127,7 @@ def test_sweep_keeps_the_joint_distribution() -> None:
                 weights @ (tables[1] * tables[2]),
                 sum(row == (0, 2) for row in rows) + 0.01 * concentration, *strengths,
             ]  # fmt: skip
-    for number in range(7):
-        assert ks_2samp(before[:, number], after[:, number]).pvalue > FALSE_ALARM, number
+    tiny.check_same_distribution(before, after)
 
 
 @pytest.mark.slow
@@ -153,9 +152,7 @@ def test_ranks_of_true_values_are_uniform() -> None:
                 weights = np.exp(state.log_weights)
                 drawn[draw] = zeros.quantities(state.concentration, weights, shown)
         rank_of_truth[simulation] = (drawn < np.array(true)).sum(axis=0)
-    for quantity in range(3):
-        counts = np.bincount(rank_of_truth[:, quantity] // 4, minlength=5)
-        assert chisquare(counts).pvalue > FALSE_ALARM, quantity
+    tiny.check_uniform_ranks(rank_of_truth, 19, 5)
 
 
 @pytest.fixture(scope="module")

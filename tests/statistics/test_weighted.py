@@ -22,12 +22,12 @@ from tests.naive import dpmpm as naive
 from tests.statistics import tiny
 
 from understudy.randomness import stream
-from understudy.synthesis.dpmpm import blocked, collapsed, split_merge
+from understudy.synthesis.dpmpm import blocked, collapsed
 from understudy.synthesis.dpmpm import level_prior_strengths as strengths
 from understudy.synthesis.dpmpm.problem import Problem
 from understudy.synthesis.dpmpm.weighted_classes import draw_weighted_classes
 
-FALSE_ALARM = 1e-4
+FALSE_ALARM = tiny.FALSE_ALARM
 DRAWS = 6_000
 POWERS: dict[str, naive.Powers] = {
     "fractions": {(0, 0): 0.25, (0, 1): 0.625, (1, 2): 0.9375},
@@ -49,27 +49,14 @@ def normalized(weights: dict[Any, float]) -> dict[Any, float]:
     return {key: value / total for key, value in weights.items()}
 
 
-def all_records(
-    generator: np.random.Generator, problem: Problem, state: collapsed.State
-) -> collapsed.State:
-    after: collapsed.State = collapsed.move_records(generator, problem, state, 10**9)[0]
-    return after
-
-
-def split_merge_move(
-    generator: np.random.Generator, problem: Problem, state: collapsed.State
-) -> collapsed.State:
-    return split_merge.split_or_merge(generator, problem, state)[0]
-
-
 def whole_sweep(
     generator: np.random.Generator, problem: Problem, state: collapsed.State
 ) -> collapsed.State:
     after, _ = collapsed.step(generator, problem, state, (tiny.SHAPE, tiny.RATE), 1)
-    return split_merge_move(generator, problem, after)
+    return tiny.split_merge_move(generator, problem, after)
 
 
-MOVES: list[Move] = [all_records, split_merge_move, whole_sweep]
+MOVES: list[Move] = [tiny.all_records, tiny.split_merge_move, whole_sweep]
 
 
 def test_the_twin_is_the_integral_of_powers() -> None:

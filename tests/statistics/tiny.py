@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2, chisquare, ks_2samp
 from tests.naive import dpmpm as naive
 
-from understudy.synthesis.dpmpm import blocked, collapsed
+from understudy.synthesis.dpmpm import blocked, collapsed, split_merge
 from understudy.synthesis.dpmpm.problem import NO_HOLE, Problem
 
 Key = tuple[tuple[tuple[int, ...], ...], ...]
@@ -21,6 +21,7 @@ ROWS = [(0, 0), (0, 0), (0, 1), (1, 2), (1, 2)]
 ROWS_WITH_HOLES = [(0, 0), (0, 3), (0, 1), (1, 2), (2, 2)]  # in records 2 and 5
 PRIORS = [[0.7, 1.3], [0.5, 1.0, 2.0]]
 SHAPE, RATE = 1.5, 0.8
+FALSE_ALARM = 1e-4  # of every test against a distribution
 
 
 def problem_of(rows: naive.Rows, priors: naive.Priors) -> Problem:
@@ -103,6 +104,34 @@ def chi_square_p(seen: Counter[Any], exact: Mapping[Any, float]) -> float:
         statistic += (pooled_seen - pooled_expected) ** 2 / max(pooled_expected, 1.0)
         cells += 1
     return float(chi2.sf(statistic, cells - 1))
+
+
+def check_same_distribution(before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
+    """Test each summary, (draw, summary), of independent draws from two distributions."""
+    for number in range(before.shape[1]):
+        assert ks_2samp(before[:, number], after[:, number]).pvalue > FALSE_ALARM, number
+
+
+def check_uniform_ranks(rank_of_truth: NDArray[np.int64], most: int, bins: int) -> None:
+    """Test that ranks from 0 to `most`, (simulation, quantity), are uniform."""
+    for quantity in range(rank_of_truth.shape[1]):
+        counts = np.bincount(rank_of_truth[:, quantity] * bins // (most + 1), minlength=bins)
+        assert chisquare(counts).pvalue > FALSE_ALARM, quantity
+
+
+def all_records(
+    generator: np.random.Generator, problem: Problem, state: collapsed.State
+) -> collapsed.State:
+    """Draw the classes of all records of a combination, as often as there are records."""
+    after: collapsed.State = collapsed.move_records(generator, problem, state, 10**9)[0]
+    return after
+
+
+def split_merge_move(
+    generator: np.random.Generator, problem: Problem, state: collapsed.State
+) -> collapsed.State:
+    """Propose a split or a merge."""
+    return split_merge.split_or_merge(generator, problem, state)[0]
 
 
 def concentration_sampler(

@@ -11,7 +11,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.studies import BOOK, PLAN, plain_page, run_quietly, write_study
+from tests.studies import (
+    BOOK,
+    CHAINS,
+    LONGER,
+    PLAN,
+    WIDE_LIMITS,
+    plain_page,
+    run_quietly,
+    write_study,
+)
 
 import understudy as us
 from understudy.errors import UnderstudyError
@@ -21,7 +30,6 @@ from understudy.study.stages import prepare
 
 MODELLED = PLAN.replace("[data]", '[data]\nmissing = "model"')
 RULE = '[[impossible]]\ngender = "f"\ncounty = "west"\n'  # which no record of the tiny study has
-CHAINS = PLAN[PLAN.index("[[synthesizers]]") : PLAN.index("[[intruders]]")]
 
 
 @pytest.fixture(scope="module")
@@ -75,35 +83,13 @@ def test_the_default_synthesizer_fills_holes_and_others_are_refused(folder: Path
 
 
 IMPUTED = MODELLED.replace("sets = 2", "sets = 6\nimputations = 3")
-LONGER = """\
-[[synthesizers]]
-model = "dpmpm"
-chains = 4
-warmup = 200
-draws = 300
-thin = 2
-until = { rhat = 1.1, ess = 50, most_draws = 4000 }
-"""
-LIMITS = """\
-[[analyses]]
-formula = "age ~ county + gender"
-family = "logistic"
-[thresholds]
-own_record_review = 99
-repeated_records_review = 99
-true_match_rate_review = 1
-table_deviation_review = 99
-overlap_review = 0
-within_pattern_review = 1
-small_pattern_share_review = 1
-"""
 
 
 @pytest.fixture(scope="module")
 def imputed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of 240 records whose files show imputed ages, run once."""
     folder = tmp_path_factory.mktemp("imputed")
-    plan = write_study(folder, IMPUTED.replace(CHAINS, LONGER) + LIMITS, n_records=240)
+    plan = write_study(folder, IMPUTED.replace(CHAINS, LONGER) + WIDE_LIMITS, n_records=240)
     table = pl.read_csv(folder / "data.csv").with_row_index()
     table = table.with_columns(
         age=pl.when(pl.col("index") % 7 > 0).then("age"),

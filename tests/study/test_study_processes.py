@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.clusters import QUIET, ProcessCluster, processes_behind_tls
+from tests.clusters import (
+    QUIET,
+    ProcessCluster,
+    kill_a_worker,
+    kill_after_first_answer,
+    on_cluster,
+    processes_behind_tls,
+)
 from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
 
 import understudy as us
@@ -22,7 +27,7 @@ from understudy.reproduction import run as running
 from understudy.reproduction.configurations import Scale
 from understudy.risk import baselines
 from understudy.synthesis import set_drawing
-from understudy.synthesis.workers import Workers, current_workers
+from understudy.synthesis.workers import Workers
 
 pytestmark = [pytest.mark.slow, *(pytest.mark.filterwarnings(warning) for warning in QUIET)]
 CANARY = "canary county that no disk may see"
@@ -50,16 +55,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessCluster
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Reproduce without workers."""
     return reproduced(tmp_path_factory.mktemp("alone"))
-
-
-def on_cluster(cluster: ProcessCluster) -> Any:
-    return us.on_workers(cluster=cluster.address, tls=cluster.tls)
-
-
-def kill_a_worker() -> None:
-    helping = current_workers()
-    assert helping is not None
-    os.kill(next(iter(helping.client.run(os.getpid).values())), signal.SIGKILL)
 
 
 def end_scheduler(cluster: ProcessCluster) -> None:
@@ -159,16 +154,7 @@ def test_a_worker_is_killed_while_reproducing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real, answered = Workers.as_finished, list[int]()
-
-    def killed(self: Workers, function: Any, tasks: Any) -> Any:
-        for at, answer in real(self, function, tasks):
-            if not answered:
-                kill_a_worker()
-            answered.append(at)
-            yield at, answer
-
-    monkeypatch.setattr(Workers, "as_finished", killed)
+    answered = kill_after_first_answer(monkeypatch)
     with on_cluster(cluster):
         assert reproduced(tmp_path / "helped") == alone
     assert sorted(answered) == [0, 1, 2, 3]

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.studies import PLAN, run_quietly, write_study
+from tests.studies import CHAINS, PLAN, WIDE_LIMITS, run_quietly, write_study
 
 import understudy as us
 from understudy.randomness import stream
 from understudy.study.plan import read_plan
 
 N, REPLICATES = 240, [f"rw{number}" for number in range(1, 7)]
-CHAINS = PLAN[PLAN.index("[[synthesizers]]") : PLAN.index("[[intruders]]")]
 BACKOFF = """\
 [[synthesizers]]
 model = "backoff"
@@ -33,19 +32,6 @@ DESIGNS = {
     "replicates": f'[data.design]\nreplicates = {json.dumps(REPLICATES)}\nmethod = "bootstrap"\n',
     "strata": '[data.design]\nstrata = "stratum"\npsu = "cluster"\n',
 }
-LIMITS = """\
-[[analyses]]
-formula = "age ~ county + gender"
-family = "logistic"
-[thresholds]
-own_record_review = 99
-repeated_records_review = 99
-true_match_rate_review = 1
-table_deviation_review = 99
-overlap_review = 0
-within_pattern_review = 1
-small_pattern_share_review = 1
-"""
 
 
 def write_weighted(folder: Path, design: str) -> Path:
@@ -55,7 +41,7 @@ def write_weighted(folder: Path, design: str) -> Path:
         text = text.replace('ignore = ["id"', 'ignore = ["id", "stratum", "cluster"')
     else:
         text = text.replace('ignore = ["id"', f'ignore = ["id", {json.dumps(REPLICATES)[1:-1]}')
-    plan = write_study(folder, text + LIMITS, n_records=N)
+    plan = write_study(folder, text + WIDE_LIMITS, n_records=N)
     generator = stream(2, "a weighted study")
     table = pl.read_csv(folder / "data.csv", infer_schema=False)
     weights = np.where(table["county"] == "east", 2.0, 5.0) * generator.gamma(8.0, 1 / 8, N)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.clusters import QUIET, ProcessCluster, make_certificates, processes_behind_tls
+from tests.clusters import (
+    QUIET,
+    ProcessCluster,
+    kill_a_worker,
+    kill_after_first_answer,
+    make_certificates,
+    on_cluster,
+    processes_behind_tls,
+)
 from tests.studies import PLAN, files_of, write_study
 from tests.synthesis.test_workers import fitted, same
 
@@ -20,7 +26,6 @@ from understudy.errors import WorkerError
 from understudy.randomness import stream
 from understudy.synthesis import workers
 from understudy.synthesis.dpmpm.class_counts import SLICE
-from understudy.synthesis.workers import Workers, current_workers
 
 pytestmark = [pytest.mark.slow, *(pytest.mark.filterwarnings(warning) for warning in QUIET)]
 CANARY = "canary county that no disk may see"
@@ -52,16 +57,6 @@ def data() -> us.Microdata:
     county = np.array([CANARY, *(f"county {number}" for number in range(1, 5))])[rows[:, 2]]
     frame = pl.DataFrame({"age": rows[:, 0].astype(str), "job": rows[:, 1].astype(str)})
     return us.read_microdata(frame.with_columns(county=pl.Series(county)), synthesize="county")
-
-
-def kill_a_worker() -> None:
-    helping = current_workers()
-    assert helping is not None
-    os.kill(next(iter(helping.client.run(os.getpid).values())), signal.SIGKILL)
-
-
-def on_cluster(cluster: ProcessCluster, **options: Any) -> Any:
-    return us.on_workers(cluster=cluster.address, tls=cluster.tls, **options)
 
 
 def test_strangers_are_refused(
@@ -102,16 +97,7 @@ def test_a_frontier_one_worker_of_which_is_killed(
 ) -> None:
     plan = write_study(tmp_path / "plan", PLAN + DIALS)
     us.frontier(plan, tmp_path / "alone")
-    real, answered = Workers.as_finished, list[int]()
-
-    def killed(self: Workers, function: Any, tasks: Any) -> Any:
-        for at, answer in real(self, function, tasks):
-            if not answered:
-                kill_a_worker()
-            answered.append(at)
-            yield at, answer
-
-    monkeypatch.setattr(Workers, "as_finished", killed)
+    answered = kill_after_first_answer(monkeypatch)
     with on_cluster(cluster):
         us.frontier(plan, tmp_path / "helped")
     assert sorted(answered) == [0, 1, 2, 3]
