@@ -111,10 +111,9 @@ def test_a_crowded_table_finds_every_key() -> None:
     n, size = 5000, 2**31 - 1
     town = (np.arange(n) * 65537 * 4099) % size
     town[::2] = np.arange(n // 2)
-    data = microdata({"sex": [0] * n}, {"town": town.tolist()}, {"sex": 1, "town": 1})
-    targets = find_targets(data, ["sex"], data.combinations[:, 1].astype(np.int64), size)
-    labels = data.codes("town").astype(np.int64)
-    matched, counts = targets.match_rows(labels)
+    data = microdata({"sex": [0] * n}, {"town": range(n)}, {"sex": 1, "town": n})
+    targets = find_targets(data, ["sex"], town[data.combinations[:, 1]], size)
+    matched, counts = targets.match_rows(town)
     assert (matched == targets.of_record).all()
     assert (counts == targets.sizes).all()
     missing, none = targets.match_rows(np.full(n, size - 1))

@@ -19,6 +19,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 from tests.statistics import tiny_areal as tiny
+from tests.statistics.tiny import check_uniform_ranks
 
 from understudy.randomness import stream
 from understudy.synthesis.areal import hamiltonian, sampler, split_merge
@@ -33,7 +34,7 @@ from understudy.synthesis.stored_probabilities import KeptCells
 DRAWS = 1_500
 FEWER = 600
 N_LABELS = 4
-FALSE_ALARM = tiny.FALSE_ALARM
+FALSE_ALARM = 1e-4
 SIMULATIONS = int(os.environ.get("UNDERSTUDY_CALIBRATE", "200"))
 
 Move = Callable[[np.random.Generator, Problem, State, Priors, Pieces], State]
@@ -245,4 +246,4 @@ def ranks(by_sticks: bool, kept: int) -> NDArray[np.int64]:
 def test_areal_ranks_of_true_values_are_uniform(by_sticks: bool) -> None:
     """Chi-square over ten ranks, six quantities, false-alarm rate 1e-4 each."""
     rank_of_truth = ranks(by_sticks, 9)
-    tiny.check_uniform_ranks(rank_of_truth, 9, 10)
+    check_uniform_ranks(rank_of_truth, 9, 10)

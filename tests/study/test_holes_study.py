@@ -219,7 +219,7 @@ def test_imputations_of_chains_that_have_not_met_reach_verdict_and_report(
 ) -> None:
     """More, fewer and as many imputations as chains: the verdict says so, and so does the page."""
     plan = MODELLED.replace("sets = 2", f"sets = {sets}\nimputations = {imputations}")
-    text = plan.replace(CHAINS, UNMET).replace("{file}", "data.csv") + LIMITS
+    text = plan.replace(CHAINS, UNMET).replace("{file}", "data.csv") + WIDE_LIMITS
     (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
     (tmp_path / "book.toml").write_text(BOOK, encoding="utf-8")
     (tmp_path / "data.csv").write_bytes((folder / "data.csv").read_bytes())
