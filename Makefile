@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Hundreds of processes of the tests import the same modules: they are compiled once.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test quick lint types browser r unit docs picture bench calibrate fuzz mutants lock minimum oldest clean help
+.PHONY: demo test quick fast lint types browser r unit docs picture bench calibrate fuzz mutants lock minimum oldest clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -22,8 +22,9 @@ demo: $(VENV)/run.stamp  ## the main job on the bundled data
 test: lint types docs browser r unit  ## everything that must hold
 
 quick: $(VENV)/test.stamp  ## what to run while coding: style, types and the fast tests
-	$(BIN)/ruff check .
-	$(BIN)/mypy
+	@$(MAKE) --no-print-directory -j 3 lint types fast
+
+fast: $(VENV)/test.stamp  ## the fast tests
 	$(BIN)/python -m pytest -q -n $(CORES) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 lint: $(VENV)/test.stamp  ## style

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,12 @@ ONLY_IN = {
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Give the syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def folder_of(path: Path) -> str:
     """Name the folder that a file lies in."""
     parts = path.relative_to(SOURCE).with_suffix("").parts
@@ -164,7 +171,7 @@ def folder_of(path: Path) -> str:
 def imports(path: Path) -> set[str]:
     """Walk the syntax tree for everything a file imports, wherever in it."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -279,7 +286,7 @@ def module_imports() -> dict[str, set[str]]:
     for name, path in names.items():
         if name == "understudy":
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Import):
                 wanted = {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
@@ -332,8 +339,7 @@ def test_a_file_name_has_one_meaning() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_every_module_says_why_it_exists(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree)
+    assert ast.get_docstring(tree_of(path))
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
 
 
