@@ -503,6 +503,16 @@ def test_the_texts_that_planted_bugs_change_exist() -> None:
     assert gone == []
 
 
+def test_planted_bugs_are_listed_by_the_folder_that_they_are_planted_in() -> None:
+    from tests.mutants import FOLDERS
+
+    for folder in FOLDERS:
+        name = folder.__name__.rpartition(".")[2].partition("_")[0]  # dpmpm has two files
+        for mutant in folder.MUTANTS:
+            parents = Path(mutant.file).parent.parts
+            assert name == (parents[-1] if parents else "shared"), mutant.what
+
+
 def test_names_of_slow_tests_exist() -> None:
     from tests.conftest import SLOW_FILES, SLOW_FOLDERS, SLOW_TESTS
 

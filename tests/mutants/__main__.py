@@ -1,4 +1,4 @@
-"""Plant the bugs whose description holds a word, or all, and see that tests break."""
+"""Plant the bugs whose file or description holds a word, or all, and see that tests break."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def main() -> int:
     word = sys.argv[1] if len(sys.argv) > 1 else ""
     by_tests = defaultdict(list)
     for mutant in MUTANTS:
-        if word in mutant.what:
+        if word in f"{mutant.file} {mutant.what}":
             by_tests[mutant.tests].append(mutant)
     total = caught = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Bugs planted in the findings."""
+"""Bugs planted in what is kept of what was measured."""
 
 from __future__ import annotations
 
@@ -6,10 +6,39 @@ from tests.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS"]
 
-COUNTS = "tests/findings/test_label_counts.py"
-OWN = "tests/findings/test_own_record.py"
-
 MUTANTS = [
+    Mutant(
+        "frontier: the best order of tables counts",
+        "findings/frontier_schema.py",
+        "return max(self.ratios, key=",
+        "return min(self.ratios, key=",
+        "tests/frontiers/test_search.py",
+        "worst_order",
+    ),
+    Mutant(
+        "survey, noticed: population risk of every intruder as if she knew all",
+        "findings/data.py",
+        "risk = population_risk(data, known)",
+        "risk = population_risk(data)",
+        "tests/risk/test_population.py",
+        "by_intruder",
+    ),
+    Mutant(
+        "passed: records that are unique anyway are counted as made unique",
+        "findings/data.py",
+        "((sizes == 1) & shared)",
+        "(sizes == 1)",
+        "tests/findings/test_findings.py",
+        "passed_through_add",
+    ),
+    Mutant(
+        "passed: uniqueness without the kept variables",
+        "findings/data.py",
+        "pl.len().over(PATTERN, *names)",
+        "pl.len().over(*names)",
+        "tests/findings/test_findings.py",
+        "passed_through_add",
+    ),
     Mutant(
         "findings: sets of the same imputation are compared between chains",
         "findings/chains.py",
@@ -31,7 +60,7 @@ MUTANTS = [
         "findings/label_counts.py",
         "lowest=tuple(drawn.min(axis=0).tolist())",
         "lowest=tuple(drawn.max(axis=0).tolist())",
-        COUNTS,
+        "tests/findings/test_label_counts.py",
         "by_hand",
     ),
     Mutant(
@@ -39,7 +68,7 @@ MUTANTS = [
         "findings/label_counts.py",
         ".sum() / len(sets)), DIGITS)",
         ".sum()), DIGITS)",
-        COUNTS,
+        "tests/findings/test_label_counts.py",
         "by_hand",
     ),
     Mutant(
@@ -47,7 +76,7 @@ MUTANTS = [
         "findings/label_counts.py",
         "mean = table.synthetic.mean(axis=0)  # (cell,)",
         "mean = table.synthetic[0].astype(float)  # (cell,)",
-        COUNTS,
+        "tests/findings/test_label_counts.py",
         "by_hand",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Bugs planted in the pages."""
+"""Bugs planted in pages."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from tests.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS"]
 
-PUBLIC = "tests/publishing/test_public_folder.py"
-
 MUTANTS = [
+    Mutant(
+        "guarantee: the report claims it whatever declares the levels",
+        "pages/sections/section_words.py",
+        "    if undeclared:",
+        "    if undeclared == 0:",
+        "tests/pages/test_own_record_section.py",
+        "guarantee",
+    ),
     Mutant(
         "release: remarks stay in pictures",
         "pages/plots/png.py",
         "if kind in KEPT:",
         "if kind:",
-        PUBLIC,
+        "tests/publishing/test_public_folder.py",
         "remarks",
     ),
     Mutant(

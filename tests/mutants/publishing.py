@@ -1,4 +1,4 @@
-"""Bugs planted in the release."""
+"""Bugs planted in releases."""
 
 from __future__ import annotations
 
@@ -6,27 +6,37 @@ from tests.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS"]
 
-REFUSALS = "tests/publishing/test_refusals.py"
-PUBLIC = "tests/publishing/test_public_folder.py"
-CANARIES = "tests/publishing/test_canaries.py"
-ROUNDING = "tests/publishing/test_rounding.py"
-TAMPERING = "tests/publishing/test_tampering.py"
-
 MUTANTS = [
     Mutant(
-        "release: an order that can be repeated",
-        "randomness.py",
-        'np.frombuffer(os.urandom(8 * n), dtype="<u8")',
-        "np.random.default_rng(1).integers(2**60, size=n)",
-        CANARIES,
-        "order",
+        "guarantee: the public page claims it of files whose seed was given by hand",
+        "publishing/public_pages.py",
+        "if not release.seed_drawn:",
+        "if release.seed_drawn is None:",
+        "tests/test_guarantee_words.py",
+        "public_page",
+    ),
+    Mutant(
+        "survey, memory: a release holds the shuffled columns of every set",
+        "publishing/data_files.py",
+        "true = passed[rows]",
+        "true = write_set.__dict__.setdefault(path.name, passed[rows])",
+        "tests/publishing/test_real_study.py",
+        "joined_at_writing",
+    ),
+    Mutant(
+        "passed: the release joins them in the order of the source",
+        "publishing/data_files.py",
+        "true = passed[rows]",
+        "true = passed",
+        "tests/publishing/test_real_study.py",
+        "tokens",
     ),
     Mutant(
         "release: rows in the order of the records",
         "publishing/data_files.py",
         "codes[variable.name][rows],",
         "codes[variable.name],",
-        CANARIES,
+        "tests/publishing/test_canaries.py",
         "order_says_nothing",
     ),
     Mutant(
@@ -34,7 +44,7 @@ MUTANTS = [
         "publishing/evidence.py",
         "if digest_of(content) != known:",
         "if not known:",
-        REFUSALS,
+        "tests/publishing/test_refusals.py",
         "changed_set or swapped",
     ),
     Mutant(
@@ -42,7 +52,31 @@ MUTANTS = [
         "publishing/evidence.py",
         "    if written != digest:",
         "    if not digest:",
-        REFUSALS,
+        "tests/publishing/test_refusals.py",
+        "by_hand",
+    ),
+    Mutant(
+        "release: the verdict is not judged again",
+        "publishing/evidence.py",
+        "if not same or outcomes != written:",
+        "if not verdict:",
+        "tests/publishing/test_tampering.py",
+        "forged_with_all",
+    ),
+    Mutant(
+        "release: a record without its digest counts",
+        "publishing/evidence.py",
+        "    if claimed is None:",
+        "    if claimed is None and not content:",
+        "tests/publishing/test_refusals.py",
+        "wrong_or_gone",
+    ),
+    Mutant(
+        "release: the size of a seed tells who drew it",
+        "publishing/evidence.py",
+        "return self.seed_from == DRAWN",
+        "return self.seed >= 2**64",
+        "tests/publishing/test_refusals.py",
         "by_hand",
     ),
     Mutant(
@@ -50,7 +84,7 @@ MUTANTS = [
         "publishing/rounding.py",
         "many * number.records / (CHANCE * n_records)",
         "number.records / (CHANCE * n_records)",
-        ROUNDING,
+        "tests/publishing/test_rounding.py",
         "add_up",
     ),
     Mutant(
@@ -58,7 +92,7 @@ MUTANTS = [
         "publishing/rounding.py",
         "floor(number.share / step + part)",
         "floor(number.share / step + 0.5)",
-        ROUNDING,
+        "tests/publishing/test_rounding.py",
         "random",
     ),
     Mutant(
@@ -70,35 +104,11 @@ MUTANTS = [
         "vectors",
     ),
     Mutant(
-        "release: the verdict is not judged again",
-        "publishing/evidence.py",
-        "if not same or outcomes != written:",
-        "if not verdict:",
-        TAMPERING,
-        "forged_with_all",
-    ),
-    Mutant(
-        "release: a record without its digest counts",
-        "publishing/evidence.py",
-        "    if claimed is None:",
-        "    if claimed is None and not content:",
-        REFUSALS,
-        "wrong_or_gone",
-    ),
-    Mutant(
-        "release: the size of a seed tells who drew it",
-        "publishing/evidence.py",
-        "return self.seed_from == DRAWN",
-        "return self.seed >= 2**64",
-        REFUSALS,
-        "by_hand",
-    ),
-    Mutant(
         "release: removed approvals are not missed",
         "publishing/approval.py",
         "if head_of(past) not in {study.approvals.head, study.approvals.next}:",
         "if past and head_of(past) not in {study.approvals.head, study.approvals.next}:",
-        TAMPERING,
+        "tests/publishing/test_tampering.py",
         "removed",
     ),
     Mutant(
@@ -106,31 +116,15 @@ MUTANTS = [
         "publishing/approval.py",
         "return {_plain_name(name) for name in (*names, approval.name)}",
         "return {str(number) for number in range(len(names) + 1)}",
-        TAMPERING,
+        "tests/publishing/test_tampering.py",
         "two_people",
-    ),
-    Mutant(
-        "register: a broken chain counts",
-        "chained_log.py",
-        'if entry.get("previous") != head_of(entries[:number]):',
-        'if "previous" not in entry:',
-        TAMPERING,
-        "forged_log",
-    ),
-    Mutant(
-        "register: runs are not counted",
-        "study_register.py",
-        'if entry.get("event") == "run" and',
-        'if entry.get("event") == "release" and',
-        "tests/publishing/test_study_register.py",
-        "several_runs",
     ),
     Mutant(
         "release: whatever was built is published",
         "publishing/manifest.py",
         "if not ALLOWED.fullmatch(name) or path.is_symlink():",
         "if path.is_symlink():",
-        PUBLIC,
+        "tests/publishing/test_public_folder.py",
         "last_look",
     ),
     Mutant(
@@ -138,7 +132,7 @@ MUTANTS = [
         "publishing/target.py",
         "    if not earlier:",
         "    if earlier is None:",
-        PUBLIC,
+        "tests/publishing/test_public_folder.py",
         "unchanged_release",
     ),
     Mutant(
@@ -146,7 +140,7 @@ MUTANTS = [
         "publishing/public_variables.py",
         "for level, text in labels.items() if level in renamed}",
         "for level, text in labels.items() if renamed.setdefault(level, level)}",
-        PUBLIC,
+        "tests/publishing/test_public_folder.py",
         "unpublished",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Bugs planted in the comparison with the paper's printed cells."""
+"""Bugs planted in the reproduction."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ from tests.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS"]
 
-CELLS = "reproduction/cell_comparison.py"
-TESTS = "tests/reproduction/test_cell_comparison.py"
-
 MUTANTS = [
     Mutant(
         "reproduction: a range covers one value more than it does",
-        CELLS,
+        "reproduction/cell_comparison.py",
         "Fraction(max(count - 1, 0), count + 1)",
         "Fraction(max(count, 0), count + 1)",
-        TESTS,
+        "tests/reproduction/test_cell_comparison.py",
         "range_covers",
     ),
     Mutant(
         "reproduction: undefined values count as zero",
-        CELLS,
+        "reproduction/cell_comparison.py",
         "    defined = [value for value in values if value is not None]\n    return float",
         "    defined = [value or 0.0 for value in values]\n    return float",
-        TESTS,
+        "tests/reproduction/test_cell_comparison.py",
         "mean_over_some_sets or inside_allows",
     ),
     Mutant(

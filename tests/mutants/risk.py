@@ -1,4 +1,4 @@
-"""Bugs planted in risk: baselines, attacks, importance weights, own-record effects."""
+"""Bugs planted in measures of risk."""
 
 from __future__ import annotations
 
@@ -6,17 +6,78 @@ from tests.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS"]
 
-OWN_RECORD_TESTS = "tests/risk/test_own_record.py"
-KERNELS = "risk/left_out_kernels.py"
-
 MUTANTS = [
     Mutant(
-        "others: the record's own label stays in",
-        "microdata/label_table.py",
-        "table[np.flatnonzero(present), own[present]] -= 1.0",
-        "table[np.flatnonzero(present), own[present]] -= 0.0",
-        "tests/risk/test_baselines.py",
-        "leaves_the_record_out",
+        "coarsening: a record is left out by the likelihood of its merged label",
+        "risk/left_out_draws.py",
+        "of_record = likelihood[attacked.group, attacked.fitted_label]",
+        "of_record = own",
+        "tests/risk/test_coarsened_own_record.py",
+        "likelihood",
+    ),
+    Mutant(
+        "coarsening: any row of a pattern is one of the person's own group",
+        "risk/left_out_draws.py",
+        "if any_row is not None:",
+        "if any_row is False:",
+        "tests/risk/test_coarsened_own_record.py",
+        "enumeration",
+    ),
+    Mutant(
+        "coarsening: without a record the pattern's rows are those of its group",
+        "risk/left_out_draws.py",
+        "if keeps_labels or attacked.coarsening is not None:",
+        "if keeps_labels:",
+        "tests/risk/test_coarsened_own_record.py",
+        "enumeration",
+    ),
+    Mutant(
+        "coarsening: files are simulated with one group for the whole pattern",
+        "risk/left_out_draws.py",
+        "modal_of_draws(generator, attacked.parts(pattern, draws.group))",
+        "modal_of_draws(generator, attacked.parts(pattern, draws.group)[:1])",
+        "tests/risk/test_coarsened_own_record.py",
+        "enumeration",
+    ),
+    Mutant(
+        "workers: all slices of the patterns have the same random numbers",
+        "risk/left_out_draws.py",
+        '[stream(seed, "patterns") for seed in seeds]',
+        '[stream(seeds[0], "patterns") for _ in seeds]',
+        "tests/synthesis/test_workers.py",
+        "own_records",
+    ),
+    Mutant(
+        "weights: the record counts twice instead of not at all",
+        "risk/left_out_draws.py",
+        "smooth_weights(-np.log(np.maximum(likelihood, 1e-300)))",
+        "smooth_weights(np.log(np.maximum(likelihood, 1e-300)))",
+        "tests/risk/test_own_record.py",
+        "enumeration",
+    ),
+    Mutant(
+        "refits: what they say is not used",
+        "risk/left_out_draws.py",
+        "without[:, column] = value",
+        "pass",
+        "tests/risk/test_own_record.py",
+        "refitted",
+    ),
+    Mutant(
+        "coarsening: groups of a pattern count alike, whatever their sizes",
+        "risk/left_out.py",
+        "weights = self.group_sizes[groups] / size",
+        "weights = np.full(groups.size, 1.0 / groups.size)",
+        "tests/risk/test_coarsened_own_record.py",
+        "own_labels",
+    ),
+    Mutant(
+        "workers: all parts of a baseline draw the first repeats",
+        "risk/baselines.py",
+        "parts = [range(first, min(first + at_once, repeats))",
+        "parts = [range(min(first + at_once, repeats) - first)",
+        "tests/synthesis/test_workers.py",
+        "risk_and_tables",
     ),
     Mutant(
         "attacks: tied labels all count in full",
@@ -35,14 +96,6 @@ MUTANTS = [
         "never_below",
     ),
     Mutant(
-        "weights: the record counts twice instead of not at all",
-        "risk/left_out_draws.py",
-        "smooth_weights(-np.log(np.maximum(likelihood, 1e-300)))",
-        "smooth_weights(np.log(np.maximum(likelihood, 1e-300)))",
-        OWN_RECORD_TESTS,
-        "enumeration",
-    ),
-    Mutant(
         "weights: smoothed at the wrong quantiles",
         "risk/pareto_smoothing.py",
         "levels = (np.arange(size)[:, None] + 0.5) / size",
@@ -52,34 +105,26 @@ MUTANTS = [
     ),
     Mutant(
         "matching without the record: it still counts among the others",
-        KERNELS,
+        "risk/left_out_kernels.py",
         "others += (sizes[own] - 1) * np.log1p(-left_out",
         "others += sizes[own] * np.log1p(-left_out",
-        OWN_RECORD_TESTS,
+        "tests/risk/test_own_record.py",
         "all_files_that_can_be_drawn",
     ),
     Mutant(
         "matching all files: the replaced row is still there",
-        KERNELS,
+        "risk/left_out_kernels.py",
         "candidates -= 1",
         "candidates -= 0",
-        OWN_RECORD_TESTS,
+        "tests/risk/test_own_record.py",
         "rows_replaced",
-    ),
-    Mutant(
-        "refits: what they say is not used",
-        "risk/left_out_draws.py",
-        "without[:, column] = value",
-        "pass",
-        OWN_RECORD_TESTS,
-        "refitted",
     ),
     Mutant(
         "control group: members are compared with themselves",
         "risk/left_out_sets.py",
         "return Chances(with_record, mean[attacked.pattern],",
         "return Chances(with_record, with_record,",
-        OWN_RECORD_TESTS,
+        "tests/risk/test_own_record.py",
         "control_group_tells",
     ),
     Mutant(
@@ -115,14 +160,6 @@ MUTANTS = [
         "excuse_each_other",
     ),
     Mutant(
-        "verdict: copies of the original pass",
-        "verdict/risk_reasons.py",
-        "if risk.copies or _above_perfect(risk, least):",
-        "if False:",
-        "tests/verdict/test_verdict.py",
-        "hold_the_data",
-    ),
-    Mutant(
         "sampled people: the sampling error is too small",
         "risk/sampled_people.py",
         "variance = float(residuals @ residuals) / (k - 1)",
@@ -142,5 +179,21 @@ MUTANTS = [
         "whole = leave_out(people.fitted, first[people.combinations[missing > 0]])",
         "whole = people.fitted",
         "tests/risk/test_sampled_people.py",
+    ),
+    Mutant(
+        "survey: sample uniques are population uniques with their risk",
+        "risk/population.py",
+        "population_uniques=float(sampled[alone].sum())",
+        "population_uniques=float(risk[alone].sum())",
+        "tests/risk/test_population.py",
+        "by_hand",
+    ),
+    Mutant(
+        "survey: the function that is not finite for large patterns",
+        "risk/population.py",
+        "LARGE, N_TERMS = 20, 80",
+        "LARGE, N_TERMS = 10**7, 80",
+        "tests/risk/test_population.py",
+        "finite",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Bugs planted in utility: floors, measures, combining rules."""
+"""Bugs planted in measures of utility."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ from tests.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS"]
 
-FLOORS = "utility/noise_floors.py"
-FLOOR_TESTS = "tests/utility/test_noise_floors.py"
-WITHIN = "utility/within_pattern.py"
-WITHIN_TESTS = "tests/utility/test_within_pattern.py"
-
-IMPUTED_TESTS = "tests/utility/test_imputed_sets.py"
-
 MUTANTS = [
     Mutant(
         "imputed files: the partial rule",
         "utility/estimates.py",
         'if self.name != "nested":',
         "if True:",
-        IMPUTED_TESTS,
+        "tests/utility/test_imputed_sets.py",
         "complete_records",
     ),
     Mutant(
@@ -27,7 +20,7 @@ MUTANTS = [
         "utility/estimates.py",
         "nested = (self.imputations, -1, estimates.shape[1])",
         "nested = (-1, self.imputations, estimates.shape[1])",
-        IMPUTED_TESTS,
+        "tests/utility/test_imputed_sets.py",
         "complete_records",
     ),
     Mutant(
@@ -35,31 +28,23 @@ MUTANTS = [
         "utility/regression/regression_model.py",
         "else filled[name]\n            if name in filled",
         "else self.data.codes(name)\n            if name in filled",
-        IMPUTED_TESTS,
+        "tests/utility/test_imputed_sets.py",
         "complete_records",
     ),
     Mutant(
-        "imputed files: a kept value that was changed where none is missing",
-        "microdata/synthetic_files.py",
-        "other = other != holes",
-        "other &= False",
-        IMPUTED_TESTS,
-        "other_files",
-    ),
-    Mutant(
         "floors: two perfect sets vary as much as one",
-        FLOORS,
+        "utility/noise_floors.py",
         "size *= 2  #",
         "size *= 1  #",
-        FLOOR_TESTS,
+        "tests/utility/test_noise_floors.py",
         "large_counts",
     ),
     Mutant(
         "floors: two perfect sets share the angle of one",
-        FLOORS,
+        "utility/noise_floors.py",
         "if not between_two:",
         "if True:",
-        FLOOR_TESTS,
+        "tests/utility/test_noise_floors.py",
         "expected_deviation_of_any_sum",
     ),
     Mutant(
@@ -67,15 +52,15 @@ MUTANTS = [
         "utility/tables.py",
         "table_measures(table.counts_of(simulated.other), drawn, table.kept_cell)",
         "table_measures(table.original, drawn, table.kept_cell)",
-        FLOOR_TESTS,
+        "tests/utility/test_noise_floors.py",
         "simulated_pairs",
     ),
     Mutant(
         "within patterns: the shared original is averaged away",
-        WITHIN,
+        "utility/within_pattern.py",
         "variance = (shared + (truth_squares - shared) / n_sets) / repeats",
         "variance = truth_squares / n_sets / repeats",
-        WITHIN_TESTS,
+        "tests/utility/test_within_pattern.py",
         "pairs_of_perfect_sets",
     ),
     Mutant(
@@ -94,11 +79,27 @@ MUTANTS = [
         "tests/utility/test_combining.py",
     ),
     Mutant(
-        "verdict: tables are judged against the resampled floor",
-        "verdict/grading.py",
-        "tables.deviation, tables.truth_floor, strict=True",
-        "tables.deviation, tables.noise_floor, strict=True",
-        "tests/verdict/test_verdict.py",
-        "floor_of_zero",
+        "survey: records without the response are no units any more",
+        "utility/regression/design_based.py",
+        "survey.covariance(scores, records)",
+        "survey.only(np.isin(np.arange(survey.weights.size), records)).covariance(scores)",
+        "tests/utility/test_weighted_utility.py",
+        "keep_their_units",
+    ),
+    Mutant(
+        "survey: shares are not weighted",
+        "utility/weighted_utility.py",
+        "np.bincount(codes, weights=survey.weights, minlength=n_levels) / total",
+        "np.bincount(codes, minlength=n_levels) / codes.size",
+        "tests/utility/test_weighted_utility.py",
+        "by_hand",
+    ),
+    Mutant(
+        "survey: weighted tables count people, not records",
+        "utility/weighted_utility.py",
+        "weights * (data.n_records / weights.sum())",
+        "weights",
+        "tests/utility/test_weighted_utility.py",
+        "copy_and_of_perfect",
     ),
 ]
