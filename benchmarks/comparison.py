@@ -315,7 +315,7 @@ def measure(name: str, model: str, folder: Path, parts: list[str]) -> None:
 
 
 def _worst(results: dict[str, Any]) -> dict[str, Any]:
-    aligned = [each for each in results["risk"]["attacks"] if each["setting"] == "worst case"]
+    aligned = [attack for attack in results["risk"]["attacks"] if attack["setting"] == "worst case"]
     return dict(max(aligned, key=lambda each: each["position"]))
 
 
@@ -331,7 +331,7 @@ def _fit_cells(fit: dict[str, Any]) -> dict[str, str]:
 
 def _risk_cells(results: dict[str, Any]) -> dict[str, str]:
     own, worst = results["risk"], _worst(results)
-    row = next(each for each in own["attacks"] if each["attack"] == "row")
+    row = next(attack for attack in own["attacks"] if attack["attack"] == "row")
     error = abs(worst["standard_error"] * worst["position"] / worst["effect"])
     return {
         "right labels": f"{row['with_record']:.0f}",
@@ -373,13 +373,13 @@ def _attack_lines(name: str, model: str, results: dict[str, Any]) -> list[dict[s
         {
             "file": name,
             "model": MODELS[model].title,
-            "attack": ATTACKS[each["attack"]],
-            "records": f"{each['effect']:.1f}",
-            "standard error": f"{each['standard_error']:.1f}",
-            "share of the exact table's effect": f"{each['position']:.2f}",
+            "attack": ATTACKS[attack["attack"]],
+            "records": f"{attack['effect']:.1f}",
+            "standard error": f"{attack['standard_error']:.1f}",
+            "share of the exact table's effect": f"{attack['position']:.2f}",
         }
-        for each in results["risk"]["attacks"]
-        if each["setting"] == "worst case"
+        for attack in results["risk"]["attacks"]
+        if attack["setting"] == "worst case"
     ]
 
 

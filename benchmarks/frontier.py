@@ -39,7 +39,7 @@ SETS, SEED = 20, 1
 
 def only(plan: StudyPlan, model: str, points: int) -> StudyPlan:
     """The same frontier with the dials of one model."""
-    dials = tuple(each for each in plan.frontier.dials or () if each.model == model)
+    dials = tuple(dial for dial in plan.frontier.dials or () if dial.model == model)
     frontier = plan.frontier.model_copy(update={"dials": dials, "budget": points})
     return plan.model_copy(update={"frontier": frontier})
 
@@ -109,7 +109,7 @@ def _row(point: FrontierPoint, recommended: bool) -> dict[str, str]:
         "worst own-record effect": _digits(point.position),
         "standard error": _digits(point.position_error),
         "grade": f"{grade}, above the limit" if point.above else grade,
-        **{f"order {each.order}": _digits(each.ratio) for each in measured.ratios},
+        **{f"order {ratio.order}": _digits(ratio.ratio) for ratio in measured.ratios},
         "right labels": "" if point.right_labels is None else f"{point.right_labels:,.1f}",
     }
 

@@ -316,7 +316,7 @@ def line(generator: Generator, findings: Findings, verdict: Verdict) -> dict[str
         "risk": max((reason.outcome for reason in reasons), key=ORDER.index),
         "verdict": verdict.outcome,
         "not_passed": "; ".join(
-            sorted({each.subject for each in verdict.reasons if each.outcome != "pass"})
+            sorted({reason.subject for reason in verdict.reasons if reason.outcome != "pass"})
         ),
         **(
             {}
@@ -443,7 +443,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         path = Path(asked.data)
         plan, name = read_plan(path), path.parent.name
         data = us.read_microdata(**plan.data.reading_options(path.parent))
-        known = tuple(data.known(each.known) for each in plan.intruders or ()) or (data.kept,)
+        known = tuple(data.known(intruder.known) for intruder in plan.intruders or ()) or (
+            data.kept,
+        )
     lengths = {
         key: getattr(asked, key)
         for key in ("chains", "warmup", "draws", "thin")

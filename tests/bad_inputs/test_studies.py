@@ -97,7 +97,7 @@ def test_regression_that_is_separated(plan: Path, tmp_path: Path) -> None:
     (synthesizer,) = run_quietly(plan, tmp_path / "out").findings.synthesizers
     (regression,) = synthesizer.utility.regressions
     assert regression.n_failed > 0
-    assert any("separated" in (each.note or "") for each in regression.coefficients)
+    assert any("separated" in (coefficient.note or "") for coefficient in regression.coefficients)
 
 
 @covers(81)

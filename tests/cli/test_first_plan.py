@@ -267,7 +267,7 @@ def test_bins_on_the_command_line(command: Command, make_file: MakeFile, tmp_pat
     path = make_file(text_of(columns("age", "income")))
     bins = ("--bins", "age=30,50", "--bins", "income=quartiles")
     answer = command("check", path, "--synthesize", "town", *bins, "--json")
-    assert [each["levels"] for each in json.loads(answer.out)["variables"]] == [2, 3, 4, 3]
+    assert [variable["levels"] for variable in json.loads(answer.out)["variables"]] == [2, 3, 4, 3]
     assert command("init", path, "--synthesize", "town", "--out", tmp_path, *bins).code == 0
     book = us.read_microdata(
         path, "town", keep=["age"], bins={"age": [30, 50]}, codebook=tmp_path / "codebook.toml"

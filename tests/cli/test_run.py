@@ -111,10 +111,10 @@ def test_exit_codes_come_from_the_verdict(
         verdict = judge(findings, thresholds)
         (released,) = verdict.synthesizers.values()
         reasons = tuple(
-            each.model_copy(
-                update={"outcome": "pass" if each.subject == "convergence" else outcome}
+            reason.model_copy(
+                update={"outcome": "pass" if reason.subject == "convergence" else outcome}
             )
-            for each in released.reasons
+            for reason in released.reasons
         )
         released = released.model_copy(update={"outcome": outcome, "reasons": reasons})
         update = {

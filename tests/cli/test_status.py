@@ -42,7 +42,7 @@ def test_a_finished_study(command: Command, study: Path) -> None:
     assert told["outcome"] == "fail"
     assert told["running"] is told["approved"] is False
     findings, verdict = load_study(study)
-    assert [each.name for each in findings.synthesizers] == list(verdict.synthesizers)
+    assert [synthesizer.name for synthesizer in findings.synthesizers] == list(verdict.synthesizers)
 
 
 def test_a_study_that_runs(command: Command, study: Path) -> None:

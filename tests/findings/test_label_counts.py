@@ -75,8 +75,8 @@ def test_pairs_are_counted_as_by_hand(frames: list[pl.DataFrame]) -> None:
 def test_fully_synthetic_files_have_pairs_of_what_is_drawn(frames: list[pl.DataFrame]) -> None:
     data = us.read_microdata(frames[0], synthesize=["town", "sex"], keep=[])
     sets = read_synthetic(data, frames[1:])
-    assert [each.name for each in label_counts(data, sets)] == list(data.synthesized)
-    assert [(each.name, each.other) for each in pair_counts(data, sets)] == [data.synthesized]
+    assert [counts.name for counts in label_counts(data, sets)] == list(data.synthesized)
+    assert [(counts.name, counts.other) for counts in pair_counts(data, sets)] == [data.synthesized]
 
 
 @pytest.mark.parametrize("n_sets", [1, 5])

@@ -85,7 +85,7 @@ def test_coarse_points_share_a_fit_and_their_plan_means_the_same(
     ran = run_quietly(plan.parent / "chosen.toml", tmp_path / "study", frontier=tmp_path / "out")
     assert fitted[-1].variable("county").n_levels == 4
     assert fitted[-1].variable("gender").n_levels == 2
-    levels = {each.name: each.levels for each in ran.findings.data.variables}
+    levels = {variable.name: variable.levels for variable in ran.findings.data.variables}
     assert levels["county"] == ("coast", "south", "west")
     assert levels["gender"] == ("person",)
     assert "Where this study lies on the frontier" in ran.report().read_text("utf-8")

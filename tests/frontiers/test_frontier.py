@@ -96,7 +96,7 @@ def test_every_point_is_measured_and_graded(measured: Frontier) -> None:
         assert point.drawable
         assert point.measured.m == 2
         assert point.measured.own_record.evidence == "draws"
-        assert [each.order for each in point.measured.ratios] == [1, 2, 3]
+        assert [ratio.order for ratio in point.measured.ratios] == [1, 2, 3]
     assert [point.name for point in measured.findings.landmarks] == [
         "Uniform", "Marginal", "Others", "Perfect"
     ]  # fmt: skip
@@ -336,13 +336,13 @@ def test_a_board_picks_a_point_and_the_choice_is_in_the_record(
     planned = read_plan(chosen.plan())
     assert planned.data.coarsen == {"county": 1}
     assert planned.sets == 2
-    assert [each.model for each in planned.synthesizers or ()] == ["formal"]
+    assert [synthesizer.model for synthesizer in planned.synthesizers or ()] == ["formal"]
     shutil.copy(chosen.plan(), plan.parent / "chosen.toml")  # it names its frontier
     study = run_quietly(plan.parent / "chosen.toml", tmp_path / "study")
     report = study.report().read_text("utf-8")
     assert "Where this study lies on the frontier" in report
     assert because in report
-    county = [each for each in study.findings.data.variables if each.name == "county"]
+    county = [variable for variable in study.findings.data.variables if variable.name == "county"]
     assert county[0].levels == ("coast", "south", "west")
 
 

@@ -179,7 +179,7 @@ def test_blocks_that_differ_in_what_is_fixed_have_points_of_their_own() -> None:
     again = {**searched, "fixed": {"draws": 300}}
     points = declared(searched, again)
     assert len(points) == 6
-    assert len({each.curve for each in points}) == 2
+    assert len({point.curve for point in points}) == 2
 
 
 def test_chains_of_a_point_go_on_until_they_meet_unless_the_plan_says_how_long() -> None:
@@ -198,7 +198,7 @@ def test_chains_of_a_point_go_on_until_they_meet_unless_the_plan_says_how_long()
 
 def test_values_that_are_nearly_alike_have_points_of_their_own() -> None:
     points = declared({"model": "dpmpm", "vary": {"level_prior": [0.12341, 0.12342, 0.1]}})
-    assert [each.name for each in points] == [
+    assert [point.name for point in points] == [
         "dpmpm-level-prior-0.12341", "dpmpm-level-prior-0.12342", "dpmpm-level-prior-0.1"
     ]  # fmt: skip
 
@@ -206,7 +206,7 @@ def test_values_that_are_nearly_alike_have_points_of_their_own() -> None:
 def test_a_vector_as_a_dial_has_a_name_that_a_file_can_have() -> None:
     vectors = [{"county": [0.5 + step / 1000] * 133} for step in (1, 2)]
     points = declared({"model": "dpmpm", "vary": {"level_prior": [*vectors, {"county": [0.5, 1]}]}})
-    names = [each.name for each in points]
+    names = [point.name for point in points]
     assert len(set(names)) == 3
     assert max(map(len, names)) < 100
     assert names[2] == "dpmpm-level-prior-county-0.5-1"

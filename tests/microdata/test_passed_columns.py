@@ -176,8 +176,8 @@ def test_frames_with_copies_are_made_one_by_one() -> None:
     pytest.importorskip("pandas")
 
     def go_through(sets: Any) -> None:
-        for each in sets:
-            del each
+        for made in sets:
+            del made
 
     few, many, kept = (*(most_allocated(m, go_through) for m in (2, 16)), most_allocated(16, list))
     assert many < 1.2 * few

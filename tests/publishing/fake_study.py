@@ -161,7 +161,7 @@ class Study:
         )
 
     def _data(self) -> DataFindings:
-        named = {role: tuple(each.name for each in self.variables if each.role == role)
+        named = {role: tuple(variable.name for variable in self.variables if variable.role == role)
                  for role in ("kept", "synthesized")}  # fmt: skip
         return making.findings().data.model_copy(
             update={

@@ -110,7 +110,7 @@ def test_columns_passed_through_are_judged_and_cannot_be_exchanged(
     folder: Path, tmp_path: Path
 ) -> None:
     verdict = us.Study(next(folder.parent.glob("home*/plan*"))).run(folder).verdict
-    (reason,) = (each for each in verdict.reasons if each.subject == "columns passed through")
+    (reason,) = (reason for reason in verdict.reasons if reason.subject == "columns passed through")
     assert reason.outcome == "review"
     assert reason.found == 1.0
     assert f"make {N} records (100 %) unique" in reason.words

@@ -106,7 +106,7 @@ class Enumerated:
         any_row = float(sizes @ [self.mean(each)[label] for each in together]) / sizes.sum()
         counted = self.pattern_counts(group)
         vote = sum(
-            prod(float(own[each]) for each in labels)
+            prod(float(own[label]) for label in labels)
             * modal_share(tuple(labels.count(each) for each in range(own.size)), label)
             for labels in product(range(own.size), repeat=SETS)
         )

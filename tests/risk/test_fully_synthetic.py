@@ -36,7 +36,7 @@ def files(others: list[us.Microdata]) -> list[Any]:
 def guess(keys: Pairs, values: list[int], key: tuple[int, int], value: int) -> Fraction:
     """Chance that the most frequent value of the rows with this key is this one."""
     votes = Counter(v for k, v in zip(keys, values, strict=True) if k == key) or Counter(values)
-    best = [each for each in votes if votes[each] == max(votes.values())]
+    best = [vote for vote in votes if votes[vote] == max(votes.values())]
     return Fraction(value in best, len(best))
 
 

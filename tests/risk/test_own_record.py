@@ -72,7 +72,7 @@ def enumerated(alpha: NDArray[np.float64], n: int, label: int) -> dict[str, floa
     vote = 0.0
     for labels in product(range(len(mean)), repeat=SETS):
         votes = tuple(labels.count(each) for each in range(len(mean)))
-        vote += prod(float(mean[each]) for each in labels) * modal_share(votes, label)
+        vote += prod(float(mean[label]) for label in labels) * modal_share(votes, label)
     # the own row has the label, and k of the others: T / c = 1 / (1 + k)
     a, b = float(alpha[label]), float(alpha.sum() - alpha[label])
     match = sum(
@@ -233,7 +233,7 @@ def test_match_without_the_record_agrees_with_all_files_that_can_be_drawn() -> N
                 rows[alike] = table.probabilities[table.row_of_combination[combination]]
             expected = 0.0
             for labels in product(range(2), repeat=5):
-                likely = prod(rows[i, each] for i, each in enumerate(labels))
+                likely = prod(rows[i, label] for i, label in enumerate(labels))
                 if labels[own] == label:
                     expected += likely / labels.count(label)
             assert np.isclose(chance[combination], expected)

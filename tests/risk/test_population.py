@@ -104,5 +104,5 @@ def test_findings_and_report_have_it_by_intruder() -> None:
     section = identification_section(
         whole.model_copy(update={"data": described, "intruders": tuple(known), "synthesizers": ()})
     )
-    (listed,) = (each for each in all_tables(section.blocks) if "found" in each.header)
+    (listed,) = (table for table in all_tables(section.blocks) if "found" in table.header)
     assert [row[0] for row in listed.rows] == [name_cell("a, b"), name_cell("a")]

@@ -142,7 +142,7 @@ ONE, TWO = ("county",), ("county", "income")
 @pytest.mark.parametrize(
     ("model", "synthesized"),
     [
-        *((us.DPMPM(sampler="blocked", class_draw=each), ONE) for each in CLASS_DRAWS),
+        *((us.DPMPM(sampler="blocked", class_draw=class_draw), ONE) for class_draw in CLASS_DRAWS),
         (us.BackoffTree(), ONE),
         (us.BackoffTree(order=["gender"]), TWO),
     ],

@@ -153,7 +153,7 @@ def test_regressions_of_a_study_use_the_nested_rule(imputed: Path) -> None:
     combined = us.combine_nested_estimates(estimates, errors**2)
     assert np.allclose(utility.coefficients["combined_lower"].to_numpy(), combined.lower)
     verdict = json.loads((imputed / "out" / "internal" / "verdict.json").read_text())
-    (reason,) = (each for each in verdict["reasons"] if each["subject"] == "imputed values")
+    (reason,) = (reason for reason in verdict["reasons"] if reason["subject"] == "imputed values")
     assert reason["outcome"] == "review"
 
 

@@ -389,7 +389,9 @@ def test_an_analysis(plan: Path, tmp_path: Path, run: Callable[..., us.Study]) -
     analysis = '[[analyses]]\nformula = "age ~ gender"\nfamily = "logistic"\ntrain = "all"\n'
     plan.write_text(plan.read_text() + analysis)
     (synthesizer,) = run(plan, tmp_path / "out").findings.synthesizers
-    assert [each.formula for each in synthesizer.utility.regressions] == ["age ~ gender"]
+    assert [regression.formula for regression in synthesizer.utility.regressions] == [
+        "age ~ gender"
+    ]
     assert synthesizer.utility.regressions[0].train == 40
 
 
@@ -400,7 +402,7 @@ def test_an_analysis_compares_levels_with_those_that_are_asked_for(
     analysis = f'[[analyses]]\nformula = "age ~ county"\nreference = {{ county = "{level}" }}\n'
     plan.write_text(plan.read_text() + analysis + 'family = "logistic"\ntrain = "all"\n')
     (synthesizer,) = run(plan, tmp_path / "out").findings.synthesizers
-    names = {each.name for each in synthesizer.utility.regressions[0].coefficients}
+    names = {coefficient.name for coefficient in synthesizer.utility.regressions[0].coefficients}
     others = {"north", "south", "east", "west"} - {level}
     assert {f"county[{each}]" for each in others} <= names
     assert f"county[{level}]" not in names

@@ -78,7 +78,9 @@ def test_a_weighted_study_from_plan_to_release(design: str, tmp_path: Path) -> N
     assert measured["utility"]["weighted"]["deviation"] == pytest.approx(
         list(weighted.deviation.values())
     )
-    by_known = {tuple(each["known"]): each["population"] for each in findings["intruders"]}
+    by_known = {
+        tuple(intruder["known"]): intruder["population"] for intruder in findings["intruders"]
+    }
     assert set(by_known) == {("gender",), ("gender", "age")}
     for known, population in by_known.items():
         expected = us.population_risk(shown, known).expected_matches

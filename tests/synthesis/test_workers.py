@@ -117,7 +117,10 @@ def test_risk_and_tables_are_those_of_one_machine(monkeypatch: pytest.MonkeyPatc
             Analysis(f"income ~ {terms}", "linear", None) for terms in ("county", "county + age")
         ]
         utility = utility_findings(data, sets, analyses=analyses, rule="partial", seed=4, repeats=2)
-        frames = [inherent.measures, *(each.attacks for each in inherent.baselines.values())]
+        frames = [
+            inherent.measures,
+            *(baseline.attacks for baseline in inherent.baselines.values()),
+        ]
         return [
             *(frame.write_csv() for frame in (*frames, tables.tables)),
             tables.truth_floor,

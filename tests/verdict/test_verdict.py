@@ -192,7 +192,7 @@ def test_files_that_are_the_confidential_file_fail() -> None:
         update={"risk": copied.risk.model_copy(update={"copy_log_chance": -1.0})}
     )
     reasons = judge(making.findings([decided])).reasons
-    assert "copies" not in {each.subject for each in reasons}
+    assert "copies" not in {reason.subject for reason in reasons}
 
 
 @pytest.mark.parametrize(("doubtful", "outcome"), [(0.0, "pass"), (7.9, "pass"), (8.1, "review")])

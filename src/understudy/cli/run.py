@@ -169,7 +169,7 @@ def _converged(verdict: SynthesizerVerdict) -> str:
     """Say whether chains have converged; a dash where there are none."""
     if not verdict.converged:
         return "NO"
-    judged = [each.found for each in verdict.reasons if each.subject == CONVERGENCE]
+    judged = [reason.found for reason in verdict.reasons if reason.subject == CONVERGENCE]
     return "-" if judged == [None] else "yes"
 
 

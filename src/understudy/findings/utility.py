@@ -74,7 +74,7 @@ def utility_findings(
     `rule` says how estimates are combined: "partial", "full" or "nested".
     """
     done = Parts(6, 4 * max(len(analyses), 1), 3, 2, 1, 1)
-    asked = [(each, rule, seed, repeats) for each in analyses]
+    asked = [(analysis, rule, seed, repeats) for analysis in analyses]
     return UtilityFindings(
         tables=done(_tables(data, sets, seed)),
         regressions=done(tuple(in_parts(in_order(_regression, asked, sets), len(asked)))),

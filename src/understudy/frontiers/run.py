@@ -131,7 +131,7 @@ def _frame(points: Sequence[FrontierPoint]) -> pl.DataFrame:
             "position_error": point.position_error,
             "ratio": point.measured.ratio,
             "ratio_error": point.measured.ratio_error,
-            **{f"ratio_{each.order}": each.ratio for each in point.measured.ratios},
+            **{f"ratio_{ratio.order}": ratio.ratio for ratio in point.measured.ratios},
             "right_labels": point.right_labels,
             "outcome": point.outcome,
             "converged": point.measured.converged,

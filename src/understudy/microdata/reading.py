@@ -264,7 +264,7 @@ def with_weight_groups(data: Microdata, groups: int) -> Microdata:
         rows,
         np.ones(len(rows), dtype=np.int64),
         np.arange(len(rows), dtype=np.int32),
-        [each.n_levels for each in variables],
+        [variable.n_levels for variable in variables],
     )
     return replace(
         data, variables=variables, combinations=combined[0], counts=combined[1],

@@ -93,7 +93,10 @@ class ShownSets:
 
 def _data_described(data: Any) -> Described:
     """Describe the variables: role, number of levels, and the sizes of the levels as a line."""
-    rows = [[quoted(each.name), each.role, f"{each.n_levels:,}"] for each in data.variables]
+    rows = [
+        [quoted(variable.name), variable.role, f"{variable.n_levels:,}"]
+        for variable in data.variables
+    ]
     return Described(
         f"Microdata: {data.n_records:,} records",
         ["variable", "role", "levels"],

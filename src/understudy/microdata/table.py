@@ -121,7 +121,7 @@ class Microdata(ShownData):
     @cached_property
     def released(self) -> Microdata:
         """The data without variables that models alone use: what files show, and risk is about."""
-        shown = [index for index, each in enumerate(self.variables) if each.released]
+        shown = [index for index, variable in enumerate(self.variables) if variable.released]
         if len(shown) == len(self.variables):
             return self
         variables = tuple(self.variables[index] for index in shown)

@@ -116,9 +116,9 @@ def telling_passed(data: Microdata) -> tuple[frozenset[str], tuple[tuple[str, ..
         codes = texts.rank("dense").cast(pl.Int32).to_numpy() - 1
         columns.append(Column(CodedColumn(name, tuple(texts.unique().sort())), codes))
     told = {
-        each.further
+        column.further
         for label in data.synthesized
-        for each in telling_columns(data, label, columns, rows=rows)
+        for column in telling_columns(data, label, columns, rows=rows)
     }
     alone = {further[0] for further in told if len(further) == 1}
     alone |= {

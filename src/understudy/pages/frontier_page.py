@@ -115,7 +115,7 @@ def _all_points(findings: FrontierFindings) -> list[Block]:
 
 
 def _orders(findings: FrontierFindings) -> list[int]:
-    return sorted({each.order for point in findings.points for each in point.measured.ratios})
+    return sorted({ratio.order for point in findings.points for ratio in point.measured.ratios})
 
 
 def _row(point: FrontierPoint) -> list[Cell | str]:
@@ -128,7 +128,7 @@ def _row(point: FrontierPoint) -> list[Cell | str]:
         Cell(f"{point.outcome} (above)" if point.above else point.outcome, tone=point.outcome),
         number_cell(measured.ratio, 0.01),
         number_cell(measured.ratio_error, digits=1),
-        *(number_cell(each.ratio, 0.01) for each in measured.ratios),
+        *(number_cell(ratio.ratio, 0.01) for ratio in measured.ratios),
         number_cell(point.right_labels, 0.1),
         Cell("–", sort=LAST) if measured.converged is None else yes_cell(measured.converged),
         Cell("–", sort=LAST) if plain else Cell("" if point.dominated else "yes"),

@@ -109,7 +109,14 @@ def _missing_words(findings: Findings) -> str:
     if data.missing_levels:
         words += f" Missing is a level of its own in {_counts(data.missing_levels)}."
     if data.holes:
-        imputed = next((each.imputations for each in findings.synthesizers if each.imputations), 0)
+        imputed = next(
+            (
+                synthesizer.imputations
+                for synthesizer in findings.synthesizers
+                if synthesizer.imputations
+            ),
+            0,
+        )
         words += f" Missing values are modelled in {_counts(data.holes)}; in the files "
         words += f"they are imputed, {imputed} times" if imputed else "those of kept variables stay"
         words += ", and every record has a label."
@@ -224,5 +231,5 @@ def _risk_row(
         baseline_value(intruder.maximum, measure, joint),
     ]
     known = [abs(value) for value in values if value is not None]
-    error = min((each for each in errors if each), default=max(known, default=0.0) / TEN)
+    error = min((error for error in errors if error), default=max(known, default=0.0) / TEN)
     return [words, *(number_cell(value, error or None) for value in values)]

@@ -180,7 +180,7 @@ def release(
                 converged=chosen.convergence.converged,
                 seed_drawn=evidence.study.seed_drawn,
                 variables=variables,
-                passed={each.name: each.stored for each in evidence.codebook.passed},
+                passed={name.name: name.stored for name in evidence.codebook.passed},
                 quoted=any(
                     public.levels != own.levels[: public.n_levels]
                     for public, own in zip(variables, evidence.codebook.variables, strict=True)

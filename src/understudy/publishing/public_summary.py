@@ -306,10 +306,12 @@ def _regressions(findings: Findings, released: SynthesizerFindings) -> Rows:
     names = {variable.name for variable in findings.data.variables}
     return tuple(
         (
-            each.formula if _plain_formula(each.formula, names) else f"regression {number}",
-            each.family if each.family.replace("-", "").isalpha() else "",
+            regression.formula
+            if _plain_formula(regression.formula, names)
+            else f"regression {number}",
+            regression.family if regression.family.replace("-", "").isalpha() else "",
         )
-        for number, each in enumerate(released.utility.regressions, start=1)
+        for number, regression in enumerate(released.utility.regressions, start=1)
     )
 
 

@@ -29,10 +29,10 @@ def position_cells(results: dict[str, Any]) -> dict[str, str]:
     for column in ("DPMPM", "DP-areal"):
         printed = _printed(column)
         cells[column] = f"{printed:.2f}"
-        for each in fitted_configurations(results, column):
+        for configuration in fitted_configurations(results, column):
             for kind, words in (("values", ""), ("shuffled", " shuffled")):
-                positions = _positions(results, each, kind)
-                cells[each.key + words] = beside_printed(positions, printed)
+                positions = _positions(results, configuration, kind)
+                cells[configuration.key + words] = beside_printed(positions, printed)
     return cells
 
 

@@ -118,7 +118,11 @@ def compare_all(results: dict[str, Any]) -> list[Comparison]:
 def fitted_configurations(results: dict[str, Any], column: str) -> list[Configuration]:
     """List the configurations for a printed column that were computed."""
     fits = results["populations"][0]["fits"]
-    return [each for each in CONFIGURATIONS.values() if each.column == column and each.fit in fits]
+    return [
+        configuration
+        for configuration in CONFIGURATIONS.values()
+        if configuration.column == column and configuration.fit in fits
+    ]
 
 
 def _configurations(cell: Published, results: dict[str, Any]) -> list[str]:

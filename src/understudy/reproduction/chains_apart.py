@@ -123,7 +123,9 @@ def is_apart(fit: dict[str, Any]) -> bool:
 
 def _compared(results: dict[str, Any], key: str, measure: str) -> list[tuple[bool, ByChain]]:
     """Tell for every population whether the fit's chains are apart, and compare its chains."""
-    usual = next(each.key for each in CONFIGURATIONS.values() if each.fit == key)
+    usual = next(
+        configuration.key for configuration in CONFIGURATIONS.values() if configuration.fit == key
+    )
     comparisons = []
     for population in results["populations"]:
         fit = population["fits"][key]

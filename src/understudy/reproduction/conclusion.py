@@ -89,7 +89,11 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
 def in_short(results: dict[str, Any]) -> list[Block]:
     """Say what is found before it is shown: what contradicts, risk by class draw, tables."""
     fits = results["populations"][0]["fits"]
-    others = [each for each in fitted_configurations(results, "DPMPM") if each.fit == "collapsed"]
+    others = [
+        configuration
+        for configuration in fitted_configurations(results, "DPMPM")
+        if configuration.fit == "collapsed"
+    ]
     if not others or AREAL not in fits:
         return []
     known = list(IN_SHORT)
@@ -155,8 +159,8 @@ def _differences(results: dict[str, Any], dpmpm: Configuration) -> NDArray[np.fl
     areal = CONFIGURATIONS[AREAL]
     rows = [
         [
-            np.mean(_sets(each, areal)[measure]) - np.mean(_sets(each, dpmpm)[measure])
-            for each in results["populations"]
+            np.mean(_sets(population, areal)[measure]) - np.mean(_sets(population, dpmpm)[measure])
+            for population in results["populations"]
         ]
         for measure in IN_SHORT
     ]

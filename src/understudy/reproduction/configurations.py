@@ -169,7 +169,7 @@ def _configurations() -> list[Configuration]:
     ]
 
 
-CONFIGURATIONS = {each.key: each for each in _configurations()}
+CONFIGURATIONS = {configuration.key: configuration for configuration in _configurations()}
 LEVEL_PRIORS = {  # configurations that differ in the prior of the county's probabilities alone
     "blocked kept": "1 (the paper's)",
     "tenth kept": "0.1",

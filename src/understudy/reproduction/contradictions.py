@@ -111,7 +111,9 @@ def _explained(results: dict[str, Any], comparisons: list[Comparison]) -> list[B
         rows and {shuffled} that of shuffled ones.
         """
     tables = [
-        each for each in comparisons if (each.configuration, each.cell.table) == (AREAL, "utility")
+        comparison
+        for comparison in comparisons
+        if (comparison.configuration, comparison.cell.table) == (AREAL, "utility")
     ]
     outside = sum(each.inside is False for each in tables)
     tables_differ = f"""

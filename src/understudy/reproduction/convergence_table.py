@@ -62,7 +62,7 @@ def convergence_blocks(results: dict[str, Any]) -> list[Block]:
 def _row(key: str, fits: Sequence[tuple[int, dict[str, Any]]]) -> tuple[str, ...]:
     """Write one line for fits of the same kind."""
     lengths = [fit["lengths"] for _, fit in fits]
-    sweeps = [each["warmup"] + each["draws"] * each["thin"] for each in lengths]
+    sweeps = [length["warmup"] + length["draws"] * length["thin"] for length in lengths]
     labels, rest = ([fit[part] for _, fit in fits] for part in ("labels", "rest"))
     failed = sorted({part["failed"] for part in labels})
     return (

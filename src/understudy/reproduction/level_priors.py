@@ -26,10 +26,12 @@ def level_prior_blocks(results: dict[str, Any], comparisons: Sequence[Comparison
     priors = {key: words for key, words in LEVEL_PRIORS.items() if CONFIGURATIONS[key].fit in fits}
     if len(priors) < 2:
         return []
-    compared = {(each.cell, each.configuration): each for each in comparisons}
+    compared = {
+        (comparison.cell, comparison.configuration): comparison for comparison in comparisons
+    }
     cells = [
         cell
-        for cell in dict.fromkeys(each.cell for each in comparisons)
+        for cell in dict.fromkeys(comparison.cell for comparison in comparisons)
         if cell.measure != REPEATED and all((cell, key) in compared for key in priors)
     ]
     rows: list[tuple[str, ...]] = []

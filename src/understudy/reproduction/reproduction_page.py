@@ -118,8 +118,8 @@ def _introduction(results: dict[str, Any]) -> list[Block]:
 
 def _table(name: str, comparisons: list[Comparison], results: dict[str, Any]) -> list[Block]:
     """Set one of the paper's tables: as the paper sets it, then every way of computing it."""
-    own = [each for each in comparisons if each.cell.table == name]
-    columns = [each for each in COLUMNS if any(cell.cell.column == each for cell in own)]
+    own = [comparison for comparison in comparisons if comparison.cell.table == name]
+    columns = [column for column in COLUMNS if any(cell.cell.column == column for cell in own)]
     first = (*shown_of(results["populations"][0]["fits"]), "Min", "Max")
     usual = {(each.cell.row, each.cell.column): each for each in own if each.configuration in first}
     overview = [
@@ -185,7 +185,7 @@ def _ways(words: str, shown: list[Comparison], positions: dict[str, str] | None)
         }
         if not cells:
             continue
-        printed = {each.cell.row: each.cell.printed for each in cells.values()}
+        printed = {cell.cell.row: cell.cell.printed for cell in cells.values()}
         more = [(positions or {}).get(column, "") for _ in extra]
         rows.append((f"{column}, as printed", *(printed[row] for row in measures), *more))
         for key in dict.fromkeys(configuration for configuration, _ in cells):
@@ -213,7 +213,7 @@ def _detail(found: Comparison) -> str:
 def _compatibility(comparisons: list[Comparison], results: dict[str, Any]) -> list[Block]:
     """Count, for every configuration, which printed cells it is compatible with."""
     rows = []
-    for configuration in dict.fromkeys(each.configuration for each in comparisons):
+    for configuration in dict.fromkeys(comparison.configuration for comparison in comparisons):
         if configuration in ("Min", "Max"):
             continue
         own = CONFIGURATIONS[configuration.removesuffix(" shuffled")]
@@ -222,10 +222,10 @@ def _compatibility(comparisons: list[Comparison], results: dict[str, Any]) -> li
         counted = {}
         for table in TABLES:
             found = [
-                each.inside
-                for each in comparisons
-                if (each.configuration, each.cell.table) == (configuration, table)
-                and each.inside is not None
+                comparison.inside
+                for comparison in comparisons
+                if (comparison.configuration, comparison.cell.table) == (configuration, table)
+                and comparison.inside is not None
             ]
             counted[table] = f"{sum(found)} of {len(found)}" if found else ""
         position = {True: "yes", False: "no", None: ""}[position_inside(results, configuration)]

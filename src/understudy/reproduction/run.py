@@ -185,7 +185,7 @@ def _baselines(number: int, data: Microdata, scale: Scale, seed: int) -> Measure
     if number == 0:
         own = _seed(seed, number, "levels for the report")
         intruders = intruders_findings(data, scale.repeats, scale.sets, own)
-        shown[INTRUDERS] = [each.model_dump(mode="json") for each in intruders]
+        shown[INTRUDERS] = [intruder.model_dump(mode="json") for intruder in intruders]
     return {"samples": samples, "exact": exact}, shown
 
 

@@ -119,12 +119,20 @@ def cells_as_csv(comparisons: Sequence[Comparison]) -> str:
     ends = [f"{end} of {whose}" for whose in ("sets", "populations") for end in ("least", "most")]
     own = ("table", "row", "column", "printed", "computed as", "ours", "defined in sets")
     lines.writerow([*own, *ends, "inside"])
-    for each in comparisons:
-        cell, ranges = each.cell, (each.over_sets, each.over_populations)
-        names = (cell.table, cell.row, cell.column, cell.printed, title_of(each.configuration))
+    for comparison in comparisons:
+        cell, ranges = comparison.cell, (comparison.over_sets, comparison.over_populations)
+        names = (
+            cell.table,
+            cell.row,
+            cell.column,
+            cell.printed,
+            title_of(comparison.configuration),
+        )
         numbers = [end for pair in ranges for end in (pair or (None, None))]
-        inside = "" if each.inside is None else "yes" if each.inside else "no"
-        lines.writerow([*names, *map(_number, [each.value, each.sets[0], *numbers]), inside])
+        inside = "" if comparison.inside is None else "yes" if comparison.inside else "no"
+        lines.writerow(
+            [*names, *map(_number, [comparison.value, comparison.sets[0], *numbers]), inside]
+        )
     return text.getvalue()
 
 

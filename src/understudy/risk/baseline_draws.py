@@ -150,7 +150,7 @@ def _pattern_rows(data: Microdata, table: LabelTable | SparseTable) -> LabelRows
         of_pattern, of_row = data.patterns.of_combination, table.row_of_combination
         starts = np.cumsum(np.bincount(of_pattern))[:-1]
         groups = np.split(np.argsort(of_pattern, kind="stable"), starts)
-        shares = [data.counts[each] @ table.probabilities[of_row[each]] for each in groups]
+        shares = [data.counts[group] @ table.probabilities[of_row[group]] for group in groups]
         return dense_rows(np.stack(shares) / data.patterns.sizes[:, None])
     if (table.rows.own < 0).all():  # Perfect: a row per pattern already
         return table.rows

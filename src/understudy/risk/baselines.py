@@ -247,12 +247,12 @@ class InherentRisk(Shown):
     def measures(self) -> pl.DataFrame:
         """One row per baseline and measure: spread over the draws, and the closed form."""
         return pl.concat(
-            spread_frame(each.spreads).select(
+            spread_frame(baseline.spreads).select(
                 pl.lit(name).alias("baseline"),
                 pl.all(),
-                pl.Series("exact", _exact(each, each.spreads), dtype=pl.Float64),
+                pl.Series("exact", _exact(baseline, baseline.spreads), dtype=pl.Float64),
             )
-            for name, each in self.baselines.items()
+            for name, baseline in self.baselines.items()
         )
 
 

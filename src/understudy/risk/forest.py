@@ -61,7 +61,7 @@ class Forest:
         if self.leaf[0, pattern] < 0:
             return np.array([pattern]), np.ones(1)
         members = [self.members_of(leaf) for leaf in self.leaf[:, pattern].tolist()]
-        parts = [self.sizes[each] / self.sizes[each].sum() / len(members) for each in members]
+        parts = [self.sizes[member] / self.sizes[member].sum() / len(members) for member in members]
         patterns, position = np.unique(np.concatenate(members), return_inverse=True)
         patterns = patterns.astype(np.int64)
         return patterns, np.bincount(position, np.concatenate(parts)).astype(np.float64)

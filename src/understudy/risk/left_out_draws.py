@@ -426,7 +426,7 @@ class _AnyRow:
         if attacked.coarsening is None:
             return None
         groups = [attacked.groups_of[pattern] for pattern in attacked.pattern.tolist()]
-        combination = np.repeat(np.arange(len(groups)), [each.size for each in groups])
+        combination = np.repeat(np.arange(len(groups)), [group.size for group in groups])
         group = np.concatenate(groups)
         return cls(combination, group, match_lists(attacked, known, (combination, group)))
 

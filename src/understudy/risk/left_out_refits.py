@@ -84,7 +84,7 @@ def _fitted_again(
         tables = map(attacked.coarsening.merge, tables)
     rows = {tuple(codes): row for row, codes in enumerate(data.patterns.codes.tolist())}
     groups = attacked.fitted.patterns.codes.tolist()
-    drawn: NDArray[np.float64] = np.stack(list(tables))[:, [rows[tuple(each)] for each in groups]]
+    drawn: NDArray[np.float64] = np.stack(list(tables))[:, [rows[tuple(group)] for group in groups]]
     return drawn
 
 

@@ -298,7 +298,7 @@ class SampledModel(ABC, Generic[FitType]):
         """
         part = DRAWS_AT_A_TIME if draws is None else draws
         options = FitOptions(chains, warmup, part, thin, seed, threads, checkpoint, until, progress)
-        data = given_data(data, synthesize, reading, [each.name for each in fields(options)])
+        data = given_data(data, synthesize, reading, [field.name for field in fields(options)])
         check_labels(data)
         check_holes(data, self.no_holes)
         settings = self.settled(data)

@@ -161,7 +161,9 @@ def weighted_utility(
         frames.append(pl.DataFrame({"variable": name, "level": pl.Series(levels), **columns}))
     return WeightedUtility(
         deviation={order: float(np.mean([each[order] for each in reached])) for order in original},
-        truth_floor={order: float(np.mean([each[order] for each in floors])) for order in original},
+        truth_floor={
+            order: float(np.mean([floor[order] for floor in floors])) for order in original
+        },
         shares=pl.concat(frames),
         _sets=len(sets),
     )

@@ -83,7 +83,9 @@ def _codebook(data: DataFindings) -> Reason:
         words = "A codebook declares the levels, but it is not marked as reviewed."
     else:
         outcome, words = "pass", "A reviewed codebook declares the levels."
-    if data.codebook_declared and set(data.observed_only) >= {each.name for each in data.variables}:
+    if data.codebook_declared and set(data.observed_only) >= {
+        variable.name for variable in data.variables
+    }:
         rare = sum(data.rare_levels.values())
         outcome = "review" if rare and outcome == "pass" else outcome
         words += (

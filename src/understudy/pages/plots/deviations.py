@@ -39,7 +39,7 @@ def deviation_svg(findings: Findings, styles: list[SeriesStyle], name: str) -> s
 
 
 def _n_bars(findings: Findings) -> int:
-    return sum(len(each.utility.tables.orders) for each in findings.synthesizers)
+    return sum(len(synthesizer.utility.tables.orders) for synthesizer in findings.synthesizers)
 
 
 def draw_deviations(
@@ -47,7 +47,11 @@ def draw_deviations(
 ) -> str:
     """Draw bars into axes, to so many digits; return what they show, in words."""
     orders = sorted(
-        {order for each in findings.synthesizers for order in each.utility.tables.orders}
+        {
+            order
+            for synthesizer in findings.synthesizers
+            for order in synthesizer.utility.tables.orders
+        }
     )
     bar, ticks, words, most = 0.0, [], [], 0.0
     for order in orders:
@@ -130,7 +134,7 @@ def _shares_by_bin(
 ) -> tuple[list[float], list[str]]:
     """Edges of the bins of some densities, and the shares of cells in each, in words."""
     shares = [(title, *density(histogram, reach)[:2]) for title, histogram in named]
-    centres = max((each[1] for each in shares), key=len)
+    centres = max((share[1] for share in shares), key=len)
     width = float(centres[1] - centres[0]) if len(centres) > 1 else 2 * reach
     words = [
         f"about {number(float(centre), digits=2)}: "

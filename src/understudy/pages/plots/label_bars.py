@@ -40,7 +40,7 @@ def bar_figures(
     columns = -(-len(names) // ROWS)
     length = -(-len(names) // columns)
     top = max(*counts.original, *counts.highest, 1)
-    left = 8 + LETTER * max(len(short(each, LONGEST)) for each in names)
+    left = 8 + LETTER * max(len(short(name, LONGEST)) for name in names)
     return [
         _bars(counts, names, slice(start, start + length), style, (left, top), f"{name}-{start}")
         for start in range(0, len(names), length)
@@ -113,7 +113,7 @@ def heat_figures(
     `n_sets` sets.
     """
     names = max((each for _, each, _ in pairs), key=len, default=[])
-    left = 8 + LETTER * max((len(short(each, LONGEST)) for each in names), default=0)
+    left = 8 + LETTER * max((len(short(name, LONGEST)) for name in names), default=0)
     room = max(1, int((WIDTH - left) // CELL))
     return [
         _heat(parts, names, left, n_sets, f"{name}-{index}")
@@ -142,11 +142,11 @@ def _packed(
 def _heat(
     drawn: Sequence[HeatPart], names: Sequence[str], left: float, n_sets: int, name: str
 ) -> str:
-    longest = max(len(short(each, LONGEST)) for part in drawn for each in part.names)
+    longest = max(len(short(name, LONGEST)) for part in drawn for name in part.names)
     turned = longest * LETTER > CELL - 2
     top = 20 + (longest * LETTER + 6 if turned else 16)
-    parts = [text(left - 6, top + HIGH * row + 13, short(each, LONGEST), "end")
-             for row, each in enumerate(names)]  # fmt: skip
+    parts = [text(left - 6, top + HIGH * row + 13, short(name, LONGEST), "end")
+             for row, name in enumerate(names)]  # fmt: skip
     x, far = left, 0
     for part in drawn:
         pair = part.pair

@@ -38,7 +38,9 @@ def public_figures(findings: Findings, name: str) -> dict[str, bytes]:
             came=f"{quoted(name)}{nearest(name, names)}",
             do="use a name from the list",
         )
-    released = tuple(each for each in findings.synthesizers if each.name == name)
+    released = tuple(
+        synthesizer for synthesizer in findings.synthesizers if synthesizer.name == name
+    )
     alone = findings.model_copy(update={"synthesizers": released})
     styles = series_styles(alone)
     drawn = {}

@@ -62,7 +62,7 @@ def _named(points: Sequence[Point]) -> str:
 
 def action_words(findings: Findings, verdict: Verdict) -> str:
     """Say what to do, in one or two sentences."""
-    titles = {each.name: shown(each.title) for each in findings.synthesizers}
+    titles = {synthesizer.name: shown(synthesizer.title) for synthesizer in findings.synthesizers}
     if verdict.recommended is None:
         return "Recommended: release none of these sets. Fix what fails and run again."
     best = titles[verdict.recommended]

@@ -146,7 +146,9 @@ def _strip_rows(
 
 def _by_knowledge(findings: Findings) -> list[Block]:
     """Expected match risk for every set of variables that an intruder might know."""
-    measured = [each for each in findings.synthesizers if each.risk.by_knowledge]
+    measured = [
+        synthesizer for synthesizer in findings.synthesizers if synthesizer.risk.by_knowledge
+    ]
     if not measured:
         return []
     rows = [
@@ -260,7 +262,9 @@ def _labels(findings: Findings) -> list[Block]:
 
 def _joint(findings: Findings) -> list[Block]:
     """Show what an intruder learns who holds all files at once."""
-    if not findings.intruders or not any(each.risk.attribute for each in findings.synthesizers):
+    if not findings.intruders or not any(
+        synthesizer.risk.attribute for synthesizer in findings.synthesizers
+    ):
         return []
     table = Table(
         "One file, and all files together",

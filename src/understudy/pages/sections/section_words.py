@@ -71,7 +71,9 @@ def known_words(known: Sequence[str]) -> str:
 
 def level_words(findings: Findings, name: str, levels: Sequence[str]) -> list[str]:
     """Write levels of a variable as the codebook calls them."""
-    labels = next((each.labels for each in findings.data.variables if each.name == name), {})
+    labels = next(
+        (variable.labels for variable in findings.data.variables if variable.name == name), {}
+    )
     return [shown(labels.get(level, level)) for level in levels]
 
 

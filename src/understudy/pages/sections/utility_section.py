@@ -50,7 +50,11 @@ def tables_section(findings: Findings) -> Section:
     """Show the label, its two-way tables, and how far all tables are from the original's."""
     styles = series_styles(findings)
     orders = sorted(
-        {order for each in findings.synthesizers for order in each.utility.tables.orders}
+        {
+            order
+            for synthesizer in findings.synthesizers
+            for order in synthesizer.utility.tables.orders
+        }
     )
     labels = [
         block
@@ -171,9 +175,9 @@ def _heat(findings: Findings, synthesizer: SynthesizerFindings) -> list[Block]:
 def _propensity(findings: Findings) -> list[str]:
     """Say how well a regression tells synthetic records from original ones."""
     known = [
-        f"{shown(each.title)} {number(each.utility.tables.propensity_ratio, 0.1)}"
-        for each in findings.synthesizers
-        if each.utility.tables.propensity_ratio is not None
+        f"{shown(synthesizer.title)} {number(synthesizer.utility.tables.propensity_ratio, 0.1)}"
+        for synthesizer in findings.synthesizers
+        if synthesizer.utility.tables.propensity_ratio is not None
     ]
     if not known:
         return []
@@ -285,7 +289,9 @@ def _by_table(findings: Findings) -> Table:
 
 def regression_section(findings: Findings) -> Section | None:
     """Show what happens to an analysis."""
-    count = max((len(each.utility.regressions) for each in findings.synthesizers), default=0)
+    count = max(
+        (len(synthesizer.utility.regressions) for synthesizer in findings.synthesizers), default=0
+    )
     if not count:
         return None
     blocks = [block for index in range(count) for block in _regression(findings, index)]

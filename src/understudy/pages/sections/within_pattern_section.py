@@ -47,8 +47,8 @@ def within_section(findings: Findings, small: int) -> Section | None:
     data = findings.data
     if not data.patterns:
         return None
-    distances = [each.utility.within.distance for each in findings.synthesizers]
-    highest = max((max(each, default=0.0) for each in distances), default=0.0)
+    distances = [synthesizer.utility.within.distance for synthesizer in findings.synthesizers]
+    highest = max((max(distance, default=0.0) for distance in distances), default=0.0)
     return Section(
         "within",
         "What analysts keep: labels within patterns",
