@@ -8,6 +8,38 @@ __all__ = ["MUTANTS"]
 
 MUTANTS = [
     Mutant(
+        "imputed labels: beliefs take no notice of imputed values",
+        "synthesis/dpmpm/imputed_labels.py",
+        "np.log(shown / observed)",
+        "np.log(observed / observed)",
+        "tests/statistics/test_imputed_labels.py",
+        "by_hand",
+    ),
+    Mutant(
+        "imputed labels: one imputation counts where there are several",
+        "synthesis/dpmpm/imputed_labels.py",
+        "ratios += np.where",
+        "ratios = np.where",
+        "tests/statistics/test_imputed_labels.py",
+        "by_hand",
+    ),
+    Mutant(
+        "imputed labels: records without a label are counted",
+        "synthesis/dpmpm/imputed_labels.py",
+        "holes & ~np.isin(own, hole_labels(data))",
+        "holes",
+        "tests/statistics/test_imputed_labels.py",
+        "sums_are_over",
+    ),
+    Mutant(
+        "imputed labels: other imputations than those of the sets",
+        "synthesis/dpmpm/fit.py",
+        "_, parameters, whole = self._imputation(seed, number, position)",
+        "_, parameters, whole = self._imputation(seed + 1, number, position)",
+        "tests/statistics/test_imputed_labels.py",
+        "that_its_sets_show",
+    ),
+    Mutant(
         "strengths: their prior is forgotten",
         "synthesis/dpmpm/level_prior_strengths.py",
         "total = -0.5 * ((log_strength - mean) / sd) ** 2",

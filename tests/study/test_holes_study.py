@@ -27,6 +27,7 @@ from understudy.errors import UnderstudyError
 from understudy.pages import report as page
 from understudy.study.plan import read_plan
 from understudy.study.stages import prepare
+from understudy.summaries import number as written
 
 MODELLED = PLAN.replace("[data]", '[data]\nmissing = "model"')
 RULE = '[[impossible]]\ngender = "f"\ncounty = "west"\n'  # which no record of the tiny study has
@@ -122,6 +123,14 @@ def test_a_study_whose_files_show_imputations(imputed: Path) -> None:
     assert not ages[1].equals(ages[2])
     findings = json.loads((imputed / "out" / "internal" / "findings.json").read_text())
     assert findings["synthesizers"][0]["imputations"] == 3
+    effect = findings["synthesizers"][0]["risk"]["own_record"]["imputed"]
+    both = pl.col("age").is_null() & pl.col("county").is_not_null()
+    assert effect["records"] == effect["measured"] == original.filter(both).height
+    assert 0 < effect["with_holes"] < effect["records"]
+    verdict = (imputed / "out" / "internal" / "verdict.json").read_text()
+    words = f"of {effect['records']} records with imputed values, somebody who knows the model"
+    assert words in verdict
+    assert f"is right about {written(effect['with_values'])} labels on average" in verdict
     chains = findings["synthesizers"][0]["convergence"]["set_chains"]
     assert chains == []  # sets of an imputation are alike: they are not compared between chains
     assert findings["data"]["holes"] == {"age": 35, "county": 8}

@@ -61,6 +61,16 @@ class InformedFindings(Record):
     factors: tuple[float, ...]  # theirs
 
 
+class ImputedFindings(Record):
+    """What imputed values that files show tell about labels, to one who knows the model."""
+
+    records: int  # that have an imputed kept value, and a label
+    measured: int  # of these, standing for all
+    with_values: float  # labels guessed right by believing, of all of them
+    with_holes: float  # the same if these values had stayed missing
+    standard_error: float  # of the difference
+
+
 class OwnRecordFindings(Record):
     """What people's own records give away, by every attack."""
 
@@ -72,6 +82,7 @@ class OwnRecordFindings(Record):
     measured: int | None = None  # records that were attacked and stand for all; None: all were
     informed: InformedFindings | None = None  # None: the plan does not ask for it
     local_sensitivity: float | None = None  # None: sets without a fit, or not worked out
+    imputed: ImputedFindings | None = None  # None: files show no imputed values, or no fit is there
 
     def worst(self, setting: str = "worst case") -> AttackFindings | None:
         """Give the attack with the highest position in a setting; None without any."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import InputError
+from understudy.findings.attack_schema import ImputedFindings
 from understudy.findings.schema import (
     AttackFindings,
     InformedFindings,
@@ -21,7 +22,13 @@ from understudy.findings.schema import (
 )
 from understudy.microdata.table import Microdata
 
-__all__ = ["informed_findings", "own_record_bytes", "own_record_findings", "with_own_record"]
+__all__ = [
+    "informed_findings",
+    "own_record_bytes",
+    "own_record_findings",
+    "with_imputed",
+    "with_own_record",
+]
 
 MOST_MOVED = 10  # records that are listed
 
@@ -93,6 +100,19 @@ def own_record_bytes(data: Microdata, draws: int) -> int:
     cells = len(data.patterns) * data.n_labels
     n_pairs = min(cells, max(MOST_PAIRS, FEWEST_CELLS * data.n_labels))
     return 2 * OF_PAIR * n_pairs * min(draws, most_draws(n_pairs, n_pairs))
+
+
+def with_imputed(
+    findings: OwnRecordFindings, fit: Any, imputations: int | None, seed: int
+) -> OwnRecordFindings:
+    """Add what imputed values tell about labels, where files show any; `seed` is that of the sets.
+
+    It takes a fit that can impute, as every fit does that files with imputations come from.
+    """
+    effect = None if imputations is None else fit.imputed_effect(imputations, seed)
+    if effect is None:
+        return findings
+    return findings.model_copy(update={"imputed": ImputedFindings(**effect._asdict())})
 
 
 def informed_findings(

@@ -24,6 +24,7 @@ from understudy.findings.frontier_schema import FrontierFindings
 from understudy.findings.own_record import (
     informed_findings,
     own_record_findings,
+    with_imputed,
     with_own_record,
 )
 from understudy.findings.risk import enough_repeats, intruder_findings, risk_findings
@@ -315,6 +316,7 @@ class Stages:
             folds=max(folds, 1),
             seed=self._seed("own record", name),
         )
+        findings = with_imputed(findings, fit, self.plan.imputations, self._seed("sets", name))
         if not self.plan.own_record.informed:
             return findings
         informed = informed_findings(self.fit_data, fit, drawing.all(), refit)

@@ -46,15 +46,24 @@ EVIDENCE = {
 
 
 def _imputed(synthesizer: SynthesizerFindings) -> list[Reason]:
-    """Name what is not measured about files that show imputed values: somebody has to accept it."""
+    """Say what files give away and do by showing imputed values: somebody has to accept it."""
     if synthesizer.imputations is None:
         return []
+    own = synthesizer.risk.own_record
+    imputed = None if own is None else own.imputed
+    told = "what they add to an attack on a record that has some is not measured"
+    if imputed is not None:
+        told = (
+            f"of {counted(imputed.records, 'record')} with imputed values, somebody who knows the "
+            "model, the rows, and which values are imputed is right about "
+            f"{number(imputed.with_values)} labels on average, about "
+            f"{number(imputed.with_holes)} if these values had stayed missing"
+        )
     words = (
         f"Files show imputed values, of {synthesizer.imputations:,} imputations. Risk and tables "
         "are measured as if the missing values were missing in the files, and attacks on all files "
         "as if each came from a draw of its own. Values are imputed given the whole record, its "
-        "true label too: what they add to an attack on a record that has some is not measured. "
-        "Regressions of the original use its complete records."
+        f"true label too: {told}. Regressions of the original use its complete records."
     )
     return [Reason(subject="imputed values", outcome="review", words=words)]
 

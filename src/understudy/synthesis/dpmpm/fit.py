@@ -17,6 +17,7 @@ from understudy.randomness import check_seed, stream
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import DrawnSets
 from understudy.synthesis.dpmpm.imputation import completed, further_draws
+from understudy.synthesis.dpmpm.imputed_labels import ImputedEffect, imputed_effect
 from understudy.synthesis.dpmpm.labels import (
     draw_labels,
     label_drawer,
@@ -140,11 +141,8 @@ class DPMPMFit(SampledFit):
         shown = [name for name in data.with_holes if name in data.kept]
 
         def impute(number: int) -> tuple[dict[str, NDArray[np.int32]], Iterator[Codes]]:
-            chain, index = positions[number]
-            generator = stream(known, "impute", number)
-            parameters = self._parameters(chain, index)
-            whole = completed(generator, data, parameters, self._possible_labels)
-            drawn = further_draws(generator, *self._state(whole, chain, index), parameters)
+            generator, parameters, whole = self._imputation(known, number, positions[number])
+            drawn = further_draws(generator, *self._state(whole, *positions[number]), parameters)
             labels = (
                 draw_labels(generator, whole, given, self.settings.class_draw) for given in drawn
             )
@@ -160,6 +158,31 @@ class DPMPMFit(SampledFit):
             draw=tuple(self.chain_draws.snapshots[chain][index][0] for chain, index in positions),
             spacing=spacing,
             autocorrelation_time=time,
+        )
+
+    def imputed_effect(self, imputations: int, seed: int) -> ImputedEffect | None:
+        """Measure what the values that these imputations show tell about labels.
+
+        Sets are drawn again by the same seed; see `understudy.synthesis.dpmpm.imputed_labels`.
+        """
+        shown = [name for name in self.data.with_holes if name in self.data.kept]
+
+        def filled() -> Iterator[tuple[dict[str, NDArray[np.int32]], Parameters]]:
+            for number, position in enumerate(self._spread(imputations)):
+                _, parameters, whole = self._imputation(seed, number, position)
+                yield {name: whole.codes(name) for name in shown}, parameters
+
+        return imputed_effect(self.data, filled())
+
+    def _imputation(
+        self, seed: int, number: int, position: tuple[int, int]
+    ) -> tuple[np.random.Generator, Parameters, Microdata]:
+        """Fill the holes from a kept draw: the generator to go on with, the draw, and the data."""
+        generator, parameters = stream(seed, "impute", number), self._parameters(*position)
+        return (
+            generator,
+            parameters,
+            completed(generator, self.data, parameters, self._possible_labels),
         )
 
     def _state(
