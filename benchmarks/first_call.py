@@ -4,8 +4,9 @@
 
 Every run is a process of its own with an empty cache folder, so that all loops are compiled in it.
 A line a run: seconds of wall clock and of the processor, Python's start included, until the package
-is imported, the data are read, the first piece of the warm-up is behind the chains, and the fit has
-ended. The last run uses the cache of the one before: what later calls take.
+is imported, the data are read, a chain has done its first sweep, the first piece of the warm-up is
+behind the chains, splits and merges included, and the fit has ended. The last run uses the cache of
+the one before: what later calls take.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-STEPS = ("imported", "read", "sweeping", "fitted")
+STEPS = ("imported", "read", "swept", "first piece", "fitted")
 PROGRAM = """
 import time
 def say(step):
@@ -25,11 +26,20 @@ import understudy as us
 say("imported")
 data = us.load_ce_like()
 say("read")
+from understudy.synthesis.dpmpm import collapsed
+sweep, swept = collapsed.step, []
+def step(*given):
+    done = sweep(*given)
+    if not swept:
+        swept.append(done)
+        say("swept")
+    return done
+collapsed.step = step
 first = []
 def progress(now):
     if not first:
         first.append(now)
-        say("sweeping")
+        say("first piece")
 us.DPMPM().fit(data, chains=2, warmup=100, draws=100, thin=1, seed=1, progress=progress)
 say("fitted")
 """
@@ -45,7 +55,7 @@ def first_call(cache: str) -> list[str]:
         text=True,
         check=True,
     )
-    lines = [line.split() for line in ended.stdout.splitlines()]
+    lines = [line.rsplit(maxsplit=2) for line in ended.stdout.splitlines()]
     assert [line[0] for line in lines] == list(STEPS)
     return [f"{float(at) - begin:.1f} ({float(spent):.1f})" for _, at, spent in lines]
 

@@ -18,6 +18,11 @@ from understudy.errors import UnderstudyWarning
 
 __all__ = ["compiled"]
 
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "no_cfunc_wrapper": True,  # nobody calls them from C, and a wrapper each takes time to compile
+}
+
 
 class CompiledCache(FunctionCache):
     """Compiled code in files; one that cannot be read is forgotten, and the function compiled anew.
@@ -41,7 +46,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     A compiled function and whatever of ours it uses must lie in one file, since the cache does not
     notice changes in other files; a test of the architecture holds that.
     """
-    made: Any = njit(nogil=True)(function)
+    made: Any = njit(**OPTIONS)(function)
     try:
         made._cache = CompiledCache(function)
     except RuntimeError:  # no folder for a cache is writable

@@ -25,10 +25,10 @@ class, and 1 in n_k; it joins class k with probability proportional to
 G the gamma function and A_v = sum_l a_vl, and for a new class n_kvl and W_k are 0. (The power w of
 the factors above would be another model.)
 
-Kernels share these arguments: `generator` (Generator), `problem` (Problem), `state` (State), `row`
+Kernels share these arguments: `generator` (Generator), `problem` (Records), `state` (State), `row`
 int64 (variable,), `count` (level,), int64 or float64 weights, `mass` float, its sum, `prior`
-float64 (level,), `prior_sum` float64 (variable,), `holes` int64 (variable,), `old` int64 (slot,),
-and the ints `n_classes` and `n_records`.
+float64 (level,), `prior_sum` float64 (variable,), `holes` int64 (variable,), and the ints
+`n_classes` and `n_records`.
 
 References
 ----------
@@ -40,7 +40,7 @@ Journal of the American Statistical Association 90, doi:10.1080/01621459.1995.10
 
 from __future__ import annotations
 
-from math import lgamma
+from math import lgamma, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.level_prior_strengths import draw_strengths
-from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, with_strengths
+from understudy.synthesis.dpmpm.problem import START_STRENGTH, Problem, records_of, with_strengths
 
 __all__ = [
     "Info",
@@ -114,30 +114,34 @@ def n_occupied(state: State) -> int:
 
 
 @compiled
-def _doubled(old):  # type: ignore[no-untyped-def]
-    """Copy a list (slot,) into one twice as long."""
-    new = np.zeros(2 * old.size, dtype=old.dtype)
-    for slot in range(old.size):
-        new[slot] = old[slot]
-    return new
+def _doubled(occupied, waiting, weights):  # type: ignore[no-untyped-def]
+    """Copy `occupied` and `waiting`, int64 (slot,), and `weights` into lists twice as long."""
+    more = np.empty((2, 2 * weights.size), dtype=np.int64)  # (list, slot)
+    more_weights = np.empty(2 * weights.size)  # (slot,)
+    for slot in range(weights.size):
+        more[0, slot], more[1, slot] = occupied[slot], waiting[slot]
+        more_weights[slot] = weights[slot]
+    return more[0], more[1], more_weights
 
 
 @compiled
 def with_width(state, width):  # type: ignore[no-untyped-def]
     """Copy the state into one of `width` classes, the occupied ones first."""
-    members = np.zeros((state.members.shape[0], width), dtype=np.int32)  # (combination, class)
-    class_size = np.zeros(width, dtype=np.int64)  # (class,)
+    members = np.empty((state.members.shape[0], width), dtype=np.int32)  # (combination, class)
+    class_size = np.empty(width, dtype=np.int64)  # (class,)
     old_count = state.level_count
-    level_count = np.zeros((width, old_count.shape[1]), dtype=old_count.dtype)  # (class, level)
-    new = 0
-    for old in range(state.class_size.size):
-        if state.class_size[old] > 0:
-            for combination in range(members.shape[0]):
-                members[combination, new] = state.members[combination, old]
-            for level in range(level_count.shape[1]):
-                level_count[new, level] = old_count[old, level]
-            class_size[new] = state.class_size[old]
-            new += 1
+    level_count = np.empty((width, old_count.shape[1]), dtype=old_count.dtype)  # (class, level)
+    old = 0
+    for new in range(width):
+        while old < state.class_size.size and state.class_size[old] == 0:
+            old += 1
+        copied = old < state.class_size.size
+        for combination in range(members.shape[0]):
+            members[combination, new] = state.members[combination, old] if copied else 0
+        for level in range(level_count.shape[1]):
+            level_count[new, level] = old_count[old, level] if copied else 0
+        class_size[new] = state.class_size[old] if copied else 0
+        old += 1
     return State(members, class_size, level_count, state.concentration, state.strengths)
 
 
@@ -146,7 +150,10 @@ def _mass(problem, size, count):  # type: ignore[no-untyped-def]
     """Weighted size of a class of `size` records: its counts (level,) of the first variable."""
     if problem.weights.size == 0:
         return size
-    return count[problem.level_start[0] : problem.level_start[1]].sum()
+    mass = count[problem.level_start[0]]
+    for level in range(problem.level_start[0] + 1, problem.level_start[1]):
+        mass += count[level]
+    return mass
 
 
 @compiled
@@ -222,7 +229,9 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
     weights = np.empty(size.size)  # (slot,) for this combination
     waiting = np.empty(size.size, dtype=np.int64)  # (slot,) records not yet visited
     row = np.empty(n_variables, dtype=np.int64)  # (variable,) levels of this combination
-    nothing = np.zeros_like(count[0])  # (level,) counts of a new class
+    nothing = np.empty(count.shape[1], dtype=count.dtype)  # (level,) counts of a new class
+    for level in range(nothing.size):
+        nothing[level] = 0
     n_moved = 0
     failed = False
     for combination in range(n_combinations):
@@ -234,7 +243,8 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
                 new_weight *= prior[row[variable]] / prior_sum[variable]
         if each != 1:
             new_weight = state.concentration
-            new_weight *= _likelihood(row, each, 0, nothing, prior, prior_sum, holes)
+            mass = _mass(problem, np.int64(0), nothing)
+            new_weight *= _likelihood(row, each, mass, nothing, prior, prior_sum, holes)
         n_waiting = problem.counts[combination]
         for slot in range(n_slots):
             k = occupied[slot]
@@ -283,9 +293,7 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
                     # no class is empty; after the copy classes have the order of their slots
                     state = with_width(state, 2 * size.size)
                     members, size, count = state.members, state.class_size, state.level_count
-                    occupied = _doubled(occupied)
-                    waiting = _doubled(waiting)
-                    weights = _doubled(weights)
+                    occupied, waiting, weights = _doubled(occupied, waiting, weights)
                 k = 0
                 while size[k] > 0:
                     k += 1
@@ -306,22 +314,28 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
     return state, Info(n_moved, failed)
 
 
-@compiled
-def draw_concentration(generator, concentration, n_classes, n_records, shape, rate):  # type: ignore[no-untyped-def]
+def draw_concentration(
+    generator: np.random.Generator,
+    concentration: float,
+    n_classes: int,
+    n_records: int,
+    shape: float,
+    rate: float,
+) -> float:
     """Draw the concentration given the number of occupied classes (Escobar and West).
 
     Its prior is Gamma(shape, rate); without records the draw is from the prior.
     """
     if n_records == 0:
-        return generator.standard_gamma(shape) / rate
+        return float(generator.standard_gamma(shape) / rate)
     # log of a Beta(concentration + 1, n) draw, by way of gamma draws
     first = generator.standard_gamma(concentration + 1.0)
-    log_auxiliary = np.log(first) - np.log(first + generator.standard_gamma(float(n_records)))
+    log_auxiliary = log(first) - log(first + generator.standard_gamma(float(n_records)))
     new_rate = rate - log_auxiliary
     odds = (shape + n_classes - 1.0) / (n_records * new_rate)
     more = generator.random() * (1.0 + odds) < odds
     new_shape = shape + n_classes - (0.0 if more else 1.0)
-    return generator.standard_gamma(new_shape) / new_rate
+    return float(generator.standard_gamma(new_shape) / new_rate)
 
 
 def step(
@@ -333,10 +347,10 @@ def step(
 ) -> tuple[State, Info]:
     """One sweep: 1. every combination's records, 2. the concentration, 3. sampled strengths."""
     problem = with_strengths(problem, state.strengths)
-    state, info = move_records(generator, problem, state, visits)
+    state, info = move_records(generator, records_of(problem), state, visits)
     shape, rate = concentration_prior
     concentration = draw_concentration(
         generator, state.concentration, n_occupied(state), problem.n_records, shape, rate
     )
     strengths = draw_strengths(generator, problem, state.strengths, state.level_count)
-    return state._replace(concentration=float(concentration), strengths=strengths), info
+    return state._replace(concentration=concentration, strengths=strengths), info

@@ -147,7 +147,8 @@ def _log_likelihoods(levels, counts, weights, by_level, first, last, terms):  # 
         for variable in range(before):
             same &= row[variable] == levels[combination - 1, variable]
         if not same:
-            shared[:] = weights
+            for k in range(weights.size):
+                shared[k] = weights[k]
             for variable in range(before):
                 for k in range(weights.size):
                     shared[k] *= by_level[row[variable], k]
@@ -209,15 +210,33 @@ def log_likelihood(
     return math.fsum(sums)
 
 
-@compiled
-def label_probabilities(kept_levels, label_levels, cells, weights, probabilities):  # type: ignore[no-untyped-def]
+def label_probabilities(
+    kept_levels: NDArray[np.int64],
+    label_levels: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+) -> NDArray[np.float32]:
     """Probability of a label given a pattern, for some cells (pattern, label).
+
+    Levels of patterns (pattern, kept variable) and of labels (label, synthesized variable) are
+    numbers, cells (cell, 2) patterns and labels, weights (class,), probabilities (class, level).
+    """
+    by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
+    table: NDArray[np.float32] = _label_probabilities(
+        kept_levels, label_levels, cells, weights, by_level
+    )
+    return table
+
+
+@compiled
+def _label_probabilities(kept_levels, label_levels, cells, weights, by_level):  # type: ignore[no-untyped-def]
+    """Give the same, from probabilities `by_level` float64 (level, class).
 
     `kept_levels` int64 (pattern, kept variable) and `label_levels` int64 (label, synthesized
     variable) are numbers of levels, `cells` int64 (cell, 2) patterns and labels, `weights` float64
-    (class,), `probabilities` float64 (class, level).
+    (class,).
     """
-    by_level = np.ascontiguousarray(probabilities.T)  # (level, class)
     n_classes = weights.size
     given = np.empty(n_classes)  # (class,) p(class | pattern)
     last_pattern = -1
@@ -226,7 +245,8 @@ def label_probabilities(kept_levels, label_levels, cells, weights, probabilities
         pattern, label = cells[cell, 0], cells[cell, 1]
         if pattern != last_pattern:  # cells are mostly pattern by pattern
             last_pattern = pattern
-            given[:] = weights
+            for k in range(n_classes):
+                given[k] = weights[k]
             for variable in range(kept_levels.shape[1]):
                 level = kept_levels[pattern, variable]
                 for k in range(n_classes):

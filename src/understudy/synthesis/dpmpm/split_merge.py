@@ -16,7 +16,7 @@ G the gamma function and m(.) the marginal likelihood of the records of a class.
 Records of one combination in one class are interchangeable, so the members are listed by their
 combinations only.
 
-Kernels share these arguments: `generator` (Generator), `problem` (Problem), `state` (State),
+Kernels share these arguments: `generator` (Generator), `problem` (Records), `state` (State),
 `level_count` (level,) and `size` int of a class, `first` and `second` classes, `seed_1` and
 `seed_2` combinations, `listed` int64 (member,), `in_second` bool (member,), `count` (side, level)
 or (level,), `size` int64 (side,).
@@ -39,7 +39,7 @@ import numpy as np
 
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.collapsed import State, with_width
-from understudy.synthesis.dpmpm.problem import Problem, with_strengths
+from understudy.synthesis.dpmpm.problem import Problem, records_of, with_strengths
 
 __all__ = ["Info", "log_marginal", "split_or_merge"]
 
@@ -177,7 +177,7 @@ def _allocate(generator, problem, listed, in_second, count, size, mass, choose):
                     )
         total = weight[0] + weight[1]
         if not total > 0.0:  # both rounded to zero: any rule will do that is the same both ways
-            weight[:] = 0.5
+            weight[0] = weight[1] = 0.5
             total = 1.0
         if choose:
             in_second[member] = generator.random() * total >= weight[0]
@@ -215,14 +215,16 @@ def _merge(state, first, second, count, size):  # type: ignore[no-untyped-def]
     state.class_size[first] = size[0] + size[1]
     state.class_size[second] = 0
     for level in range(count.shape[1]):
-        state.level_count[first, level] = count[0, level] + count[1, level]
+        state.level_count[first, level] = count[2, level]
         state.level_count[second, level] = 0
 
 
 @compiled
-def _split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
-    """Propose a split or merge of a state that has an empty class; its arrays are changed."""
-    cumulative = np.cumsum(problem.counts)  # (combination,)
+def _split_or_merge(generator, cumulative, problem, state):  # type: ignore[no-untyped-def]
+    """Propose a split or merge of a state that has an empty class; its arrays are changed.
+
+    `cumulative` int64 (combination,) are running sums of the records.
+    """
     if cumulative.size == 0 or cumulative[-1] < 2:
         return Info(False, False, -np.inf)
     seed_1, first, number_1 = _any_record(generator, cumulative, state.members)
@@ -232,26 +234,32 @@ def _split_or_merge(generator, problem, state):  # type: ignore[no-untyped-def]
     split = first == second
     listed, in_second = _list_members(state.members, first, second, seed_1, seed_2)
     _shuffle(generator, listed, in_second)
-    count = np.zeros((2, problem.prior.size), dtype=state.level_count.dtype)  # (side, level)
-    size = np.ones(2, dtype=np.int64)  # (side,)
-    mass = np.ones(2, dtype=state.level_count.dtype)  # (side,)
+    # (side or both, level)
+    count = np.zeros((3, problem.prior.size), dtype=state.level_count.dtype)
+    size = np.empty(2, dtype=np.int64)  # (side,)
+    mass = np.empty(2, dtype=state.level_count.dtype)  # (side,)
+    size[0] = size[1] = mass[0] = mass[1] = 1
     if problem.weights.size:
         mass[0], mass[1] = problem.weights[seed_1], problem.weights[seed_2]
     for variable in range(problem.prior_sum.size):
         count[0, problem.levels[seed_1, variable]] += mass[0]
         count[1, problem.levels[seed_2, variable]] += mass[1]
     log_proposal = _allocate(generator, problem, listed, in_second, count, size, mass, split)
+    for level in range(count.shape[1]):
+        count[2, level] = count[0, level] + count[1, level]
     log_ratio = np.log(state.concentration) - log_proposal
     log_ratio += lgamma(size[0]) + lgamma(size[1]) - lgamma(size[0] + size[1])
     log_ratio += log_marginal(count[0], mass[0], problem)
     log_ratio += log_marginal(count[1], mass[1], problem)
-    log_ratio -= log_marginal(count[0] + count[1], mass[0] + mass[1], problem)
+    log_ratio -= log_marginal(count[2], mass[0] + mass[1], problem)
     if not split:
         log_ratio = -log_ratio
     if not np.log(generator.random()) < log_ratio:
         return Info(split, False, log_ratio)
     if split:
-        empty = np.argmin(state.class_size)
+        empty = 0
+        while state.class_size[empty] > 0:
+            empty += 1
         _split(state, first, empty, seed_2, listed, in_second, count, size)
     else:
         _merge(state, first, second, count, size)
@@ -268,4 +276,6 @@ def split_or_merge(
     """
     if state.class_size.all():
         state = with_width(state, 2 * state.class_size.size)
-    return state, _split_or_merge(generator, with_strengths(problem, state.strengths), state)
+    cumulative = np.cumsum(problem.counts)  # (combination,)
+    records = records_of(with_strengths(problem, state.strengths))
+    return state, _split_or_merge(generator, cumulative, records, state)
