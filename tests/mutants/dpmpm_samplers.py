@@ -98,8 +98,8 @@ MUTANTS = [
     Mutant(
         "weights: a class's weighted size is its number of records",
         "synthesis/dpmpm/collapsed.py",
-        "    return count[problem.level_start[0] : problem.level_start[1]].sum()\n",
-        "    return size + 0.0 * count[0]\n",
+        "    return mass\n",
+        "    return size + 0.0 * mass\n",
         "tests/statistics/test_weighted.py",
         "all_records-fractions",
     ),
@@ -114,8 +114,8 @@ MUTANTS = [
     Mutant(
         "weights: a new class as without weights",
         "synthesis/dpmpm/collapsed.py",
-        "            new_weight *= _likelihood(row, each, 0, nothing, prior, prior_sum, holes)\n",
-        "            new_weight *= prior[row[0]] / prior_sum[0]\n",
+        "new_weight *= _likelihood(row, each, mass, nothing, prior, prior_sum, holes)\n",
+        "new_weight *= prior[row[0]] / prior_sum[0]\n",
         "tests/statistics/test_weighted.py",
         "all_records-fractions",
     ),
@@ -170,8 +170,8 @@ MUTANTS = [
     Mutant(
         "strengths: split-merge at the strength of the start",
         "synthesis/dpmpm/split_merge.py",
-        "with_strengths(problem, state.strengths), state)",
-        "problem, state)",
+        "records_of(with_strengths(problem, state.strengths))",
+        "records_of(problem)",
         "tests/statistics/test_level_prior_strengths.py",
         "moves_leave and split_merge_move",
     ),
