@@ -82,8 +82,8 @@ MUTANTS = [
     Mutant(
         "areal: clusters passed over by a table that says too little",
         "synthesis/areal/poisson_lognormal.py",
-        "max(table[node, 0], table[node + 1, 0]) + 0.1",
-        "min(table[node, 0], table[node + 1, 0]) - 6.0",
+        "max(table[index, node, 0], table[index, node + 1, 0]) + 0.1",
+        "min(table[index, node, 0], table[index, node + 1, 0]) - 6.0",
         "tests/statistics/test_areal_conditionals.py",
         "passed_over",
     ),

@@ -9,9 +9,10 @@ end of a trajectory by the exact density.
 Kernels share these arguments: `frame` (hamiltonian.Frame), `free` float64 (free number,), `slopes`
 float64 (free number,). Further ones: `problem` (Problem), `forces` (ForceTable), `effects` and
 `on_effects` float64 (cluster, effect), `log_weights` and `shares` float64 (cluster,), `design`
-float64 (pattern, effect), `entries` (what `_entries_of` gives), `left` and `right` float32 (3,) at
-two nodes, `basis` or `b` float64 (6,), `order` int64 and `pull` float64 (rank,), `total` float, the
-log prior so far.
+float64 (pattern, effect), `entries` (what `_entries_of` gives), `table` float32 (distinct count,
+node, 3) and `means` float64 (node,) of the forces, `basis` float64 (rank, 6), `order` int64 and
+`pull` float64 (rank,), `total` float, the log prior so far. Inner loops are handed single arrays:
+passing a tuple of arrays on takes longer than the arithmetic.
 """
 
 from __future__ import annotations
@@ -195,45 +196,54 @@ def _entries_of(design):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _locate(forces, mean, basis):  # type: ignore[no-untyped-def]
+def _locate(means, mean, basis, rank):  # type: ignore[no-untyped-def]
     """Find the node to the left of a mean; fills the cubic polynomials there, and what is beyond.
 
-    `basis` (6,): weights of values and slopes at both nodes, the distance to the second bend, and
-    how far beyond the grid the mean lies.
+    `basis` (rank, 6): weights of values and slopes at both nodes, the distance to the second bend,
+    and how far beyond the grid the mean lies.
     """
-    per_unit = 1.0 / (forces.means[1] - forces.means[0])
-    last = forces.means.size - 1
-    inside = min(max(mean, forces.means[0]), forces.means[last])
-    along = (inside - forces.means[0]) * per_unit
+    per_unit = 1.0 / (means[1] - means[0])
+    last = means.size - 1
+    inside = min(max(mean, means[0]), means[last])
+    along = (inside - means[0]) * per_unit
     node = min(int(along), last - 1)
     t = along - node
-    basis[0] = (1.0 + 2.0 * t) * (1.0 - t) * (1.0 - t)
-    basis[1] = t * (1.0 - t) * (1.0 - t) / per_unit
-    basis[2] = t * t * (3.0 - 2.0 * t)
-    basis[3] = t * t * (t - 1.0) / per_unit
-    basis[4] = t
-    basis[5] = mean - inside
+    basis[rank, 0] = (1.0 + 2.0 * t) * (1.0 - t) * (1.0 - t)
+    basis[rank, 1] = t * (1.0 - t) * (1.0 - t) / per_unit
+    basis[rank, 2] = t * t * (3.0 - 2.0 * t)
+    basis[rank, 3] = t * t * (t - 1.0) / per_unit
+    basis[rank, 4] = t
+    basis[rank, 5] = mean - inside
     return node
 
 
 @compiled
-def _locate_cluster(problem, forces, entries, effects, cluster, pattern, basis):  # type: ignore[no-untyped-def]
-    """Locate the mean of a pattern in a cluster; see `_locate`."""
+def _mean_of(design, entries, effects, cluster, pattern):  # type: ignore[no-untyped-def]
+    """Give the mean of a pattern in a cluster."""
     start, of_entry = entries
     mean = 0.0
     for entry in range(start[pattern], start[pattern + 1]):
         effect = of_entry[entry]
-        mean += problem.design[pattern, effect] * effects[cluster, effect]
-    return _locate(forces, mean, basis)
+        mean += design[pattern, effect] * effects[cluster, effect]
+    return mean
 
 
 @compiled
-def _look_up(left, right, b):  # type: ignore[no-untyped-def]
-    """Log p, slope and bend between two nodes (3,), by the basis (6,) of a mean."""
-    log_p = b[0] * left[0] + b[1] * left[1] + b[2] * right[0] + b[3] * right[1]
-    slope = b[0] * left[1] + b[1] * left[2] + b[2] * right[1] + b[3] * right[2]
-    bend = left[2] + b[4] * (right[2] - left[2])
-    return log_p + b[5] * (slope + 0.5 * b[5] * bend), slope + b[5] * bend, bend
+def _look_up(table, index, node, basis, rank):  # type: ignore[no-untyped-def]
+    """Log p, slope and bend between two nodes, by the basis of a mean."""
+    left, left_slope, left_bend = (
+        table[index, node, 0],
+        table[index, node, 1],
+        table[index, node, 2],
+    )
+    right, right_slope = table[index, node + 1, 0], table[index, node + 1, 1]
+    right_bend = table[index, node + 1, 2]
+    b0, b1, b2, b3 = basis[rank, 0], basis[rank, 1], basis[rank, 2], basis[rank, 3]
+    beyond = basis[rank, 5]
+    log_p = b0 * left + b1 * left_slope + b2 * right + b3 * right_slope
+    slope = b0 * left_slope + b1 * left_bend + b2 * right_slope + b3 * right_bend
+    bend = left_bend + basis[rank, 4] * (right_bend - left_bend)
+    return log_p + beyond * (slope + 0.5 * beyond * bend), slope + beyond * bend, bend
 
 
 @compiled
@@ -253,27 +263,29 @@ def _push_likelihood(problem, forces, entries, effects, log_weights, on_effects,
     height, slope, bend = np.empty((3, n_clusters))  # (seen,) each
     pull = np.empty(n_clusters)  # (rank,) of the pattern
     spread = 0.0
+    design, table, means, best = problem.design, forces.table, forces.means, forces.best
+    pair_index, pair_size = problem.pair_index, problem.pair_size
     for pattern in range(problem.pair_start.size - 1):
         n_located = 0
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
             # 1. log of weight times probability, and slopes, of the clusters that matter
-            index = problem.pair_index[pair]
-            table, best = forces.table[index], forces.best[index]  # (node, 3)
+            index = pair_index[pair]
             highest, n_seen = -np.inf, 0
             for rank in range(n_clusters):
-                if behind[rank] + best < highest + least:
+                if behind[rank] + best[index] < highest + least:
                     break
                 if rank == n_located:
-                    node[rank] = _locate_cluster(
-                        problem, forces, entries, effects, order[rank], pattern, basis[rank]
-                    )
+                    mean = _mean_of(design, entries, effects, order[rank], pattern)
+                    node[rank] = _locate(means, mean, basis, rank)
                     pull[rank] = 0.0
                     n_located += 1
                 log_weight = log_weights[order[rank]]
-                left, right = table[node[rank]], table[node[rank] + 1]  # (3,) each
-                if log_weight + max(left[0], right[0]) < highest + least:
+                here = node[rank]
+                if log_weight + max(table[index, here, 0], table[index, here + 1, 0]) < (
+                    highest + least
+                ):
                     continue
-                log_p, slope[n_seen], bend[n_seen] = _look_up(left, right, basis[rank])
+                log_p, slope[n_seen], bend[n_seen] = _look_up(table, index, here, basis, rank)
                 height[n_seen] = log_weight + log_p
                 highest = max(highest, height[n_seen])
                 seen[n_seen] = rank
@@ -283,24 +295,24 @@ def _push_likelihood(problem, forces, entries, effects, log_weights, on_effects,
             for number in range(n_seen):
                 height[number] = np.exp(height[number] - highest)
                 mass += height[number]
-            each = problem.pair_size[pair] / mass
+            each = pair_size[pair] / mass
             for number in range(n_seen):
                 expected = each * height[number]
                 shares[order[seen[number]]] += expected
                 pull[seen[number]] += expected * slope[number]
                 spread += expected * (bend[number] + slope[number] * slope[number])
-        _spread_pull(problem, entries, pattern, order, pull[:n_located], on_effects)
+        _spread_pull(design, entries, pattern, order, pull, n_located, on_effects)
     return spread
 
 
 @compiled
-def _spread_pull(problem, entries, pattern, order, pull, on_effects):  # type: ignore[no-untyped-def]
+def _spread_pull(design, entries, pattern, order, pull, n_located, on_effects):  # type: ignore[no-untyped-def]
     """Add the slopes in a pattern's means (rank,) to those in the effects (cluster, effect)."""
     start, of_entry = entries
-    for rank in range(pull.size):
+    for rank in range(n_located):
         for entry in range(start[pattern], start[pattern + 1]):
             effect = of_entry[entry]
-            on_effects[order[rank], effect] += problem.design[pattern, effect] * pull[rank]
+            on_effects[order[rank], effect] += design[pattern, effect] * pull[rank]
 
 
 @compiled

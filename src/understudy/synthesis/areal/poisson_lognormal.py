@@ -22,7 +22,9 @@ A *pair* is a pattern with a count: all its cells are interchangeable. Kernels s
 arguments: `problem` (Problem), `pieces` (Pieces), `means` float64 (cluster, pattern), `precision`
 float, `log_weights` float64 (cluster,), `members` int64 (pair, cluster). Others are `index`, the
 number of a distinct count; `counts` and `shift` float64 (distinct count,), `table` float32
-(distinct count, node, 3), `log_p` and `joint` float64 (pair, cluster).
+(distinct count, node, 3), `a` float64 (piece, distinct count, 6), `log_p` and `joint` float64
+(pair, cluster). Inner loops are handed single arrays: passing all of `pieces` on takes longer than
+the arithmetic.
 """
 
 from __future__ import annotations
@@ -258,26 +260,16 @@ def _locate_all(pieces, means, pattern, piece, along):  # type: ignore[no-untype
 
 
 @compiled
-def _log_p(pieces, piece, t, count, index, precision):  # type: ignore[no-untyped-def]
-    """Log p of a count at a located mean."""
-    if piece < 0:
-        return poisson_lognormal(count, t + pieces.shift[index], precision)[0]
-    a = pieces.pieces
-    if np.isnan(a[piece, index, 0]):
-        _make_piece(pieces, piece, index, count)
+def _log_p(a, piece, t, index):  # type: ignore[no-untyped-def]
+    """Log p of a count at a mean that lies in a piece that is made."""
     high = a[piece, index, 3] + t * (a[piece, index, 4] + t * a[piece, index, 5])
     low = a[piece, index, 0] + t * (a[piece, index, 1] + t * a[piece, index, 2])
     return low + t * t * t * high
 
 
 @compiled
-def _log_p_and_slopes(pieces, piece, t, count, index, precision):  # type: ignore[no-untyped-def]
-    """Log p of a count at a located mean, and its first and second derivative in the mean."""
-    if piece < 0:
-        return poisson_lognormal(count, t + pieces.shift[index], precision)
-    a = pieces.pieces
-    if np.isnan(a[piece, index, 0]):
-        _make_piece(pieces, piece, index, count)
+def _log_p_and_slopes(a, piece, t, index):  # type: ignore[no-untyped-def]
+    """Give log p of a count at a mean in a piece that is made, and two derivatives in the mean."""
     a1, a2, a3 = a[piece, index, 1], a[piece, index, 2], a[piece, index, 3]
     a4, a5 = a[piece, index, 4], a[piece, index, 5]
     log_p = a[piece, index, 0] + t * (a1 + t * (a2 + t * (a3 + t * (a4 + t * a5))))
@@ -287,19 +279,30 @@ def _log_p_and_slopes(pieces, piece, t, count, index, precision):  # type: ignor
 
 
 @compiled
+def _integrated(pieces, mean, count, index, precision):  # type: ignore[no-untyped-def]
+    """Give the same at a mean beyond all pieces."""
+    return poisson_lognormal(count, mean + pieces.shift[index], precision)
+
+
+@compiled
 def log_probabilities(problem, pieces, means, precision, log_p):  # type: ignore[no-untyped-def]
     """Fill log p (pair, cluster) of every pair's count in every cluster."""
     _prepare(pieces, precision)
     piece = np.empty(means.shape[0], dtype=np.int64)  # (cluster,)
     along = np.empty(means.shape[0])  # (cluster,)
+    made = pieces.pieces
     for pattern in range(problem.pair_start.size - 1):
         _locate_all(pieces, means, pattern, piece, along)
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
             count, index = problem.pair_count[pair], problem.pair_index[pair]
             for cluster in range(means.shape[0]):
-                log_p[pair, cluster] = _log_p(
-                    pieces, piece[cluster], along[cluster], count, index, precision
-                )
+                here, t = piece[cluster], along[cluster]
+                if here < 0:
+                    log_p[pair, cluster] = _integrated(pieces, t, count, index, precision)[0]
+                    continue
+                if np.isnan(made[here, index, 0]):
+                    _make_piece(pieces, here, index, count)
+                log_p[pair, cluster] = _log_p(made, here, t, index)
 
 
 @compiled
@@ -322,8 +325,8 @@ def _enough(count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _highest_log_p(pieces, piece, index, precision):  # type: ignore[no-untyped-def]
-    """Give what log p in a piece cannot exceed, by the coarse table, two of whose pieces it spans.
+def _highest_log_p(table, piece, index, precision):  # type: ignore[no-untyped-def]
+    """Give what log p in a piece cannot exceed, by the coarse table, which spans two pieces.
 
     Log p is concave in the mean and bends by at most the precision, so that between two nodes it
     rises above the higher one by no more than an eighth of precision times distance squared; the
@@ -332,8 +335,7 @@ def _highest_log_p(pieces, piece, index, precision):  # type: ignore[no-untyped-
     if piece < 0:
         return np.inf
     node = piece // 2
-    table = pieces.forces.table[index]  # (node, 3)
-    return max(table[node, 0], table[node + 1, 0]) + 0.1 + 0.01 * precision
+    return max(table[index, node, 0], table[index, node + 1, 0]) + 0.1 + 0.01 * precision
 
 
 @compiled
@@ -345,6 +347,7 @@ def _joint_probabilities(problem, pieces, means, precision, log_weights, joint):
     along = np.empty(n_clusters)  # (cluster,)
     order, behind = _by_weight(log_weights)
     single = MISSED - np.log(n_clusters)
+    made, table = pieces.pieces, pieces.forces.table
     joint[:] = -np.inf
     for pattern in range(problem.pair_start.size - 1):
         _locate_all(pieces, means, pattern, piece, along)
@@ -356,12 +359,16 @@ def _joint_probabilities(problem, pieces, means, precision, log_weights, joint):
                 if behind[rank] < highest + enough:
                     break
                 cluster = order[rank]
-                most = log_weights[cluster] + _highest_log_p(
-                    pieces, piece[cluster], index, precision
-                )
+                here, t = piece[cluster], along[cluster]
+                most = log_weights[cluster] + _highest_log_p(table, here, index, precision)
                 if most < highest + single:
                     continue
-                log_p = _log_p(pieces, piece[cluster], along[cluster], count, index, precision)
+                if here < 0:
+                    log_p = _integrated(pieces, t, count, index, precision)[0]
+                else:
+                    if np.isnan(made[here, index, 0]):
+                        _make_piece(pieces, here, index, count)
+                    log_p = _log_p(made, here, t, index)
                 joint[pair, cluster] = log_weights[cluster] + log_p
                 highest = max(highest, joint[pair, cluster])
 
@@ -396,6 +403,7 @@ def _marginal(problem, pieces, means, precision, log_weights, slopes, shares):  
     height, slope, bend = np.empty((3, n_clusters))  # (seen,) each
     order, behind = _by_weight(log_weights)
     single = MISSED - np.log(n_clusters)
+    made, table = pieces.pieces, pieces.forces.table
     total, spread = 0.0, 0.0
     for pattern in range(problem.pair_start.size - 1):
         _locate_all(pieces, means, pattern, piece, along)
@@ -408,14 +416,17 @@ def _marginal(problem, pieces, means, precision, log_weights, slopes, shares):  
                 if behind[rank] < highest + enough:
                     break
                 cluster = order[rank]
-                most = log_weights[cluster] + _highest_log_p(
-                    pieces, piece[cluster], index, precision
-                )
+                here, t = piece[cluster], along[cluster]
+                most = log_weights[cluster] + _highest_log_p(table, here, index, precision)
                 if most < highest + single:
                     continue
-                log_p, slope[n_seen], bend[n_seen] = _log_p_and_slopes(
-                    pieces, piece[cluster], along[cluster], count, index, precision
-                )
+                if here < 0:
+                    found = _integrated(pieces, t, count, index, precision)
+                else:
+                    if np.isnan(made[here, index, 0]):
+                        _make_piece(pieces, here, index, count)
+                    found = _log_p_and_slopes(made, here, t, index)
+                log_p, slope[n_seen], bend[n_seen] = found
                 height[n_seen] = log_weights[cluster] + log_p
                 highest = max(highest, height[n_seen])
                 seen[n_seen] = cluster

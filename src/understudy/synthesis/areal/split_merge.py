@@ -92,6 +92,7 @@ def _fill_patterns(problem, forces, clusters, free, first, every, column):  # ty
     """
     last = forces.means.size - 1
     per_unit = 1.0 / (forces.means[1] - forces.means[0])
+    table = forces.table
     effect = np.empty(free.size)
     for row in range(free.size):
         effect[row] = clusters.centre[row]
@@ -108,12 +109,13 @@ def _fill_patterns(problem, forces, clusters, free, first, every, column):  # ty
         rest = (1.0 - t) * (1.0 - t)
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
             index = problem.pair_index[pair]
-            left, right = forces.table[index, node], forces.table[index, node + 1]  # (3,) each
-            log_p = rest * ((1.0 + 2.0 * t) * left[0] + t / per_unit * left[1])
-            log_p += t * t * ((3.0 - 2.0 * t) * right[0] + (t - 1.0) / per_unit * right[1])
+            left, right = table[index, node, 0], table[index, node + 1, 0]
+            left_slope, right_slope = table[index, node, 1], table[index, node + 1, 1]
+            log_p = rest * ((1.0 + 2.0 * t) * left + t / per_unit * left_slope)
+            log_p += t * t * ((3.0 - 2.0 * t) * right + (t - 1.0) / per_unit * right_slope)
             if beyond != 0.0:
-                end = right if beyond > 0.0 else left
-                log_p += beyond * (end[1] + 0.5 * beyond * end[2])
+                end = node + 1 if beyond > 0.0 else node
+                log_p += beyond * (table[index, end, 1] + 0.5 * beyond * table[index, end, 2])
             column[pair] = np.exp(log_p - forces.best[index])
 
 
