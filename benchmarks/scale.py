@@ -31,12 +31,13 @@ from numpy.typing import NDArray
 
 from understudy.randomness import stream
 
-__all__ = ["main", "make_file"]
+__all__ = ["main", "make_file", "stages_of"]
 
 N_LABELS = 500
 KEPT = {
     "age": 9, "income": 8, "sex": 2, "region": 10, "education": 6, "work": 12, "household": 5,
     "tenure": 4, "origin": 7, "health": 5, "transport": 6, "heating": 5,
+    "language": 6, "insurance": 4, "commute": 8, "children": 4, "pets": 3,
 }  # fmt: skip
 N_CLASSES = 30
 LABELS_PER_PATTERN = 20.0  # distinct ones, about
@@ -170,8 +171,24 @@ def plan_of(of: dict[str, Any]) -> dict[str, Any]:
     return plan(Path(of["file"]), of["sets"], of["sweeps"], of["classes"], of["model"])
 
 
+def stages_of(of: dict[str, Any], file: Path | None = None) -> list[dict[str, Any]]:
+    """Make the file unless it is there, run the study in another process, and give its stages."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = file or Path(folder) / "records.csv"
+        if not file.exists():
+            making = "import sys, pathlib, benchmarks.scale as it; " \
+                     "it.make_file(pathlib.Path(sys.argv[1]), *map(int, sys.argv[2:]))"  # fmt: skip
+            sizes = [str(of[name]) for name in ("records", "combinations", "variables")]
+            subprocess.run([sys.executable, "-c", making, str(file), *sizes], check=True)
+        asked = json.dumps({**of, "file": str(file)})
+        command = [sys.executable, "-m", "benchmarks.scale", "--inside", asked]
+        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    found: list[dict[str, Any]] = json.loads(answer.stdout)
+    return found
+
+
 def main() -> None:
-    """Make the file, run the study in another process, and print its stages."""
+    """Run one study in another process, and print its stages."""
     parser = argparse.ArgumentParser(description=__doc__)
     for name, default in {"records": 1_000_000, "combinations": 20_000, "variables": 8, "sets": 5,
                           "sweeps": 25, "classes": None}.items():  # fmt: skip
@@ -180,24 +197,14 @@ def main() -> None:
     parser.add_argument("--file", type=Path, help="keep the records here, and use them again")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.inside:
-        print(json.dumps(measured(json.loads(given.inside))))
+    given = vars(parser.parse_args())
+    if given["inside"]:
+        print(json.dumps(measured(json.loads(given["inside"]))))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        file = given.file or Path(folder) / "records.csv"
-        of = {**vars(given), "file": str(file)}
-        if not file.exists():
-            making = "import sys, pathlib, benchmarks.scale as it; " \
-                     "it.make_file(pathlib.Path(sys.argv[1]), *map(int, sys.argv[2:]))"  # fmt: skip
-            sizes = (given.records, given.combinations, given.variables)
-            command = [sys.executable, "-c", making, str(file), *map(str, sizes)]
-            subprocess.run(command, check=True)
-        command = [sys.executable, "-m", "benchmarks.scale", "--inside", json.dumps(of)]
-        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    found = {**of, "file": None, "stages": json.loads(answer.stdout)}
-    if given.json:
-        print(json.dumps(found))
+    of = {**given, "file": None}
+    stages = stages_of(of, given["file"])
+    if given["json"]:
+        print(json.dumps({**of, "stages": stages}))
 
 
 if __name__ == "__main__":

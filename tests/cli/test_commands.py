@@ -78,6 +78,16 @@ def test_check_as_json(command: Command, survey: Path) -> None:
     }  # fmt: skip
 
 
+def test_check_does_not_count_label_probabilities_that_no_fit_keeps(
+    command: Command, make_file: MakeFile
+) -> None:
+    """2,000 patterns by 300 labels: the draws of all cells would take 9.6 GB."""
+    rows = "".join(f"p{number % 2000},l{number % 300}\n" for number in range(6000))
+    path = make_file("code,label\n" + rows)
+    told = json.loads(command("check", path, "--synthesize", "label", "--json").out)
+    assert max(told["memory_bytes"].values()) < 1e9
+
+
 def test_check_without_a_column_to_synthesize(command: Command, survey: Path) -> None:
     answer = command("check", survey, "--ignore", "age")
     assert answer.code == 0

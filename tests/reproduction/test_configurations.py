@@ -18,7 +18,7 @@ from understudy.reproduction.configurations import (
     Scale,
 )
 from understudy.synthesis.diagnostics import ConvergenceTargets
-from understudy.synthesis.run_fit import TABLE_BYTES
+from understudy.synthesis.registry import TABLE_BYTES
 
 
 def test_every_label_probability_counts_and_slower_numbers_do_not() -> None:

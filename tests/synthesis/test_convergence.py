@@ -16,6 +16,9 @@ from understudy.randomness import stream
 from understudy.risk.expected import expected_risk
 from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, meets, rhat_limit
 from understudy.synthesis.monitored_sums import known_cells, released_sums
+from understudy.synthesis.registry import TABLE_BYTES
+from understudy.synthesis.run_fit import MOST_CELLS, FitOptions
+from understudy.synthesis.sampled_fit import SampledFit
 
 TARGETS = ConvergenceTargets()
 
@@ -179,6 +182,29 @@ def test_each_intruders_match_risk_is_judged(class_draw: Any) -> None:
     assert new["quantity"].to_list() == [f"expected_match_risk ({known[0]} known)"]
     assert new["judged"].all()
     assert new["rhat"].null_count() == 0
+    sums = len(fit.chain_draws.sums)  # the new one stands behind them
+    assert listed["quantity"][sums] == new["quantity"][0]
+    assert listed.filter(~pl.col("quantity").is_in(new["quantity"].to_list())).equals(
+        fit.diagnostics()
+    )
+
+
+def test_the_one_who_knows_all_is_judged_without_judging_everything_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = small_data()
+    fit = quiet_fit(us.DPMPM(), data, seed=1, draws=8)
+    table = fit.diagnostics()
+    monkeypatch.setattr(SampledFit, "_diagnose", lambda *_: pytest.fail("judged again"))
+    assert fit.diagnostics(known=[data.kept]).equals(table)
+
+
+def test_a_few_draws_of_a_large_table_keep_no_more_cells_than_can_be_judged() -> None:
+    """Millions would fit into the memory for them, and each is judged."""
+    few = FitOptions(2, 0, 4, 1, None, 1, None, None, None)
+    assert few.most_cells == MOST_CELLS < TABLE_BYTES // (4 * 2 * 4)
+    many = FitOptions(4, 0, 3000, 1, None, 1, None, None, None)
+    assert many.most_cells == TABLE_BYTES // (4 * 4 * 3000)
 
 
 def test_certain_and_impossible_labels_have_finite_sums() -> None:

@@ -14,8 +14,8 @@ from understudy.findings.own_record import own_record_bytes
 from understudy.memory import check_fits
 from understudy.microdata.table import Microdata
 from understudy.study.planned_fit import PlannedFit
-from understudy.synthesis.registry import MODELS
-from understudy.synthesis.run_fit import MOST_SNAPSHOTS, TABLE_BYTES
+from understudy.synthesis.registry import MODELS, TABLE_BYTES
+from understudy.synthesis.run_fit import MOST_CELLS, MOST_SNAPSHOTS
 
 __all__ = ["check_memory", "memory_needs"]
 
@@ -44,7 +44,7 @@ def memory_needs(
     held = 8 * len(data.variables) * data.n_combinations + 4 * data.n_records
     for name, planned in synthesizers.items():
         chains, draws = planned.options["chains"], planned.options["draws"] or SOME_DRAWS
-        kept = COPIES * min(TABLE_BYTES, 4 * chains * draws * cells)
+        kept = COPIES * min(TABLE_BYTES, 4 * chains * draws * min(cells, MOST_CELLS))
         of_chains = chains * MODELS[planned.kind].chain_bytes(data)
         needs[f"the chains of {name}"] = PROGRAM + of_chains + kept + held
         if data.kept:

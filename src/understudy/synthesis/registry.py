@@ -22,6 +22,7 @@ __all__ = [
     "ESS_TARGET",
     "MODELS",
     "RHAT_TARGET",
+    "TABLE_BYTES",
     "Model",
     "Setting",
     "default_models",
@@ -31,6 +32,7 @@ __all__ = [
 
 # What quantities of every model have to meet unless a fit asks for something else.
 RHAT_TARGET, ESS_TARGET = 1.01, 400.0
+TABLE_BYTES = 256 * 1024**2  # most bytes that the label probabilities that a fit keeps take
 
 AtLeastOne = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -139,7 +141,7 @@ def _areal_bytes(data: Microdata) -> int:
 def _areal_seconds(data: Microdata) -> float:
     """A part for every pair; and one for every cell, whose rates are drawn."""
     n_pairs, _ = _areal_pairs(data)
-    return 3e-3 + 3e-5 * n_pairs + 1e-7 * len(data.patterns) * data.n_labels
+    return 2e-3 + 2e-5 * n_pairs + 1e-7 * len(data.patterns) * data.n_labels
 
 
 def _backoff_bytes(data: Microdata) -> int:
@@ -325,9 +327,10 @@ def load_model(name: str) -> Any:
 def memory_estimates(data: Microdata, chains: int = 4, kept_draws: int = 1000) -> dict[str, int]:
     """Estimate the bytes that each model needs at its default settings, by title.
 
-    They are those of the chains and their kept draws, as 4-byte numbers, and of 20 synthetic sets.
+    They are those of the chains and their kept label probabilities, of which there are no more than
+    fits keep, and of 20 synthetic sets.
     """
-    draws = chains * kept_draws * len(data.patterns) * data.n_labels * 4
+    draws = min(TABLE_BYTES, chains * kept_draws * len(data.patterns) * data.n_labels * 4)
     estimates = {model.title: chains * model.chain_bytes(data) + draws for model in MODELS.values()}
     sizes = [data.variable(name).n_levels for name in data.synthesized]
     width = sum(1 if size < 256 else 2 if size < 65_536 else 4 for size in sizes)

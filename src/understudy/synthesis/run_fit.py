@@ -52,6 +52,7 @@ from understudy.synthesis.checkpoints import Checkpoint
 from understudy.synthesis.contract import ChainSampler
 from understudy.synthesis.diagnostics import ConvergenceTargets
 from understudy.synthesis.fit_notes import note_time, warn_of_chains
+from understudy.synthesis.registry import TABLE_BYTES
 from understudy.synthesis.risk_weights import STEPS, check_weights, risk_weights
 from understudy.synthesis.sampled_fit import SampledFit
 from understudy.synthesis.stored_probabilities import KeptCells
@@ -64,7 +65,7 @@ __all__ = [
     "check_labels",
 ]
 
-TABLE_BYTES = 256 * 1024**2  # most bytes that the kept label probabilities take
+MOST_CELLS = 100_000  # label probabilities that are kept of a draw at most: each is judged
 SNAPSHOT_BYTES = 64 * 1024**2  # about as many bytes per chain for what synthesis needs
 MOST_SNAPSHOTS = 250  # and no more of them per chain and `draws`
 FEWEST_SNAPSHOTS = 25
@@ -116,7 +117,7 @@ class FitOptions:
     def most_cells(self) -> int:
         """Count the label probabilities that fit into the memory for them."""
         most = max(self.draws, self.until.most_draws) if self.until is not None else self.draws
-        return max(1, TABLE_BYTES // (4 * self.chains * most))
+        return min(MOST_CELLS, max(1, TABLE_BYTES // (4 * self.chains * most)))
 
     def plan(self, snapshot_bytes: int) -> Plan:
         """Make the plan of the chains; its seed is still that of the user, or zero."""

@@ -214,9 +214,11 @@ class SampledFit(Shown, ABC):
             number (`diagnostics.rhat_limit`). These are named by their levels, as in
             ``label_probability[female | 20-40 -> North]``.
         """
-        if most_cells is None and not known:
-            return self._diagnosed
-        return self._diagnose(most_cells, known)
+        table = self._diagnosed if most_cells is None else self._diagnose(most_cells)
+        sums = self._match_risks(known)  # judged one by one, beside those that are known already
+        more = diagnose(self.targets, sums, {}, threads=self.plan.threads)
+        first = len(self.chain_draws.sums)
+        return pl.concat([table[:first], more, table[first:]])
 
     @cached_property
     def _diagnosed(self) -> pl.DataFrame:
@@ -238,9 +240,7 @@ class SampledFit(Shown, ABC):
         series = np.array(risks).T.reshape(len(intruders), self.plan.chains, -1)
         return dict(zip(intruders, series, strict=True))
 
-    def _diagnose(
-        self, most_cells: int | None, known: Sequence[Sequence[str]] = ()
-    ) -> pl.DataFrame:
+    def _diagnose(self, most_cells: int | None) -> pl.DataFrame:
         draws, many = self.chain_draws, self.chain_draws.many
         names = {"label_probability": self._cell_names(), "label_margin": level_names(self.data)}
         if most_cells is not None:
@@ -248,8 +248,7 @@ class SampledFit(Shown, ABC):
             chosen = spread_cells(tables.shape[2], most_cells)
             many["label_probability"] = tables[:, :, chosen]
             names["label_probability"] = [names["label_probability"][cell] for cell in chosen]
-        sums = {**draws.sums, **self._match_risks(known)}
-        return diagnose(self.targets, sums, many, draws.scalars, self.plan.threads, names)
+        return diagnose(self.targets, draws.sums, many, draws.scalars, self.plan.threads, names)
 
     @property
     def converged(self) -> bool:

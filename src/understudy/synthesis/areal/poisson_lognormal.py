@@ -207,20 +207,20 @@ def _prepare(pieces, precision):  # type: ignore[no-untyped-def]
 @compiled
 def _make_node(pieces, node, index, count):  # type: ignore[no-untyped-def]
     """Interpolate log p and two derivatives at a node between precisions, integrating first."""
-    integrals = pieces.integrals
+    integrals, slots, shares = pieces.integrals, pieces.slots, pieces.shares
     log_p, slope, bend = 0.0, 0.0, 0.0
     for near in range(NEAR):
-        slot, share = pieces.slots[near], pieces.shares[near]
-        known = integrals[node, index, slot]  # (3,)
-        if np.isnan(known[0]):
+        slot, share = slots[near], shares[near]
+        if np.isnan(integrals[node, index, slot, 0]):
             mean, precision = LOWEST + node / PER_UNIT, np.exp(pieces.tags[slot] / PER_LOG)
             mean += pieces.shift[index]
-            known[0], known[1], known[2] = poisson_lognormal(count, mean, precision)
-            known[1] /= PER_UNIT
-            known[2] /= PER_UNIT**2
-        log_p += share * known[0]
-        slope += share * known[1]
-        bend += share * known[2]
+            found = poisson_lognormal(count, mean, precision)
+            integrals[node, index, slot, 0] = found[0]
+            integrals[node, index, slot, 1] = found[1] / PER_UNIT
+            integrals[node, index, slot, 2] = found[2] / PER_UNIT**2
+        log_p += share * integrals[node, index, slot, 0]
+        slope += share * integrals[node, index, slot, 1]
+        bend += share * integrals[node, index, slot, 2]
     pieces.nodes[node, index, 0] = log_p
     pieces.nodes[node, index, 1] = slope
     pieces.nodes[node, index, 2] = bend
@@ -232,11 +232,12 @@ def _make_piece(pieces, piece, index, count):  # type: ignore[no-untyped-def]
     for node in (piece, piece + 1):
         if np.isnan(pieces.nodes[node, index, 0]):
             _make_node(pieces, node, index, count)
-    start, end = pieces.nodes[piece, index], pieces.nodes[piece + 1, index]  # (3,) each
-    rise = end[0] - start[0]
-    left, left_bend, right, right_bend = start[1], start[2], end[1], end[2]
+    nodes = pieces.nodes
+    rise = nodes[piece + 1, index, 0] - nodes[piece, index, 0]
+    left, left_bend = nodes[piece, index, 1], nodes[piece, index, 2]
+    right, right_bend = nodes[piece + 1, index, 1], nodes[piece + 1, index, 2]
     a = pieces.pieces[piece, index]  # (6,)
-    a[0], a[1], a[2] = start[0], left, 0.5 * left_bend
+    a[0], a[1], a[2] = nodes[piece, index, 0], left, 0.5 * left_bend
     a[3] = 10.0 * rise - 6.0 * left - 4.0 * right - 1.5 * left_bend + 0.5 * right_bend
     a[4] = -15.0 * rise + 8.0 * left + 7.0 * right + 1.5 * left_bend - right_bend
     a[5] = 6.0 * rise - 3.0 * (left + right) - 0.5 * (left_bend - right_bend)
