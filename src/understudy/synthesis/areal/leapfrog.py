@@ -11,7 +11,8 @@ float64 (free number,). Further ones: `problem` (Problem), `forces` (ForceTable)
 `on_effects` float64 (cluster, effect), `log_weights` and `shares` float64 (cluster,), `design`
 float64 (pattern, effect), `entries` (what `_entries_of` gives), `table` float32 (distinct count,
 node, 3) and `means` float64 (node,) of the forces, `basis` float64 (rank, 6), `order` int64 and
-`pull` float64 (rank,), `total` float, the log prior so far. Inner loops are handed single arrays:
+`pull` float64 (rank,), of which the first `n_located` are filled, `index` of a distinct count,
+`total` float, the log prior so far. Inner loops are handed single arrays:
 passing a tuple of arrays on takes longer than the arithmetic.
 """
 
