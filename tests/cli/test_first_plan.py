@@ -52,6 +52,7 @@ def columns(*names: str) -> dict[str, list[str]]:
         "code": lambda _: f"c{generator.integers(110)}",
         "quoted": lambda _: ('""', "yes")[generator.integers(2)],
         "one": lambda _: "same",
+        "empty": lambda _: "",
     }
     return {name: [makers[name](row) for row in range(N)] for name in ("sex", *names, "town")}
 
@@ -67,10 +68,10 @@ FILES = {
     "weights": ("weight",),
     "holes": ("job",),
     "words for missing": ("region", "job"),
-    "many levels": ("code", "one"),
+    "many levels": ("code", "one", "empty"),
     "everything": (
         "person_id", "household", "age", "income", "interview", "weight", "job", "region",
-        "remark", "quoted",
+        "remark", "quoted", "empty",
     ),
 }  # fmt: skip
 
@@ -237,6 +238,29 @@ def recognized(values: Sequence[str], name: str = "a") -> str | None:
 )
 def test_columns_are_recognized(name: str, column: str, holds: str | None) -> None:
     assert recognized(columns(name)[name], column) == holds
+
+
+@pytest.mark.parametrize(
+    ("form", "dates"),
+    [
+        ("{1}.{0}.2020", True),
+        ("20{0:02}-{1:02}", True),
+        ("{1} Mar 19{0:02}", True),
+        ("Sept. {0}, 20{1:02}", True),
+        ("{0:02}jan20{1:02}", True),
+        ("May 19{0:02}", True),
+        ("{1}:{0:02}", True),
+        ("{1}:{0:02}:59 pm", True),
+        ("{0}-{1}", False),
+        ("Mayor 19{0}", False),
+        ("20{0}", False),
+        ("{0}.{1}", False),
+        ("1:{0}:{1}:2", False),
+    ],
+)
+def test_forms_of_dates_and_times(form: str, dates: bool) -> None:
+    column = [form.format(row, 1 + row % 12) for row in range(10, 29)] * 9
+    assert (recognized(column) == "dates") == dates
 
 
 def test_columns_that_are_recognized_by_their_form() -> None:

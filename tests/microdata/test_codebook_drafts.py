@@ -120,7 +120,9 @@ def test_init_takes_levels_from_a_description(
     options = ("--synthesize", "county", "--out", tmp_path, "--codebook-from", ddi)
     answer = command("init", path, *options)
     assert answer.code == 0, answer.err
-    assert '1 level of "county" in the data were not declared' in " ".join(answer.out.split())
+    words = " ".join(answer.out.split())
+    assert '1 level of "county" in the data was not declared' in words
+    assert 'The levels of "county" come from the data: the codebook must be reviewed' in words
     book = codebook_from(tmp_path / "codebook.toml")
     assert book.of("county").levels == ("1", "2", "7")
     assert book.of("county").missing == ("9",)
@@ -134,7 +136,14 @@ def test_init_takes_levels_from_a_description(
 
 def test_init_of_an_spss_file_declares_its_labels(command: Command, tmp_path: Path) -> None:
     path = labelled(tmp_path, ".sav")
-    assert command("init", path, "--synthesize", "county", "--out", tmp_path).code == 0
+    answer = command("init", path, "--synthesize", "county", "--out", tmp_path)
+    assert answer.code == 0
+    assert "without a value" in answer.out  # a code that the file itself calls missing
+    assert "empty cell" not in answer.out
+    assert 'The levels of "sex" come from the data' in " ".join(answer.out.split())
     county = codebook_from(tmp_path / "codebook.toml").of("county")
     assert county.levels == ("1", "2", "3")  # nobody lives in the third
     assert command("check", tmp_path / "plan.toml").code == 0
+    alone = command("init", path, "--synthesize", "county", "--ignore", "sex", "--out", tmp_path,
+                    "--overwrite")  # fmt: skip
+    assert "levels come from what was declared; it must" in " ".join(alone.out.split())

@@ -21,6 +21,7 @@ from understudy.microdata.writing import check_target
 from understudy.private_folder import release_above
 from understudy.storage import write_text
 from understudy.study.plan_template import plan_text
+from understudy.summaries import counted
 
 __all__ = ["init"]
 
@@ -30,11 +31,17 @@ LEFT_OUT = (
     "free text",
     "identifier",
     "many levels",
+    "no values",
     "repeating identifier",
     "replicate weights",
     "survey weights",
 )
 LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
+STORED = (*LABELLED, ".parquet")
+EMPTY = {
+    True: ("empty cell", "empty cells"),
+    False: ("cell without a value", "cells without a value"),
+}
 NOTES = (
     "A codebook for understudy, drafted from the data. CONFIDENTIAL until it is reviewed:",
     "a level listed here tells that somebody in the data has it.",
@@ -185,10 +192,20 @@ def init(
         missing=missing or ("level" if absent else "error"),
     )
     write_text(plan, text)
-    _report(inspection, remaining, left_out, asked, synthesize, plan, codebook, empty, missing)
+    of_bins = read_bins(bins)
+    from_data = [
+        name
+        for name in drafted.variables
+        if name in beyond or (name not in of_bins and declared.of(name).levels is None)
+    ]
+    origin = _about_levels(drafted, from_data)
+    _report(file, origin, inspection, remaining, left_out, asked, synthesize, plan, codebook,
+            empty, missing)  # fmt: skip
     for name, number in beyond.items():
-        words = f"{number:,} level{'s' * (number > 1)} of {quoted(name)} in the data"
-        say(paragraph(f"{words} were not declared, and are added at the end: review them."))
+        words = f"{counted(number, 'level')} of {quoted(name)} in the data"
+        several = "were not declared, and are added at the end: review them"
+        one = "was not declared, and is added at the end: review it"
+        say(paragraph(f"{words} {one if number == 1 else several}."))
     return ExitCode.DONE
 
 
@@ -216,6 +233,8 @@ def _offered(inspection: Inspection, left_out: Mapping[str, str]) -> dict[str, b
 
 
 def _report(
+    file: str,
+    about_levels: str,
     inspection: Inspection,
     remaining: Inspection,
     left_out: Mapping[str, str],
@@ -237,19 +256,16 @@ def _report(
         say(paragraph(words, "- ", "  "))
     n_empty = sum(column.n_empty for column in remaining.columns)
     if n_empty and empty == "missing":
-        words = "cell is read as missing" if n_empty == 1 else "cells are read as missing"
-        say(paragraph(f'{n_empty:,} empty {words} (na = [""]); "--empty level" makes them a level '
-                      "of their own."))  # fmt: skip
+        text = not Path(file).is_dir() and Path(file).suffix.lower() not in STORED
+        cells = counted(n_empty, *EMPTY[text])
+        are = "is" if n_empty == 1 else "are"
+        say(paragraph(f'{cells} {are} read as missing (na = [""]); "--empty level" makes them a '
+                      "level of their own."))  # fmt: skip
     if missing is None and any(column.n_missing for column in remaining.columns):
         say(paragraph('Missing values become a level of their own (missing = "level"); "--missing '
                       'drop" leaves such records out, "--missing model" keeps them as holes that '
                       "the DPMPM fills."))  # fmt: skip
-    say(
-        paragraph(
-            "The codebook's levels come from the data: it must be reviewed before anything is "
-            "released, and is confidential until then."
-        )
-    )
+    say(paragraph(about_levels))
     unusable = [
         column for column in inspection.columns if column.problem and column.name in synthesize
     ]
@@ -263,6 +279,16 @@ def _report(
     else:
         say(f"Next: review {codebook.name}, set reviewed = true in it, then")
         say(f"  understudy run {shlex.quote(os.fspath(plan))} --out study")
+
+
+def _about_levels(drafted: Codebook, from_data: Sequence[str]) -> str:
+    """Say where the codebook's levels come from, and that it is to be reviewed."""
+    review = "must be reviewed before anything is released, and is confidential until then."
+    if not from_data:
+        return f"The codebook's levels come from what was declared; it {review}"
+    some = len(from_data) < len(drafted.variables)
+    whose = f"The levels of {quoted_list(from_data)}" if some else "The codebook's levels"
+    return f"{whose} come from the data: {'the codebook' if some else 'it'} {review}"
 
 
 def _other_problems(inspection: Inspection, missing: str | None) -> list[str]:

@@ -28,6 +28,7 @@ Holds = Literal[
     "free text",
     "identifier",
     "many levels",
+    "no values",
     "repeating identifier",
     "replicate weights",
     "survey weights",
@@ -71,9 +72,22 @@ _ID_NAME = re.compile(
     re.I,
 )
 _ID_ENDING = re.compile(r"[a-z](ID|Id)$|(id|no|nr)$")
+_MONTH = (
+    r"(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|"
+    r"oct(ober)?|nov(ember)?|dec(ember)?)\.?"
+)
+_DAYS = (
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}",
+    r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}",
+    r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])",
+    r"(19|20)\d\d[-/](0?[1-9]|1[0-2])",
+    rf"\d{{1,2}}[ .-]*{_MONTH}[ ,.-]*\d{{2,4}}",
+    rf"{_MONTH}[ .-]*(\d{{1,2}}(st|nd|rd|th)?,?[ -]+)?\d{{4}}",
+)
 _DATE = re.compile(
-    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|(19|20)\d\d(0[1-9]|1[0-2])"
-    r"([0-2]\d|3[01]))([ T]\d{1,2}:\d{2}.*)?\s*"
+    rf"\s*(({'|'.join(_DAYS)})([ T]\d{{1,2}}:\d{{2}}.*)?|"
+    r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?)\s*",
+    re.I,
 )
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
@@ -109,9 +123,9 @@ def recognize(
     of each.
     """
     n_records, n_values = int(counts.sum()), len(observed)
-    if not n_values:
-        return None
     name = column.name
+    if not n_values:
+        return suggest("no values", name)
     whole = column.kind == "integer" or all(map(_WHOLE.fullmatch, observed))
     real = column.kind == "real" or looks_continuous(observed)
     tests: tuple[tuple[Holds, bool], ...] = (
@@ -157,6 +171,7 @@ ADVICE: dict[Holds, tuple[Part, str]] = {
         "releases it",
     ),
     "free text": ("ignore", "free text, which may name people: ignore it"),
+    "no values": ("ignore", "no record has a value: ignore it"),
     "identifier": (
         "ignore",
         "every record has its own value, as in an identifier: ignore it, or bin its numbers",
