@@ -8,6 +8,30 @@ __all__ = ["MUTANTS"]
 
 MUTANTS = [
     Mutant(
+        "survey, design: records without a stratum are a stratum",
+        "microdata/survey_design.py",
+        "_check_complete(values[name])",
+        "pass",
+        "tests/utility/test_weighted_utility.py",
+        "do_not_have",
+    ),
+    Mutant(
+        "survey, design: a stratum that is synthesized",
+        "microdata/reading.py",
+        "& {weight, *columns.names}",
+        "& {weight}",
+        "tests/utility/test_weighted_utility.py",
+        "make_no_sense",
+    ),
+    Mutant(
+        "survey, noticed: check is silent about what decides the label",
+        "microdata/screening.py",
+        "for name in passed.names if name in alone]",
+        "for name in passed.names if name in alone and False]",
+        "tests/microdata/test_screening.py",
+        "decides_the_label",
+    ),
+    Mutant(
         "partitions: a combination of two files counts once only",
         "microdata/coding.py",
         "self._counts[row] += counts - 1",

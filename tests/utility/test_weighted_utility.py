@@ -321,13 +321,27 @@ def test_weights_that_are_none(wrong: float | None) -> None:
         us.read_microdata(survey_frame(), "town", weight="sex", ignore=["w"])
 
 
+@pytest.mark.parametrize("name", ["stratum", "cluster"])
+def test_strata_and_units_that_some_records_do_not_have(name: str) -> None:
+    table = survey_frame().with_row_index()
+    for empty in (None, " "):
+        holed = table.with_columns(
+            pl.when(pl.col("index") > 4).then(pl.col(name).cast(pl.String)).otherwise(pl.lit(empty))
+            .alias(name)
+        )  # fmt: skip
+        with pytest.raises(ColumnError, match=f"record in .{name}.; found none for 5 records"):
+            read(holed.drop("index"))
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"weight": None}, "a survey weight"),
         ({"weight": "town", "design": None}, "not synthesized"),
         ({"design": {"strata": "stratum", "replicates": ["w", "w"]}}, "one of the two"),
+        ({"design": {"strata": "town"}}, "not synthesized"),
         ({"design": {"replicates": ["w"]}}, "at least two"),
+        ({"design": {"replicates": ["w", "w"]}}, "twice"),
         ({"design": {"stratum": "stratum"}}, "stratum"),
         ({"design": 3}, "as a mapping"),
         ({"weight_groups": 1}, "weight_groups"),

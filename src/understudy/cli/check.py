@@ -152,9 +152,16 @@ def _show(name: str, inspection: Inspection, known: Names, smallest: int | None)
             _show_memory(inspection.data)
     _show_list("Problems", inspection.problems)
     _show_list("Advice", inspection.advice)
+    say()
     if not inspection.problems:
-        say()
         say("These data can be used as they are.")
+    elif not name.lower().endswith(".toml"):
+        say(
+            paragraph(
+                "understudy init, with the same columns to synthesize, writes a first plan "
+                "that leaves out what cannot be used, and settles missing values."
+            )
+        )
 
 
 def _show_list(title: str, entries: Sequence[str]) -> None:

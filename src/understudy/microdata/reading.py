@@ -26,6 +26,7 @@ from understudy.errors import (
     SettingError,
     nearest,
     quoted,
+    quoted_list,
 )
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
@@ -233,10 +234,11 @@ def check_design(
             came="none",
             do="name the column of weights, or leave the others out",
         )
-    if weight is not None and weight in check_texts(roles_of, "names of columns"):
+    drawn = set(check_texts(roles_of, "names of columns")) & {weight, *columns.names}
+    if drawn:
         raise SettingError(
-            expected="a survey weight that is not synthesized",
-            came=quoted(weight),
+            expected="a survey weight and design whose columns are not synthesized",
+            came=quoted_list(sorted(filter(None, drawn))),
             do="name the column in one of the two only",
         )
     if weight_groups is not None:

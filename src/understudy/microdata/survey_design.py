@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from understudy.checks import kind_of
 from understudy.errors import ColumnError, SettingError, quoted
 from understudy.settings import Settings, settings_from
+from understudy.summaries import counted
 
 __all__ = ["DesignColumns", "SurveyDesign", "design_from", "read_design"]
 
@@ -53,6 +54,8 @@ class DesignColumns(Settings):
             raise ValueError("has replicates beside strata or psu: give one of the two")
         if len(self.replicates) == 1:
             raise ValueError("has one column of replicate weights: at least two are needed")
+        if len(set(self.replicates)) < len(self.replicates):
+            raise ValueError("has a column of replicate weights twice: name each once")
         if self.fay and self.method != "brr":
             raise ValueError("has fay, which belongs to the method brr")
         return self
@@ -204,6 +207,8 @@ def read_design(weight: str, columns: DesignColumns, values: pl.DataFrame) -> Su
             came="zero in every record",
             do="name the column that holds the weights",
         ).about(weight)
+    for name in filter(None, (columns.strata, columns.psu)):
+        _check_complete(values[name])
     stratum = np.zeros(weights.size, dtype=np.int64)
     if columns.strata is not None:
         stratum = _groups(values.select(columns.strata))
@@ -232,6 +237,18 @@ def _weights(column: pl.Series) -> Numbers:
             do="correct the weights, or leave such records out of the file",
         ).about(column.name)
     return numbers.to_numpy().astype(np.float64)
+
+
+def _check_complete(column: pl.Series) -> None:
+    """Refuse strata or units that some records do not have."""
+    absent = int((column.cast(pl.String).fill_null("").str.strip_chars() == "").sum())
+    if absent:
+        raise ColumnError(
+            expected=f"a stratum or sampling unit for every record in {quoted(column.name)}",
+            came=f"none for {counted(absent, 'record')}",
+            do="complete the column in the source, leave such records out of the file, or name no "
+            "design: every record is then a unit of its own",
+        ).about(column.name)
 
 
 def _groups(values: pl.DataFrame) -> NDArray[np.int64]:
