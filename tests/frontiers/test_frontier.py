@@ -329,7 +329,7 @@ def test_a_board_picks_a_point_and_the_choice_is_in_the_record(
     assert because in chosen.page().read_text("utf-8")
     again = us.frontier(plan, tmp_path / "out")
     assert [entry.because for entry in again.findings.choices] == [because]
-    with pytest.raises(SettingError, match="the name of a point"):
+    with pytest.raises(SettingError, match="choose as one of"):
         us.frontier(plan, tmp_path / "out", choose="nothing", because=because)
     with pytest.raises(SettingError, match="who picked it"):
         us.frontier(plan, tmp_path / "out", choose=name)

@@ -16,7 +16,7 @@ from tests.clusters import QUIET, threads_as_workers
 from tests.studies import files_of, plain_page, run_quietly, write_study
 
 import understudy as us
-from understudy.cli.options import helped_by
+from understudy.cli.options import HelperOptions, helped_by
 from understudy.cli.run import run as run_command
 from understudy.errors import SamplerError, SettingError, WorkerError
 from understudy.findings.risk import risk_findings
@@ -325,10 +325,11 @@ def test_a_study_from_the_command_line(tmp_path: Path, monkeypatch: pytest.Monke
     plan = write_study(tmp_path)
     run_quietly(plan, tmp_path / "alone")
     with threads_as_workers() as address:
-        run_command(plan, out=tmp_path / "helped", cluster=address)
+        run_command(plan, out=tmp_path / "helped", helpers=HelperOptions(cluster=address))
     assert files_of(tmp_path / "helped") == files_of(tmp_path / "alone")
 
 
 def test_certificates_without_a_cluster_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="beside certificates"), helped_by(None, None, tmp_path):
+    helpers = HelperOptions(tls=tmp_path)
+    with pytest.raises(SettingError, match="beside certificates"), helped_by(helpers):
         pass

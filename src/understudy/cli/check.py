@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from understudy.cli.baseline_rows import level_rows, risk_levels, void_scales
-from understudy.cli.options import AsJson, BinOptions, Names, Texts, read_bins, source_options
+from understudy.cli.options import (
+    AsJson,
+    ColumnOptions,
+    LevelOptions,
+    Names,
+    ReadingOptions,
+    source_options,
+)
 from understudy.cli.output import paragraph, reading_progress, say, say_json, table
 from understudy.errors import ExitCode, quoted, quoted_list
 from understudy.memory import in_bytes
@@ -31,22 +38,10 @@ def check(
     file: str,
     /,
     *,
-    synthesize: Names = (),
-    keep: Names | None = None,
-    ignore: Names = (),
-    pass_through: Names = (),
-    weight: str | None = None,
-    strata: str | None = None,
-    psu: str | None = None,
+    columns: ColumnOptions = ColumnOptions(),
     known: Names = (),
-    codebook: Path | None = None,
-    missing: Literal["error", "level", "drop", "model"] = "error",
-    unused_levels: Literal["error", "keep", "drop"] = "error",
-    bins: BinOptions = (),
-    na: Texts = (),
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Literal["auto", "yes"] = "auto",
+    levels: LevelOptions = LevelOptions(),
+    reading: ReadingOptions = ReadingOptions(),
     catalog: Path | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
@@ -59,63 +54,14 @@ def check(
     ----------
     file
         A CSV, Parquet, SAS, Stata or SPSS file, a folder of Parquet files, or a plan (.toml).
-    synthesize
-        Columns that may not be published as they are, separated by commas.
-    keep
-        Columns to publish as they are; all others when left out.
-    ignore
-        Columns to leave out of everything.
-    pass_through
-        Columns that are in every file unchanged, and in no model: weights, strata, dates, numbers.
-    weight
-        The survey weight, by which utility and population risk are weighted.
-    strata, psu
-        How the sample was drawn, for standard errors: columns of strata and of sampling units.
-        Replicate weights need a plan.
     known
         Kept columns that an intruder may know: also show how small the groups are that they form.
-    codebook
-        A codebook in TOML.
-    missing
-        What to do with missing values: refuse, make missing a level of its own, drop records, or
-        keep them as holes that the DPMPM fills.
-    unused_levels
-        What to do with declared levels that no record has: refuse, keep or drop.
-    na
-        A text that means missing, in any column; may be given several times.
-    bins
-        Groups of a column of numbers, by cut points (age=20,40,60,80) or quantiles
-        (income=quartiles); may be given several times.
-    encoding
-        Encoding of a text file, such as latin-1.
-    delimiter
-        Delimiter of a text file.
-    header
-        Whether the first line of a text file holds column names: auto finds out, yes is sure.
     catalog
         A .sas7bcat file with the labels of a SAS file.
     as_json
         Print JSON.
     """
-    options = source_options(
-        file,
-        synthesize=synthesize,
-        keep=keep,
-        ignore=ignore,
-        pass_through=pass_through,
-        weight=weight,
-        strata=strata,
-        psu=psu,
-        codebook=codebook,
-        missing=missing,
-        unused_levels=unused_levels,
-        bins=read_bins(bins),
-        na=na,
-        encoding=encoding,
-        delimiter=delimiter,
-        header=header,
-        catalog=catalog,
-    )
+    options = source_options(file, columns, levels, reading, catalog=catalog)
     with reading_progress() as progress:
         inspection = inspect_source(**options, progress=progress)
     smallest = None

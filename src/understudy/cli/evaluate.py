@@ -12,11 +12,11 @@ from cyclopts import Parameter
 from understudy.cli.confidential_page import new_page
 from understudy.cli.options import (
     AsJson,
-    BinOptions,
-    Names,
+    ColumnOptions,
+    LevelOptions,
+    ReadingOptions,
     Texts,
     has_memory,
-    read_bins,
     source_options,
     split_names,
 )
@@ -68,23 +68,11 @@ def evaluate(
     synthetic: Annotated[tuple[str, ...], Parameter(negative="")],
     /,
     *,
-    synthesize: Names = (),
+    columns: ColumnOptions = ColumnOptions(),
     known: Texts = (),
-    keep: Names | None = None,
-    ignore: Names = (),
-    pass_through: Names = (),
-    weight: str | None = None,
-    strata: str | None = None,
-    psu: str | None = None,
-    codebook: Path | None = None,
-    missing: Literal["error", "level", "drop", "model"] = "error",
-    unused_levels: Literal["error", "keep", "drop"] = "error",
-    bins: BinOptions = (),
-    na: Texts = (),
+    levels: LevelOptions = LevelOptions(),
+    reading: ReadingOptions = ReadingOptions(),
     imputations: int | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Literal["auto", "yes"] = "auto",
     formula: str | None = None,
     family: Literal["ordered-logit", "logistic", "linear"] = "ordered-logit",
     control: Path | None = None,
@@ -106,43 +94,12 @@ def evaluate(
         The confidential file (CSV, Parquet, SAS, Stata or SPSS), or a plan (.toml).
     synthetic
         The synthetic files.
-    synthesize
-        Columns that are synthetic in the synthetic files, separated by commas.
     known
         Kept columns that an intruder knows, separated by commas; give the option once per intruder.
         All kept columns when left out.
-    keep
-        Columns that are the same in all files; all others when left out.
-    ignore
-        Columns to leave out of everything.
-    pass_through
-        Columns that the synthetic files have unchanged: weights, strata, dates, numbers.
-    weight
-        The survey weight in the original, by which utility and population risk are weighted.
-    strata, psu
-        How the sample was drawn, for standard errors: columns of strata and of sampling units.
-        Replicate weights need a plan.
-    codebook
-        A codebook in TOML.
-    missing
-        What to do with missing values: refuse, make missing a level of its own, drop records, or
-        keep them as holes that the DPMPM fills.
-    unused_levels
-        What to do with declared levels that no record has: refuse, keep or drop.
-    bins
-        Groups of a column of numbers, by cut points (age=20,40,60,80) or quantiles
-        (income=quartiles), in the original and in every file; may be given several times.
-    na
-        A text that means missing, in any column; may be given several times.
     imputations
         How many imputations the files are of, where they show imputed values in place of holes
         (missing = model): those of the first come first, as many of each.
-    encoding
-        Encoding of text files, such as latin-1.
-    delimiter
-        Delimiter of text files.
-    header
-        Whether the first line of a text file holds column names: auto finds out, yes is sure.
     formula
         A regression to ask of the original and of every file, such as "income ~ county + age".
     family
@@ -165,24 +122,7 @@ def evaluate(
     as_json
         Print JSON.
     """
-    options = source_options(
-        original,
-        synthesize=synthesize,
-        keep=keep,
-        ignore=ignore,
-        pass_through=pass_through,
-        weight=weight,
-        strata=strata,
-        psu=psu,
-        codebook=codebook,
-        missing=missing,
-        unused_levels=unused_levels,
-        bins=read_bins(bins),
-        na=na,
-        encoding=encoding,
-        delimiter=delimiter,
-        header=header,
-    )
+    options = source_options(original, columns, levels, reading)
     with reading_progress() as progress:
         data = read_microdata(**options, progress=progress)
     texts = {name: options.get(name) for name in ("encoding", "delimiter", "header")}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from understudy.cli.options import AsJson, helped_by
+from understudy.cli.options import AsJson, HelperOptions, helped_by
 from understudy.cli.output import paragraph, say, say_aside, say_json, study_progress
 from understudy.errors import ExitCode
 from understudy.interrupts import stoppable
@@ -33,9 +33,7 @@ def frontier(
     choose: str | None = None,
     because: str | None = None,
     register: Path | None = None,
-    workers: int | None = None,
-    cluster: str | None = None,
-    tls: Path | None = None,
+    helpers: HelperOptions = HelperOptions(),
     memory: str | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
@@ -68,12 +66,6 @@ def frontier(
         Who picked it, when and why.
     register
         A folder shared by studies, in which this frontier is entered; replaces the plan's.
-    workers
-        Compute in so many processes (needs understudy[dask]).
-    cluster
-        Compute on a Dask cluster, given the address of its scheduler.
-    tls
-        A folder with ca.pem, cert.pem and key.pem for the cluster.
     memory
         How much may be used, such as "8 GB" or "25%"; replaces the plan's. A quarter of the
         machine's when left out.
@@ -84,7 +76,7 @@ def frontier(
     from understudy.study.plan import read_plan
 
     try:
-        with helped_by(workers, cluster, tls), stoppable(), study_progress() as progress:
+        with helped_by(helpers), stoppable(), study_progress() as progress:
             measured = measure(
                 read_plan(plan).with_memory(memory),
                 out,

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from understudy.cli.options import BinOptions, Names, Switch, Texts, read_bins
+from understudy.cli.options import (
+    ColumnOptions,
+    Names,
+    ReadingOptions,
+    Switch,
+    read_bins,
+    with_design,
+)
 from understudy.cli.output import paragraph, reading_progress, say
 from understudy.errors import ExitCode, OutputError, quoted, quoted_list
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
@@ -60,22 +67,12 @@ def init(
     file: str,
     /,
     *,
-    synthesize: Names = (),
-    keep: Names | None = None,
-    ignore: Names = (),
-    pass_through: Names = (),
-    weight: str | None = None,
-    strata: str | None = None,
-    psu: str | None = None,
-    bins: BinOptions = (),
-    na: Texts = (),
+    columns: ColumnOptions = ColumnOptions(),
+    reading: ReadingOptions = ReadingOptions(),
     empty: Literal["missing", "level"] = "missing",
     missing: Literal["error", "level", "drop", "model"] | None = None,
     codebook_from: Path | None = None,
     out: Path = Path(),
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: Literal["auto", "yes"] = "auto",
     catalog: Path | None = None,
     overwrite: Switch = False,
 ) -> ExitCode:
@@ -85,24 +82,6 @@ def init(
     ----------
     file
         A CSV, Parquet, SAS, Stata or SPSS file, or a folder of Parquet files.
-    synthesize
-        Columns that may not be published as they are, separated by commas.
-    keep
-        Columns to publish as they are; left out: every other column of categories.
-    ignore
-        Columns to leave out of everything.
-    pass_through
-        Columns that are in every file unchanged, and in no model: weights, strata, dates, numbers.
-    weight
-        The survey weight, by which utility and population risk are weighted.
-    strata, psu
-        How the sample was drawn, for standard errors: columns of strata and of sampling units.
-        Replicate weights need a plan.
-    bins
-        Groups of a column of numbers, by cut points (age=20,40,60,80) or quantiles
-        (income=quartiles); may be given several times.
-    na
-        A text that means missing, in any column; may be given several times.
     empty
         Whether empty cells are missing values or a level of their own.
     missing
@@ -114,12 +93,6 @@ def init(
         the data, if there are any.
     out
         Folder to write to, this one when left out.
-    encoding
-        Encoding of a text file, such as latin-1.
-    delimiter
-        Delimiter of a text file.
-    header
-        Whether the first line of a text file holds column names: auto finds out, yes is sure.
     catalog
         A .sas7bcat file with the labels of a SAS file.
     overwrite
@@ -133,18 +106,19 @@ def init(
             came="one inside a release, whose content is public",
             do="choose a folder elsewhere: plan and codebook are confidential",
         )
-    names = open_table(file, encoding, delimiter, catalog, header).names
+    synthesize, keep, bins = columns.synthesize, columns.keep, read_bins(reading.bins)
+    encoding = reading.encoding
+    names = open_table(file, encoding, reading.delimiter, catalog, reading.header).names
     declared = _declared(file, codebook_from, synthesize, names, encoding, catalog)
-    codes = na if empty == "level" else ("", *(code for code in na if code))
-    reading = {"encoding": encoding, "delimiter": delimiter, "catalog": catalog, "header": header}
-    design = {part: name for part, name in (("strata", strata), ("psu", psu)) if name}
+    codes = reading.na if empty == "level" else ("", *filter(None, reading.na))
+    opening = {name: getattr(reading, name) for name in ("encoding", "delimiter", "header")}
+    opening["catalog"] = catalog
+    parts = with_design(vars(columns))
+    del parts["keep"]
     options: dict[str, Any] = {
-        "synthesize": synthesize,
-        "ignore": ignore,
-        "pass_through": pass_through,
-        "weight": weight,
-        "design": design,
-        "bins": read_bins(bins),
+        **parts,
+        **opening,
+        "bins": bins,
         "na": codes,
         "codebook": Codebook(
             variables={
@@ -153,7 +127,6 @@ def init(
                 if book.missing
             }
         ),
-        **reading,
     }
     with reading_progress() as progress:
         inspection = inspect_source(file, keep=keep, progress=progress, **options)
@@ -165,7 +138,7 @@ def init(
         else:
             remaining = inspection
     level = empty == "level"
-    drafted, beyond = _draft(remaining, declared, set(read_bins(bins)), empty_is_a_level=level)
+    drafted, beyond = _draft(remaining, declared, set(bins), empty_is_a_level=level)
     write_text(codebook, codebook_text(drafted, NOTES))
     absent = any(column.n_missing > level * column.n_null for column in remaining.columns)
     asked = dict.fromkeys(
@@ -179,15 +152,15 @@ def init(
         "codebook.toml",
         {
             name: _relative(value, out) if isinstance(value, Path) else value
-            for name, value in reading.items()
+            for name, value in opening.items()
             if value not in {None, "auto"}
         },
-        bins=read_bins(bins),
+        bins=bins,
         offered=_offered(inspection, left_out),
-        pass_through=pass_through,
-        weight=weight,
-        design=design,
-        keep=stay if stay and {weight, strata, psu} & set(stay) else None,
+        pass_through=columns.pass_through,
+        weight=columns.weight,
+        design=parts["design"],
+        keep=stay if stay and {columns.weight, columns.strata, columns.psu} & set(stay) else None,
         na=codes,
         missing=missing or ("level" if absent else "error"),
     )

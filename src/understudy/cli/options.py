@@ -1,13 +1,14 @@
-"""Options that several commands share: lists of names, and where the data come from."""
+"""Options that several commands share: columns, how a file is read, who helps to compute."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from cyclopts import Parameter, Token
 
@@ -17,8 +18,11 @@ from understudy.microdata.bins import Bins, bins_from
 
 __all__ = [
     "AsJson",
-    "BinOptions",
+    "ColumnOptions",
+    "HelperOptions",
+    "LevelOptions",
     "Names",
+    "ReadingOptions",
     "Switch",
     "Texts",
     "has_memory",
@@ -60,6 +64,105 @@ Switch = Annotated[bool, Parameter(negative="", show_default=False)]
 AsJson = Annotated[bool, Parameter(name="--json", negative="", show_default=False)]
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the columns of a file are.
+
+    Parameters
+    ----------
+    synthesize
+        Columns that may not be published as they are, separated by commas.
+    keep
+        Columns to publish as they are; all others when left out.
+    ignore
+        Columns to leave out of everything.
+    pass_through
+        Columns that are in every file unchanged, and in no model: weights, strata, dates, numbers.
+    weight
+        The survey weight, by which utility and population risk are weighted.
+    strata, psu
+        How the sample was drawn, for standard errors: columns of strata and of sampling units.
+        Replicate weights need a plan.
+    """
+
+    synthesize: Names = ()
+    keep: Names | None = None
+    ignore: Names = ()
+    pass_through: Names = ()
+    weight: str | None = None
+    strata: str | None = None
+    psu: str | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How files are read.
+
+    Parameters
+    ----------
+    bins
+        Groups of a column of numbers, by cut points (age=20,40,60,80) or quantiles
+        (income=quartiles); may be given several times.
+    na
+        A text that means missing, in any column; may be given several times.
+    encoding
+        Encoding of text files, such as latin-1.
+    delimiter
+        Delimiter of text files.
+    header
+        Whether the first line of a text file holds column names: auto finds out, yes is sure.
+    """
+
+    bins: BinOptions = ()
+    na: Texts = ()
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: Literal["auto", "yes"] = "auto"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class LevelOptions:
+    """What the levels of a file are.
+
+    Parameters
+    ----------
+    codebook
+        A codebook in TOML.
+    missing
+        What to do with missing values: refuse, make missing a level of its own, drop records, or
+        keep them as holes that the DPMPM fills.
+    unused_levels
+        What to do with declared levels that no record has: refuse, keep or drop.
+    """
+
+    codebook: Path | None = None
+    missing: Literal["error", "level", "drop", "model"] = "error"
+    unused_levels: Literal["error", "keep", "drop"] = "error"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class HelperOptions:
+    """Who helps to compute.
+
+    Parameters
+    ----------
+    workers
+        Compute in so many processes (needs understudy[dask]).
+    cluster
+        Compute on a Dask cluster, given the address of its scheduler.
+    tls
+        A folder with ca.pem, cert.pem and key.pem for the cluster.
+    """
+
+    workers: int | None = None
+    cluster: str | None = None
+    tls: Path | None = None
+
+
 def read_bins(given: Sequence[str]) -> dict[str, Bins]:
     """Read options such as ``age=20,40,60,80`` (cut points) and ``income=quartiles``."""
     bins: dict[str, Any] = {}
@@ -85,21 +188,31 @@ def read_bins(given: Sequence[str]) -> dict[str, Bins]:
     return bins_from(bins)
 
 
-def source_options(file: str, **given: Any) -> dict[str, Any]:
+def source_options(
+    file: str,
+    columns: ColumnOptions,
+    levels: LevelOptions,
+    reading: ReadingOptions,
+    **further: Any,
+) -> dict[str, Any]:
     """Turn a file and its options, or a plan, into arguments for reading.
 
     Parameters
     ----------
     file : str
         The data, or a plan whose name ends in ``.toml``.
-    **given
+    columns, levels, reading
         Options of the command line.
+    **further
+        Others of them.
 
     Returns
     -------
     dict
         Arguments of `understudy.microdata.screening.inspect_source`.
     """
+    given = {**vars(columns), **vars(levels), **vars(reading), **further}
+    given["bins"] = read_bins(reading.bins)
     if not file.lower().endswith(".toml"):
         return {"source": file, **with_design(given)}
     beside = [name for name, value in given.items() if value and value not in ("error", "auto")]
@@ -134,10 +247,10 @@ def has_memory(command: Command) -> Command:
 
 
 @contextmanager
-def helped_by(workers: int | None, cluster: str | None, tls: Path | None) -> Iterator[None]:
-    """Compute chains on workers where any are asked for; see `understudy.on_workers`."""
-    if workers is None and cluster is None:
-        if tls is not None:
+def helped_by(helpers: HelperOptions) -> Iterator[None]:
+    """Compute on workers where any are asked for; see `understudy.on_workers`."""
+    if helpers.workers is None and helpers.cluster is None:
+        if helpers.tls is not None:
             raise SettingError(
                 expected="the address of a cluster (--cluster) beside certificates",
                 came="none",
@@ -147,5 +260,5 @@ def helped_by(workers: int | None, cluster: str | None, tls: Path | None) -> Ite
         return
     from understudy.synthesis.workers import on_workers
 
-    with on_workers(workers, cluster=cluster, tls=tls):
+    with on_workers(helpers.workers, cluster=helpers.cluster, tls=helpers.tls):
         yield

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from understudy.cli.options import AsJson, Switch, has_memory, helped_by
+from understudy.cli.options import AsJson, HelperOptions, Switch, has_memory, helped_by
 from understudy.cli.output import paragraph, say, say_aside, say_json, study_progress, table
 from understudy.errors import ExitCode
 from understudy.study.progress import StudyProgress
@@ -27,9 +27,7 @@ def reproduce(
     quick: Switch = False,
     priors: Switch = False,
     seed: int = 1,
-    workers: int | None = None,
-    cluster: str | None = None,
-    tls: Path | None = None,
+    helpers: HelperOptions = HelperOptions(),
     memory: str | None = None,  # noqa: ARG001  (of the decorator)
     as_json: AsJson = False,
 ) -> ExitCode:
@@ -48,12 +46,6 @@ def reproduce(
         The DPMPM alone with three priors of the county's probabilities, short chains.
     seed
         Decides every draw.
-    workers
-        Compute in so many processes (needs understudy[dask]).
-    cluster
-        Compute on a Dask cluster, given the address of its scheduler.
-    tls
-        A folder with ca.pem, cert.pem and key.pem for the cluster.
     memory
         How much may be used, such as "8 GB" or "25%"; a quarter of the machine's when left out.
     as_json
@@ -62,7 +54,7 @@ def reproduce(
     from understudy.reproduction.configurations import FULL, PRIORS, QUICK
     from understudy.reproduction.write import write_all
 
-    with helped_by(workers, cluster, tls), _shown() as show:
+    with helped_by(helpers), _shown() as show:
         made = write_all(out, QUICK if quick else PRIORS if priors else FULL, seed, show)
     if as_json:
         say_json([cell.as_json() for cell in made.comparisons])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.cli.options import AsJson, helped_by
+from understudy.cli.options import AsJson, HelperOptions, helped_by
 from understudy.cli.output import (
     paragraph,
     say,
@@ -64,9 +64,7 @@ def run(
     seed: int | None = None,
     register: Path | None = None,
     frontier: Path | None = None,
-    workers: int | None = None,
-    cluster: str | None = None,
-    tls: Path | None = None,
+    helpers: HelperOptions = HelperOptions(),
     memory: str | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
@@ -90,12 +88,6 @@ def run(
     frontier
         The folder of a frontier of the same data, on which the report shows where the study lies;
         replaces the plan's.
-    workers
-        Compute chains in so many processes (needs understudy[dask]).
-    cluster
-        Compute chains on a Dask cluster, given the address of its scheduler.
-    tls
-        A folder with ca.pem, cert.pem and key.pem for the cluster.
     memory
         How much may be used, such as "8 GB" or "25%"; replaces the plan's. A quarter of the
         machine's when left out.
@@ -106,7 +98,7 @@ def run(
     from understudy.study.run import Study
 
     study = Study(read_plan(plan).with_seed(seed).with_memory(memory), home=plan.parent)
-    with helped_by(workers, cluster, tls):
+    with helped_by(helpers):
         return run_study(study, out, register=register, frontier=frontier, as_json=as_json)
 
 
