@@ -6,11 +6,20 @@ Checks that need the data themselves are in `understudy.microdata.data_arguments
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.errors import SettingError, nearest, quoted, quoted_list
+from understudy.errors import (
+    OutputError,
+    SettingError,
+    UnderstudyError,
+    nearest,
+    quoted,
+    quoted_list,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +32,7 @@ __all__ = [
     "check_confidence",
     "check_number",
     "check_one_of",
+    "check_path",
     "check_positive",
     "check_rule",
     "check_shape_and_rate",
@@ -139,6 +149,18 @@ def check_shape_and_rate(name: str, value: object, example: str) -> tuple[float,
     for number in value:
         check_positive(name, number)
     return float(value[0]), float(value[1])
+
+
+def check_path(
+    what: str,
+    path: object,
+    kind: type[UnderstudyError] = OutputError,
+    do: str = "give a path as text, without NUL characters",
+) -> Path:
+    """Refuse anything but a path that a file or folder may have; the error is of this kind."""
+    if isinstance(path, str | os.PathLike) and str(path) and "\0" not in str(path):
+        return Path(path)
+    raise kind(expected=what, came=f"{kind_of(path)} that is not one", do=do)
 
 
 def check_texts(names: object, what: str) -> list[str]:

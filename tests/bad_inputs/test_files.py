@@ -315,4 +315,4 @@ def test_a_header_that_is_confirmed(command: Command, make_file: MakeFile) -> No
     years = make_file("2019,2020\n1,2\n2,1\n", "d.csv")
     refused(command, FormatError, "looks like a record", years, synthesize="2019")
     assert accepted(years, "2019", header="yes").names == ("2019", "2020")
-    refused(None, SettingError, '"auto" or "yes"', years, header="no")
+    refused(None, SettingError, '"auto", "yes"', years, header="no")

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.checks import kind_of
+from understudy.checks import check_path
 from understudy.errors import DataWarning, OutputError, quoted, quoted_list
 from understudy.microdata.csv_reader import check_delimiter, check_encoding
 from understudy.microdata.frames import Columns, enum_column, polars_column
@@ -77,13 +77,7 @@ def write_table(
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     """Refuse a path at which no file may or can be written; return it checked."""
-    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-        raise OutputError(
-            expected="the path of a file to write",
-            came=kind_of(path),
-            do="give a path as text, without NUL characters",
-        )
-    target = Path(path)
+    target = check_path("the path of a file to write", path)
     name = target.name
     check_name(name)
     if target.is_symlink():

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from understudy.checks import check_one_of, kind_of
+from understudy.checks import check_one_of, check_path
 from understudy.errors import (
     FileError,
     ReleaseRefused,
@@ -284,13 +284,8 @@ def _registered(study: StudyRecord, verdict_digest: str) -> Register | None:
 
 
 def _internal(directory: str | os.PathLike[str]) -> Path:
-    if not isinstance(directory, str | os.PathLike) or "\0" in str(directory):
-        raise FileError(
-            expected="the folder of a study as a path",
-            came=kind_of(directory),
-            do="give the folder that was named with --out",
-        )
-    folder = Path(directory)
+    do = "give the folder that was named with --out"
+    folder = check_path("the folder of a study as a path", directory, FileError, do)
     internal = folder / "internal"
     if os.path.isdir(internal):  # noqa: PTH112  (a path that is too long is simply none)
         with PrivateFolder(internal) as opened:

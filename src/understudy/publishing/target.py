@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from understudy.checks import kind_of
+from understudy.checks import check_path
 from understudy.errors import OutputError, quoted
 from understudy.private_folder import belongs_to_another, study_above
 from understudy.publishing.manifest import is_whole_release
@@ -42,12 +42,7 @@ def check_target(to: str | os.PathLike[str], internal: Path, *, overwrite: bool)
 
     `internal` is the study's confidential folder; `overwrite` allows an earlier release there.
     """
-    if not isinstance(to, str | os.PathLike) or not str(to) or "\0" in str(to):
-        raise OutputError(
-            expected="the path of a folder to release to",
-            came=f"{kind_of(to)} that is not one",
-            do="give a path as text, without NUL characters",
-        )
+    to = check_path("the path of a folder to release to", to)
     target = Path(os.path.abspath(to))  # noqa: PTH100  (resolve would follow a link)
     check_name(target.name)
     try:

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel
 
-from understudy.checks import kind_of
+from understudy.checks import check_path
 from understudy.errors import (
     CheckpointError,
     CheckpointWarning,
@@ -93,13 +93,7 @@ def check_study_folder(directory: str | os.PathLike[str], *, resume: bool) -> Pa
     A folder may be empty, or hold a study (where `resume` allows it) and nothing else. Gives the
     study's confidential folder, which need not exist yet.
     """
-    if not isinstance(directory, str | os.PathLike) or "\0" in str(directory) or not str(directory):
-        raise OutputError(
-            expected="the path of a folder for the study",
-            came=kind_of(directory),
-            do="give a path as text, without NUL characters",
-        )
-    folder = Path(directory)
+    folder = check_path("the path of a folder for the study", directory)
     check_name(folder.resolve().name or "root")
     try:
         _check_surroundings(folder)
