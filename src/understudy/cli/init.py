@@ -165,11 +165,10 @@ def init(
         missing=missing or ("level" if absent else "error"),
     )
     write_text(plan, text)
-    of_bins = read_bins(bins)
     from_data = [
         name
         for name in drafted.variables
-        if name in beyond or (name not in of_bins and declared.of(name).levels is None)
+        if name in beyond or (name not in bins and declared.of(name).levels is None)
     ]
     origin = _about_levels(drafted, from_data)
     _report(file, origin, inspection, remaining, left_out, asked, synthesize, plan, codebook,
