@@ -331,6 +331,13 @@ SHARED_NAMES = {
 }
 
 
+def test_newcomers_are_told_of_every_folder_and_module_at_the_top() -> None:
+    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = {path.name for path in SOURCE.glob("[a-z]*.py")}
+    listed |= {f"{path.parent.name}/" for path in SOURCE.glob("*/__init__.py")}
+    assert [name for name in sorted(listed) if f"{name}`" not in told] == []
+
+
 def test_a_file_name_has_one_meaning() -> None:
     """What is not listed here occurs once."""
     names = Counter(path.name for path in MODULES)
