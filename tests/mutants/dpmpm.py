@@ -304,6 +304,22 @@ MUTANTS = [
         "filled_with_what",
     ),
     Mutant(
+        "dpmpm: auto takes given level priors for sampled ones",
+        "synthesis/dpmpm/model.py",
+        "sampled=self._grows())",
+        "sampled=True)",
+        "tests/synthesis/test_default_run.py",
+        "auto_follows",
+    ),
+    Mutant(
+        "dpmpm: weak level priors have no more classes",
+        "synthesis/dpmpm/costs.py",
+        "MORE_CLASSES if weakest < WEAK_PRIOR else 1.0",
+        "1.0",
+        "tests/synthesis/test_default_run.py",
+        "auto_follows",
+    ),
+    Mutant(
         "dpmpm: weighing combinations costs nothing",
         "synthesis/dpmpm/costs.py",
         "return drawing + WEIGHING * products * n_classes / 4",

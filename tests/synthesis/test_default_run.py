@@ -29,10 +29,32 @@ def test_what_sweeps_cost_settles_sampler_and_classes() -> None:
     assert classes == {6_208: 41, 60_000: 87, 1_000_000: 221}
     for n_records, n_combinations in ((60_000, 3_990), (1_000_000, 5_300)):
         counts = np.full(n_combinations, n_records // n_combinations)
-        assert costs.blocked_pays(counts, 144, classes[n_records])
+        for sampled in (False, True):
+            assert costs.blocked_pays(counts, 144, classes[n_records], sampled=sampled)
         assert 1e-3 < costs.sweep_seconds("blocked", counts, 144, classes[n_records]) < 0.05
     distinct = np.ones(5_000_000, dtype=np.int64)
-    assert costs.blocked_pays(distinct, 300, 400)
+    assert costs.blocked_pays(distinct, 300, 400, sampled=True)
+
+
+def settled_sampler(data: us.Microdata, level_prior: Any) -> tuple[str, int]:
+    """What "auto" takes, and how many classes that has."""
+    settled = us.DPMPM(level_prior=level_prior).settled(data)
+    return settled.sampler, settled.n_classes
+
+
+def test_auto_follows_the_effective_draws_that_were_measured() -> None:
+    """docs/research/auto-sampler.csv: with given level priors blocked, with sampled ones not."""
+    bundled, larger = us.load_ce_like(), population_of(60_000)
+    assert settled_sampler(bundled, "sampled") == ("collapsed", 40)
+    assert settled_sampler(bundled, {"county": "sampled", "age": 0.5}) == ("collapsed", 40)
+    assert settled_sampler(bundled, 1.0) == ("blocked", 41)
+    assert settled_sampler(bundled, {"county": 0.3}) == ("blocked", 41)
+    assert settled_sampler(bundled, {"county": 0.1}) == ("blocked", 102)
+    assert settled_sampler(population_of(1_000), 1.0)[0] == "blocked"
+    assert settled_sampler(population_of(100), 1.0)[0] == "collapsed"
+    assert settled_sampler(larger, "sampled") == settled_sampler(larger, 1.0) == ("blocked", 87)
+    named = us.DPMPM(level_prior=1.0, sampler="collapsed")
+    assert named.settled(bundled) is named
 
 
 def test_weighing_classes_counts_where_first_levels_differ() -> None:

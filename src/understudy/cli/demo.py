@@ -32,6 +32,7 @@ synthesize = ["county"]
 [[synthesizers]]
 model = "dpmpm"
 level_prior = 1.0  # the paper's
+sampler = "collapsed"  # which knows no limit on the classes
 draws = 1000
 thin = 15  # enough for this prior
 

@@ -16,18 +16,23 @@ from numpy.typing import NDArray
 
 __all__ = ["blocked_pays", "count_products", "cutting_pays", "enough_classes", "sweep_seconds"]
 
-BLOCKED_SWEEPS = 2.5  # that are worth a collapsed one, by effective draws
+SAMPLED_SWEEPS = 2.5  # that are worth a collapsed one, by effective draws: sampled level priors
+GIVEN_SWEEPS = 0.5  # the same for given ones; sweeps cost less than estimated where there are few
+WEAK_PRIOR, MORE_CLASSES = 0.3, 2.5  # prior counts below it fill so many times as many classes
 WEIGHING = 1.5e-9  # seconds of a product, for each class in use
 ROUND_SECONDS = 0.03  # of a sweep on workers, beside what is computed and what travels
 SECONDS_PER_BYTE = 4e-8  # of what travels through the scheduler
 
 
-def enough_classes(n_records: int) -> int:
+def enough_classes(n_records: int, weakest: float = 1.0) -> int:
     """Say how many classes the blocked sampler should have: 41 at 6,208 records, 221 at a million.
 
-    About 10 are in use at 6,208 records and 45 at 60,000, but chains come down from more.
+    About 10 are in use at 6,208 records and 45 at 60,000, but chains come down from more. Where the
+    weakest prior count that is given lies below `WEAK_PRIOR`, `MORE_CLASSES`: 60 are in use at 0.05
+    and 6,208 records.
     """
-    return math.ceil(40.0 * math.cbrt(n_records / 6000.0))
+    more = MORE_CLASSES if weakest < WEAK_PRIOR else 1.0
+    return math.ceil(more * 40.0 * math.cbrt(n_records / 6000.0))
 
 
 def count_products(levels: NDArray[np.integer[Any]]) -> int:
@@ -61,12 +66,18 @@ def sweep_seconds(
     return drawing + WEIGHING * products * n_classes / 4
 
 
-def blocked_pays(counts: NDArray[np.integer[Any]], n_levels: int, n_classes: int) -> bool:
-    """Tell whether the blocked sampler gives more effective draws a second."""
+def blocked_pays(
+    counts: NDArray[np.integer[Any]], n_levels: int, n_classes: int, *, sampled: bool
+) -> bool:
+    """Tell whether the blocked sampler gives more effective draws a second.
+
+    That depends on whether level priors are `sampled`: strengths and classes move together slowly,
+    and the blocked sampler, which holds both fixed in turn, is slowed down more.
+    """
     collapsed, blocked = (
         sweep_seconds(sampler, counts, n_levels, n_classes) for sampler in ("collapsed", "blocked")
     )
-    return collapsed > BLOCKED_SWEEPS * blocked
+    return collapsed > (SAMPLED_SWEEPS if sampled else GIVEN_SWEEPS) * blocked
 
 
 def cutting_pays(

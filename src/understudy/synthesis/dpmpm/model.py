@@ -81,8 +81,9 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         Mean and standard deviation of the logarithm of sampled prior counts, a normal variable.
     sampler : {"auto", "collapsed", "blocked"}
         The exact process, one record at a time; or the paper's truncated sampler. "auto" takes
-        the one that gives more effective draws a second for data of this size: the collapsed one
-        up to some thousand records, then the blocked one, with more classes the more records.
+        the one that gives more effective draws a second. With sampled level priors that is the
+        collapsed one up to some thousand records, then the blocked one; with given ones it is the
+        blocked one from some hundred records on. Its classes are more the more records there are.
     class_draw : {"kept", "full", "prior"}
         Where a record's class comes from when its label is drawn; see `labels`.
     device : {"cpu", "gpu"}
@@ -160,9 +161,10 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         """Give the settings that a fit of these data has: "auto" settled by their size."""
         if self.sampler != "auto":
             return self
-        n_classes = max(self.n_classes, enough_classes(data.n_records))
+        n_classes = max(self.n_classes, enough_classes(data.n_records, self._weakest_prior()))
+        sizes = (data.counts, _count_levels(data), n_classes)
         on_gpu = self.device == "gpu"
-        if on_gpu or data.impossible or blocked_pays(data.counts, _count_levels(data), n_classes):
+        if on_gpu or data.impossible or blocked_pays(*sizes, sampled=self._grows()):
             return replace(self, sampler="blocked", n_classes=n_classes)
         return replace(self, sampler="collapsed")
 
@@ -217,6 +219,11 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     def _grows(self) -> bool:
         """Tell whether level priors are sampled; a blocked warm-up then adds classes."""
         return any(isinstance(counts, str) for counts in self._level_priors())
+
+    def _weakest_prior(self) -> float:
+        """Give the smallest prior count that is given, 1 where none is smaller."""
+        given = (counts for counts in self._level_priors() if not isinstance(counts, str))
+        return min(1.0, *(float(np.min(counts)) for counts in given), 1.0)
 
     def _level_priors(self) -> Iterable[Any]:
         given = self.level_prior
