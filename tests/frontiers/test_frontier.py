@@ -58,6 +58,19 @@ fixed = { chains = 2, draws = 12 }
 vary = { epsilon = [2.0], coarsen = [{}, { county = 1 }] }
 """
 )
+ONE_POINT = (
+    PLAN
+    + """
+[own_record]
+refits = 0
+[frontier]
+budget = 1
+[[frontier.dials]]
+model = "backoff"
+fixed = { chains = 2, warmup = 4, draws = 12, thin = 1 }
+vary = { scale = [10.0] }
+"""
+)
 HIERARCHY = """\
 hierarchy = [{ coast = ["east", "north"] }]
 """
@@ -333,6 +346,7 @@ def test_a_board_picks_a_point_and_the_choice_is_in_the_record(
         us.frontier(plan, tmp_path / "out", choose="nothing", because=because)
     with pytest.raises(SettingError, match="who picked it"):
         us.frontier(plan, tmp_path / "out", choose=name)
+    assert "not on this picture" not in again.page().read_text("utf-8")
     planned = read_plan(chosen.plan())
     assert planned.data.coarsen == {"county": 1}
     assert planned.sets == 2
@@ -344,6 +358,11 @@ def test_a_board_picks_a_point_and_the_choice_is_in_the_record(
     assert because in report
     county = [variable for variable in study.findings.data.variables if variable.name == "county"]
     assert county[0].levels == ("coast", "south", "west")
+    (plan.parent / "other.toml").write_text(ONE_POINT.replace("{file}", "data.csv"), "utf-8")
+    other = us.frontier(plan.parent / "other.toml", tmp_path / "out")
+    assert "Frontier of 1 point, 40 records" in repr(other)
+    assert "The only point whose worst" in repr(other)
+    assert f"{name} (under other dials; not on this picture)" in other.page().read_text("utf-8")
 
 
 def test_files_of_other_tools_are_put_beside(
@@ -362,6 +381,10 @@ def test_files_of_other_tools_are_put_beside(
     assert point.measured.m == 2
     assert point.measured.own_record.evidence == "others"
     assert shown.recommended == measured.recommended
+    known = us.frontier(plan, tmp_path / "out", beside={"CART": paths}, control=original.head(20))
+    assert known.findings.beside[0].measured.own_record.evidence == "control group"
+    with pytest.raises(SettingError, match="control people alone"):
+        us.frontier(plan, tmp_path / "out", control=original.head(20))
     page = shown.page().read_text("utf-8")
     assert "CART" in page
     assert 'data-go="frontier-point-cart"' in page

@@ -33,7 +33,7 @@ from understudy.study.plan import StudyPlan
 from understudy.study.progress import Tell, told
 from understudy.study.run import Study
 from understudy.study.stages import Stages, prepare
-from understudy.summaries import number
+from understudy.summaries import counted, number
 
 __all__ = ["Frontier", "frontier"]
 
@@ -103,7 +103,8 @@ class Frontier(Shown):
         ]
         header = ("point", "own record", "tables", "right labels", "own record is", "converged",
                   "frontier")  # fmt: skip
-        title = f"Frontier of {len(rows)} points, {self.findings.n_records:,} records"
+        size = counted(self.findings.n_records, "record")
+        title = f"Frontier of {counted(len(rows), 'point')}, {size}"
         lines = [f"  recommended: {self.recommended or 'none'}. {self.findings.why}"]
         if self.findings.choices:
             lines.append(f"  chosen: {self.chosen}")
@@ -214,6 +215,12 @@ def frontier(
             expected="a point together with who picked it, when and why",
             came="only one of the two",
             do='give choose="POINT" and because="name, date, reason"',
+        )
+    if control is not None and not beside:
+        raise SettingError(
+            expected="files of another tool, whose synthesis the control people were not in",
+            came="control people alone",
+            do="give the files in beside, or leave control out",
         )
     internal = check_study_folder(directory, resume=True)
     first_points(settled)

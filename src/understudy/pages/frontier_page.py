@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint
+from understudy.findings.frontier_schema import Choice, FrontierFindings, FrontierPoint
 from understudy.pages.blocks import (
     LAST,
     Block,
@@ -23,7 +23,7 @@ from understudy.pages.html import page_script, render
 from understudy.pages.plots.frontier_plot import anchor, frontier_svg
 from understudy.pages.sections.own_record_section import local_sensitivity_words
 from understudy.pages.sections.section_words import attack_words, guarantee_words
-from understudy.summaries import number, position_text, shown, whole
+from understudy.summaries import counted, number, position_text, shown, whole
 
 __all__ = ["frontier_page"]
 
@@ -59,7 +59,7 @@ def frontier_page(findings: FrontierFindings) -> str:
         "frontier.html",
         title=f"Frontier: {shown(findings.title)}",
         about=f"{whole(findings.n_records)} records, {whole(findings.n_labels)} labels; "
-        f"{len(findings.points)} points.",
+        f"{counted(len(findings.points), 'point')}.",
         blocks=[*_first_screen(findings), *_all_points(findings), *_each_point(findings)],
         script=page_script(),
     )
@@ -79,9 +79,14 @@ def _first_screen(findings: FrontierFindings) -> list[Block]:
     if findings.choices:
         blocks += [
             Heading("What was chosen"),
-            Bullets([f"{entry.point}: {shown(entry.because)}" for entry in findings.choices]),
+            Bullets([_chosen(findings, entry) for entry in findings.choices]),
         ]
     return blocks
+
+
+def _chosen(findings: FrontierFindings, entry: Choice) -> str:
+    gone = "" if findings.point(entry.point) else " (under other dials; not on this picture)"
+    return f"{entry.point}{gone}: {shown(entry.because)}"
 
 
 def _decision(findings: FrontierFindings) -> str:
