@@ -78,7 +78,7 @@ def pair_counts(data: Microdata, sets: SyntheticSets) -> tuple[PairCounts, ...]:
     found = []
     for name, other in pairs[:MOST_PAIRS]:
         table = tabulate(counted, [name, other])
-        at, beside = (table.codes[:, table.names.index(each)] for each in (name, other))
+        at, beside = (table.codes[:, table.names.index(variable)] for variable in (name, other))
         mean = table.synthetic.mean(axis=0)  # (cell,)
         far = np.abs(chance_deviations(table.original, mean, len(sets))) > FAR
         rows, columns = _shown(at, table.original), _shown(beside, table.original)
@@ -90,7 +90,7 @@ def pair_counts(data: Microdata, sets: SyntheticSets) -> tuple[PairCounts, ...]:
             row, column = row_of.get(int(at[cell])), column_of.get(int(beside[cell]))
             if row is not None and column is not None:
                 both[:, row, column] = table.original[cell], round(mean[cell], DIGITS)
-        levels, other_levels = (data.variable(each).levels for each in (name, other))
+        levels, other_levels = (data.variable(variable).levels for variable in (name, other))
         found.append(
             PairCounts(
                 name=name,

@@ -214,7 +214,7 @@ def curves(plan: StudyPlan) -> list[Curve]:
     if declared is None:
         holes = plan.data.missing == "model"  # which some models cannot take
         usual = default_dials(plan.sets)
-        declared = tuple(each for each in usual if MODELS[each.model].fills_holes or not holes)
+        declared = tuple(dial for dial in usual if MODELS[dial.model].fills_holes or not holes)
     firsts: dict[tuple[str, ...], DialsPlan] = {}  # by model and dials that names say
     listed = []
     for dials in declared:

@@ -294,7 +294,7 @@ class FrontierRun:
     def _fit_task(self, group: Sequence[Point], firsts: Container[str]) -> FitTask:
         """Put together what a worker needs beside the data."""
         model, options = self._fit_arguments(group[0])
-        points = [(each, self._coarsening(each), self._seeds(each.name)) for each in group]
+        points = [(point, self._coarsening(point), self._seeds(point.name)) for point in group]
         risks = group[0].fit_key in firsts
         return FitTask(model, options, points, self.stages.intruders, risks)
 

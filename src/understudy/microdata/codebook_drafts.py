@@ -139,7 +139,7 @@ def _from_ddi(content: bytes, name: str) -> Codebook:
 
 
 def _below(element: ET.Element, tag: str) -> Iterable[ET.Element]:
-    return (each for each in element.iter() if each.tag.rpartition("}")[2] == tag)
+    return (child for child in element.iter() if child.tag.rpartition("}")[2] == tag)
 
 
 def _text(element: ET.Element, tag: str) -> str:

@@ -130,7 +130,7 @@ def _counts(records: Mapping[str, int]) -> str:
 def _overview(findings: Findings, verdict: Verdict) -> Table:
     """The study in one table: Min, every synthesizer, Max."""
     every = findings.synthesizers
-    outcomes = [verdict.synthesizers[each.name].outcome for each in every]
+    outcomes = [verdict.synthesizers[synthesizer.name].outcome for synthesizer in every]
     rows: list[list[Cell | str]] = [
         ["Outcome", "", *(Cell(outcome, tone=outcome) for outcome in outcomes), ""],
         *_position_rows(every),
@@ -138,7 +138,7 @@ def _overview(findings: Findings, verdict: Verdict) -> Table:
     ]
     for intruder in findings.intruders:
         known = known_words(intruder.known)
-        risks = [identified(each, intruder) for each in every]
+        risks = [identified(synthesizer, intruder) for synthesizer in every]
         alone = [risk.measures[MATCH] if risk else None for risk in risks]
         joint = [risk.joint.get(MATCH) if risk else None for risk in risks]
         rows.append(_risk_row(f"Match risk of one file, known: {known}", intruder, MATCH, alone))
@@ -146,7 +146,7 @@ def _overview(findings: Findings, verdict: Verdict) -> Table:
         rows.append(_risk_row(words, intruder, MATCH, joint, joint=True))
     if findings.intruders:
         first = findings.intruders[0]  # the label's baselines are the same for all
-        attribute = [each.risk.attribute for each in every]
+        attribute = [synthesizer.risk.attribute for synthesizer in every]
         matches = [risk.matches if risk else None for risk in attribute]
         votes = [risk.joint_matches if risk else None for risk in attribute]
         words = "Right labels in one file"
@@ -195,8 +195,8 @@ def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell | str]
     ]
     regressions = [synthesizer.utility.regressions for synthesizer in every]
     if any(regressions):
-        overlaps = [_first([each.mean_overlap for each in own]) for own in regressions]
-        floor = _first([each.overlap_floor for own in regressions for each in own])
+        overlaps = [_first([regression.mean_overlap for regression in own]) for own in regressions]
+        floor = _first([regression.overlap_floor for own in regressions for regression in own])
         rows.append(["Interval overlap of the regression", "", *overlaps, floor])
     return rows
 

@@ -258,8 +258,8 @@ def _finished(internal: Path, verdict_digest: str) -> datetime:
 def _judged_again(findings: Findings, verdict: VerdictRecord) -> Verdict:
     """Judge the findings by the limits of the verdict, and refuse a verdict that is another."""
     judged = judge(findings, verdict.thresholds)
-    outcomes = {name: each.outcome for name, each in judged.synthesizers.items()}
-    written = {name: each.outcome for name, each in verdict.synthesizers.items()}
+    outcomes = {name: synthesizer.outcome for name, synthesizer in judged.synthesizers.items()}
+    written = {name: synthesizer.outcome for name, synthesizer in verdict.synthesizers.items()}
     same = (judged.outcome, judged.recommended) == (verdict.outcome, verdict.recommended)
     if not same or outcomes != written:
         raise _mismatch("the verdict that follows from the findings and the limits", "another one")

@@ -45,7 +45,7 @@ def position_inside(results: dict[str, Any], configuration: str) -> bool | None:
 
 def _printed(column: str) -> float:
     """Derive the position from the printed cells."""
-    value, low, high = (float(printed_cell(MEASURE, each)) for each in (column, "Min", "Max"))
+    value, low, high = (float(printed_cell(MEASURE, heading)) for heading in (column, "Min", "Max"))
     return (value - low) / (high - low)
 
 

@@ -130,8 +130,8 @@ def _configurations(cell: Published, results: dict[str, Any]) -> list[str]:
         return [cell.column]
     fitted = fitted_configurations(results, cell.column)
     if cell.table == "classes":  # the class draw does not affect the classes
-        return [each.key for each in fitted if each.class_draw == "kept"]
-    keys = [each.key for each in fitted]
+        return [configuration.key for configuration in fitted if configuration.class_draw == "kept"]
+    keys = [configuration.key for configuration in fitted]
     if cell.table == "utility":  # nor does shuffling rows affect a table
         return keys
     return [*keys, *(f"{key} shuffled" for key in keys)]

@@ -71,17 +71,17 @@ def apart_blocks(results: dict[str, Any]) -> list[Block]:
         others = [compared for group in groups for far, compared in group if not far]
         if not apart:
             continue
-        smallest = min(each.chance for each in apart)
+        smallest = min(compared.chance for compared in apart)
         if smallest < RARE / (len(apart) * len(IN_SHORT)):
             differ.append(words)
         rows.append(
             (
                 words,
-                f"{max(each.gap for each in apart):.2f}",
-                f"{max(each.gap_in_spreads for each in apart):.1f}",
+                f"{max(compared.gap for compared in apart):.2f}",
+                f"{max(compared.gap_in_spreads for compared in apart):.1f}",
                 f"{_over_populations(groups):.2f}",
-                f"{sum(each.chance < RARE for each in apart)} of {len(apart)}",
-                f"{sum(each.chance < RARE for each in others)} of {len(others)}",
+                f"{sum(compared.chance < RARE for compared in apart)} of {len(apart)}",
+                f"{sum(compared.chance < RARE for compared in others)} of {len(others)}",
                 chance_in_words(smallest),
             )
         )
@@ -139,7 +139,7 @@ def _compared(results: dict[str, Any], key: str, measure: str) -> list[tuple[boo
 def _over_populations(groups: list[list[tuple[bool, ByChain]]]) -> float:
     """Standard deviation over populations, of the same fit."""
     variances = [
-        np.var([np.mean(each.means) for _, each in group], ddof=1)
+        np.var([np.mean(compared.means) for _, compared in group], ddof=1)
         for group in groups
         if len(group) > 1
     ]

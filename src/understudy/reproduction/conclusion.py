@@ -36,7 +36,9 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
     if not others or AREAL not in fits:
         return []
     measures = (*IN_SHORT.values(), *QUANTITIES)
-    gaps = {each.key: _differences(results, each) for each in others}  # (measure, population)
+    gaps = {
+        configuration.key: _differences(results, configuration) for configuration in others
+    }  # (measure, population)
     printed = _printed_differences()  # (measure,)
     signs = {key: _against(printed, gap, measures) for key, gap in gaps.items()}
     return [
@@ -70,13 +72,13 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
             "In how many populations the DP-areal (text) is higher than the DPMPM",
             (
                 f"measure, of {len(results['populations'])} populations", "paper's sign",
-                *(f"{each.fit}, {each.class_draw}" for each in others),
+                *(f"{configuration.fit}, {configuration.class_draw}" for configuration in others),
             ),
             [
                 (
                     words,
                     "+" if printed[index] > 0 else "-",
-                    *(str((gaps[each.key][index] > 0).sum()) for each in others),
+                    *(str((gaps[configuration.key][index] > 0).sum()) for configuration in others),
                 )
                 for index, words in enumerate(measures)
             ],
@@ -97,7 +99,9 @@ def in_short(results: dict[str, Any]) -> list[Block]:
     if not others or AREAL not in fits:
         return []
     known = list(IN_SHORT)
-    gaps = {each.class_draw: _differences(results, each) for each in others}
+    gaps = {
+        configuration.class_draw: _differences(results, configuration) for configuration in others
+    }
     count = len(results["populations"])
 
     def more(draw: str, measures: tuple[str, ...]) -> str:
@@ -105,7 +109,11 @@ def in_short(results: dict[str, Any]) -> list[Block]:
         ends = sorted({min(higher), max(higher)})
         return " to ".join(map(str, ends))
 
-    fitting = [each.class_draw for each in others if position_inside(results, each.key)]
+    fitting = [
+        configuration.class_draw
+        for configuration in others
+        if position_inside(results, configuration.key)
+    ]
     return [
         Paragraph(
             f"""
@@ -165,7 +173,8 @@ def _differences(results: dict[str, Any], dpmpm: Configuration) -> NDArray[np.fl
         for measure in IN_SHORT
     ]
     mine, theirs = (
-        np.array(our_comparisons(results, each), dtype=float) for each in (areal, dpmpm)
+        np.array(our_comparisons(results, configuration), dtype=float)
+        for configuration in (areal, dpmpm)
     )
     return np.vstack([np.array(rows), (mine - theirs).T])  # (measure, population)
 

@@ -105,7 +105,7 @@ def _explained(results: dict[str, Any], comparisons: list[Comparison]) -> list[B
     if AREAL not in results["populations"][0]["fits"]:
         return []
     judged = [position_inside(results, key) for key in (AREAL, f"{AREAL} shuffled")]
-    aligned, shuffled = ("outside" if each is False else "inside" for each in judged)
+    aligned, shuffled = ("outside" if inside is False else "inside" for inside in judged)
     position = f"""
         The printed position of the DP-areal's attribute matches lies {aligned} the range of aligned
         rows and {shuffled} that of shuffled ones.
@@ -115,7 +115,7 @@ def _explained(results: dict[str, Any], comparisons: list[Comparison]) -> list[B
         for comparison in comparisons
         if (comparison.configuration, comparison.cell.table) == (AREAL, "utility")
     ]
-    outside = sum(each.inside is False for each in tables)
+    outside = sum(table.inside is False for table in tables)
     tables_differ = f"""
         And {outside} of its {len(tables)} printed table deviations, which no pairing affects, lie
         outside: the paper's sets, or its data, differ from ours in more than the pairing.

@@ -23,7 +23,7 @@ def convergence_blocks(results: dict[str, Any]) -> list[Block]:
         group = [
             _row(key, those)
             for key, fits in found.items()
-            if (those := [each for each in fits if (each[1]["labels"]["failed"] > 0) is failed])
+            if (those := [fit for fit in fits if (fit[1]["labels"]["failed"] > 0) is failed])
         ]
         if group:
             rows += [(f"{'Some' if failed else 'Every'} label probability {words}",), *group]

@@ -59,7 +59,8 @@ def _baselines(findings: Findings, styles: list[SeriesStyle]) -> list[Figure]:
     for index, intruder in enumerate(findings.intruders):
         known = " and ".join(intruder.known)
         low, high = (
-            each.samples["expected_match_risk"] for each in (intruder.minimum, intruder.maximum)
+            baseline.samples["expected_match_risk"]
+            for baseline in (intruder.minimum, intruder.maximum)
         )
         risks = [
             synthesizer.risk.identification[index].measures["expected_match_risk"]

@@ -129,19 +129,22 @@ def _ours(results: dict[str, Any]) -> list[Block]:
     """Set our own five intervals on the bundled population."""
     fits = results["populations"][0]["fits"]
     shown = [CONFIGURATIONS[key] for key in SHOWN if CONFIGURATIONS[key].fit in fits]
-    tables = [fits[each.fit]["configurations"][each.key]["regression"] for each in shown]
+    tables = [
+        fits[configuration.fit]["configurations"][configuration.key]["regression"]
+        for configuration in shown
+    ]
     if not tables:
         return []
     rows = []
     for row in zip(*tables, strict=True):  # a coefficient, by configuration
-        pairs = [_pair(each) for each in row if each["overlap"] is not None]
+        pairs = [_pair(interval) for interval in row if interval["overlap"] is not None]
         if len(pairs) == len(row):  # else some set lacks the county
             ends = (pairs[0][0], *(made for _, made in pairs))
             rows.append((row[0]["coefficient"], *map(_interval, ends)))
     return [
         Table(
             "Ours, on the bundled population: the same for its five largest counties but one",
-            ("coefficient", "original", *(each.title for each in shown)),
+            ("coefficient", "original", *(configuration.title for configuration in shown)),
             rows,
             folded=True,
         )

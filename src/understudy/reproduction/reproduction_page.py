@@ -121,10 +121,14 @@ def _table(name: str, comparisons: list[Comparison], results: dict[str, Any]) ->
     own = [comparison for comparison in comparisons if comparison.cell.table == name]
     columns = [column for column in COLUMNS if any(cell.cell.column == column for cell in own)]
     first = (*shown_of(results["populations"][0]["fits"]), "Min", "Max")
-    usual = {(each.cell.row, each.cell.column): each for each in own if each.configuration in first}
+    usual = {
+        (comparison.cell.row, comparison.cell.column): comparison
+        for comparison in own
+        if comparison.configuration in first
+    }
     overview = [
         (row, *(text for column in columns for text in _overview(usual.get((row, column)))))
-        for row in dict.fromkeys(each.cell.row for each in own)
+        for row in dict.fromkeys(comparison.cell.row for comparison in own)
     ]
     positions = position_cells(results) if name == "attribute" else None
     if positions:
@@ -159,29 +163,37 @@ def _every_way(own: list[Comparison], positions: dict[str, str] | None) -> list[
     are a hypothesis about; the others' are among the cells in JSON.
     """
     shown = [
-        each
-        for each in own
-        if each.cell.measure != "attribute_percent"
-        and not (each.cell.column == "DPMPM" and each.configuration.endswith(" shuffled"))
+        comparison
+        for comparison in own
+        if comparison.cell.measure != "attribute_percent"
+        and not (
+            comparison.cell.column == "DPMPM" and comparison.configuration.endswith(" shuffled")
+        )
     ]
-    known = list(dict.fromkeys(each.cell.row.rpartition(": ")[0] for each in shown))
+    known = list(dict.fromkeys(comparison.cell.row.rpartition(": ")[0] for comparison in shown))
     return [
         _ways(
-            words, [each for each in shown if each.cell.row.rpartition(": ")[0] == words], positions
+            words,
+            [
+                comparison
+                for comparison in shown
+                if comparison.cell.row.rpartition(": ")[0] == words
+            ],
+            positions,
         )
         for words in known
     ]
 
 
 def _ways(words: str, shown: list[Comparison], positions: dict[str, str] | None) -> Table:
-    measures = list(dict.fromkeys(each.cell.row for each in shown))
+    measures = list(dict.fromkeys(comparison.cell.row for comparison in shown))
     extra = [] if positions is None else ["position"]
     rows: list[tuple[str, ...]] = []
     for column in COLUMNS:
         cells = {
-            (each.configuration, each.cell.row): each
-            for each in shown
-            if each.cell.column == column
+            (comparison.configuration, comparison.cell.row): comparison
+            for comparison in shown
+            if comparison.cell.column == column
         }
         if not cells:
             continue

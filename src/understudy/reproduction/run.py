@@ -109,7 +109,9 @@ def bundled_findings(folder: Path, results: dict[str, Any]) -> Findings:
         SynthesizerFindings.model_validate(_read(folder / f"report-{CONFIGURATIONS[key].fit}.json"))
         for key in shown_of(results["populations"][0]["fits"])
     ]
-    intruders = [IntruderFindings.model_validate(each) for each in _read(folder / INTRUDERS)]
+    intruders = [
+        IntruderFindings.model_validate(intruder) for intruder in _read(folder / INTRUDERS)
+    ]
     versions = {"understudy": understudy.__version__}
     return study_findings(population(0), intruders, synthesizers, results["seed"], versions)
 

@@ -145,12 +145,14 @@ def limit_effect(
     key = Key("pooled_limit")
     if key not in chances:
         return None
-    measured, scale = (_summed(each[key], attacked, people) for each in (chances, exact))
+    measured, scale = (_summed(chance[key], attacked, people) for chance in (chances, exact))
     return _effect(key, measured, scale, people)
 
 
 def _effect(key: Key, measured: _Sums, exact: _Sums, people: SampledPeople | None) -> AttackEffect:
-    effect, exact_table = (each.with_record - each.without_record for each in (measured, exact))
+    effect, exact_table = (
+        success.with_record - success.without_record for success in (measured, exact)
+    )
     scale = max(exact_table, LEAST)
     position = effect / scale
     sampling = of_position = 0.0

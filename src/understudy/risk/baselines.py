@@ -212,13 +212,13 @@ class InherentRisk(Shown):
         """Show a readable table."""
         four = list(self.baselines.values())
         rows = [
-            (words, *(cell for each in four for cell in each.cells(name)))
+            (words, *(cell for baseline in four for cell in baseline.cells(name)))
             for name, words in MEASURES.items()
         ]
         if self.n_sets is not None:
             rows += [
                 (f"all {self.n_sets} files: {words}",
-                 *(cell for each in four for cell in each.cells(name, together=True)))
+                 *(cell for baseline in four for cell in baseline.cells(name, together=True)))
                 for name, words in MEASURES.items()
             ]  # fmt: skip
         header = ["measure"]
@@ -361,7 +361,7 @@ def _measured(sampling: Sampling, repeats: int) -> dict[str, Baseline]:
     baselines = {}
     for name, (expected, model) in zip(sampling.tables, exact, strict=True):
         ours = [next(drawn) for _ in parts]  # (part,) of one file and of all files each
-        samples, joint = (_samples(each, data.n_records) for each in zip(*ours, strict=True))
+        samples, joint = (_samples(rows, data.n_records) for rows in zip(*ours, strict=True))
         baselines[name] = Baseline(
             name=name,
             samples=samples,
@@ -380,5 +380,5 @@ def _needs_tables(data: Microdata) -> bool:
 
 def _samples(parts: Sequence[Attacked], n_records: int) -> pl.DataFrame:
     """Put together what the parts of the repeats give away, a row of each repeat."""
-    lists = (list(chain.from_iterable(each)) for each in zip(*parts, strict=True))
+    lists = (list(chain.from_iterable(part)) for part in zip(*parts, strict=True))
     return Attacked(*lists).frame(n_records)

@@ -298,7 +298,7 @@ MODELS = {
         formal=True,
         frontier_lengths={"draws": 250},
         frontier_dials=lambda sets: {
-            "vary": {"epsilon": tuple(float(sets * each) for each in (1, 3, 5, 8))}
+            "vary": {"epsilon": tuple(float(sets * per_set) for per_set in (1, 3, 5, 8))}
         },
     ),
 }

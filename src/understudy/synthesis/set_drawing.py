@@ -188,14 +188,14 @@ class NestedDrawing:
         """Draw all sets into memory."""
         drawn = list(self.one_by_one())
         filled = {
-            name: np.concatenate([each.filled[name] for each in drawn]) for name in drawn[0].filled
+            name: np.concatenate([part.filled[name] for part in drawn]) for name in drawn[0].filled
         }
         nested = self.imputations if filled and min(self.imputations, self.sets) > 1 else None
         return self._drawn(
-            np.concatenate([each.codes for each in drawn]),
+            np.concatenate([part.codes for part in drawn]),
             filled,
-            tuple(chain for each in drawn for chain in each.chain),
-            tuple(draw for each in drawn for draw in each.draw),
+            tuple(chain for part in drawn for chain in part.chain),
+            tuple(draw for part in drawn for draw in part.draw),
             nested,
         )
 

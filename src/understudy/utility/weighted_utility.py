@@ -160,7 +160,9 @@ def weighted_utility(
         )
         frames.append(pl.DataFrame({"variable": name, "level": pl.Series(levels), **columns}))
     return WeightedUtility(
-        deviation={order: float(np.mean([each[order] for each in reached])) for order in original},
+        deviation={
+            order: float(np.mean([by_order[order] for by_order in reached])) for order in original
+        },
         truth_floor={
             order: float(np.mean([floor[order] for floor in floors])) for order in original
         },

@@ -91,8 +91,8 @@ def _value_predictions(
     words = [
         f"{number(low)} to {number(high)}: "
         + ", ".join(
-            f"{title} {percent(sum(each.counts[at : at + STRETCH]) / (sum(each.counts) or 1))}"
-            for title, each in named
+            f"{title} {percent(sum(bars.counts[at : at + STRETCH]) / (sum(bars.counts) or 1))}"
+            for title, bars in named
         )
         for at, (low, high) in zip(count(0, STRETCH), pairwise(edges), strict=False)
     ]

@@ -112,7 +112,7 @@ def heat_figures(
     With each pair come the names of its levels, and of the other variable's; counts are means over
     `n_sets` sets.
     """
-    names = max((each for _, each, _ in pairs), key=len, default=[])
+    names = max((listed for _, listed, _ in pairs), key=len, default=[])
     left = 8 + LETTER * max((len(short(name, LONGEST)) for name in names), default=0)
     room = max(1, int((WIDTH - left) // CELL))
     return [

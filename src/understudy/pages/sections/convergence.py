@@ -208,20 +208,28 @@ def _remarks(synthesizer: SynthesizerFindings, chains: Convergence) -> list[str]
 def settings_section(findings: Findings, thresholds: Thresholds) -> Section:
     """Everything that is needed to repeat the study; internal."""
     every = findings.synthesizers
-    names = sorted({name for each in every for name in each.settings})
+    names = sorted({name for synthesizer in every for name in synthesizer.settings})
     seed = "not fixed" if findings.seed is None else str(findings.seed)
     tables = [
         Table(
             "Settings of the synthesizers",
             ["Setting", *titles(findings)],
             [
-                ["sets", *(str(each.m) for each in every)],
+                ["sets", *(str(synthesizer.m) for synthesizer in every)],
                 *(
-                    [["imputations", *(str(each.imputations or "–") for each in every)]]
-                    if any(each.imputations for each in every)
+                    [
+                        [
+                            "imputations",
+                            *(str(synthesizer.imputations or "–") for synthesizer in every),
+                        ]
+                    ]
+                    if any(synthesizer.imputations for synthesizer in every)
                     else []
                 ),
-                *([name, *(each.settings.get(name, "–") for each in every)] for name in names),
+                *(
+                    [name, *(synthesizer.settings.get(name, "–") for synthesizer in every)]
+                    for name in names
+                ),
             ],
             text_columns=range(len(every) + 1),
             folded=True,

@@ -154,13 +154,13 @@ def _by_knowledge(findings: Findings) -> list[Block]:
     rows = [
         [
             name_cell(known, 60),
-            *(number_cell(each.risk.by_knowledge.get(known)) for each in measured),
+            *(number_cell(synthesizer.risk.by_knowledge.get(known)) for synthesizer in measured),
         ]
         for known in measured[0].risk.by_knowledge
     ]
     table = Table(
         "Expected match risk, whatever an intruder knows",
-        ["Known besides the true label", *(shown(each.title) for each in measured)],
+        ["Known besides the true label", *(shown(synthesizer.title) for synthesizer in measured)],
         rows,
         folded=True,
         note="What an intruder knows is an assumption: every set of kept variables, the most "

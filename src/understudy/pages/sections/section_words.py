@@ -82,7 +82,9 @@ def identified(
 ) -> IdentificationFindings | None:
     """What this intruder learns from one synthesizer's sets."""
     every = synthesizer.risk.identification
-    return next((each for each in every if each.known == intruder.known), None)
+    return next(
+        (identification for identification in every if identification.known == intruder.known), None
+    )
 
 
 def attack_words(attack: AttackFindings) -> str:

@@ -340,7 +340,7 @@ def _more_about_regression(fitted: Fitted, index: int) -> Fold:
             figures=[predictions],
             tables=[_distances(fitted)],
         )
-    blocks += [_coefficients(each, regression) for each, _, regression in fitted]
+    blocks += [_coefficients(synthesizer, regression) for synthesizer, _, regression in fitted]
     records = counted(first.train, "record")
     return Fold(f"Predictions and all coefficients ({shown(first.family)}, {records})", blocks)
 
