@@ -1,11 +1,10 @@
 """What a whole study costs, stage by stage, against records, combinations, classes and sets.
 
 ``python -m benchmarks.scale [--records 1000000] [--combinations 20000] [--variables 8] [--sets 5]
-[--sweeps 25] [--json]`` writes a file of invented records, runs the study of a plan on it in a
-process of its own, and prints seconds and peak memory of every stage
-(``--json``: for a program too). The label has 500 levels. The
-chains are short: what a sweep costs is what is measured, and the default length is that many times
-more.
+[--sweeps 25] [--level-prior 1.0] [--json]`` writes a file of invented records, runs the study of a
+plan on it in a process of its own, and prints seconds and peak memory of every stage (``--json``:
+for a program too). The label has 500 levels. The chains are short: what a sweep costs is what is
+measured, and the default length is that many times more.
 
 Peak memory is the kernel's own mark of the process (Linux), set back where a stage begins.
 """
@@ -95,15 +94,19 @@ def _texts(codes: NDArray[np.int64], letter: str) -> pl.Series:
     return levels.gather(pl.Series(codes.astype(np.uint32)))
 
 
-def plan(file: Path, sets: int, sweeps: int, classes: int | None, model: str) -> dict[str, Any]:
+def plan_of(of: dict[str, Any]) -> dict[str, Any]:
     """Write the plan of a study with short chains."""
-    own: dict[str, Any] = {"model": model}
-    if model == "dpmpm":
-        own |= {"chains": 2, "warmup": 1, "draws": sweeps, "thin": 1}
-        own |= {} if classes is None else {"n_classes": classes, "sampler": "blocked"}
+    own: dict[str, Any] = {"model": of["model"]}
+    if of["model"] == "dpmpm":
+        own |= {"chains": 2, "warmup": 1, "draws": of["sweeps"], "thin": 1}
+        if of["classes"] is not None:
+            own |= {"n_classes": of["classes"], "sampler": "blocked"}
+        if of.get("level_prior") is not None:
+            own["level_prior"] = of["level_prior"]
     return {
-        "data": {"file": str(file), "synthesize": ["place"]},
-        "sets": sets,
+        "data": {"file": of["file"], "synthesize": ["place"]},
+        "baselines": {"repeats": of.get("repeats") or "auto"},
+        "sets": of["sets"],
         "seed": 1,
         "synthesizers": [own],
         "own_record": {"refits": 0},
@@ -166,11 +169,6 @@ def line(stage: dict[str, Any]) -> str:
     )
 
 
-def plan_of(of: dict[str, Any]) -> dict[str, Any]:
-    """Give the plan of what was asked for."""
-    return plan(Path(of["file"]), of["sets"], of["sweeps"], of["classes"], of["model"])
-
-
 def stages_of(of: dict[str, Any], file: Path | None = None) -> list[dict[str, Any]]:
     """Make the file unless it is there, run the study in another process, and give its stages."""
     with tempfile.TemporaryDirectory() as folder:
@@ -194,6 +192,8 @@ def main() -> None:
                           "sweeps": 25, "classes": None}.items():  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--model", default="dpmpm")
+    parser.add_argument("--level-prior", type=float, help="fixed: no first sweeps for its strength")
+    parser.add_argument("--repeats", type=int, help="draws of the baselines")
     parser.add_argument("--file", type=Path, help="keep the records here, and use them again")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
