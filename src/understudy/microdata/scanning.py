@@ -338,6 +338,8 @@ def scan_records(  # type: ignore[no-untyped-def]
     int
         `FINE`, or what is wrong with the record that starts at ``counters[ERROR_LINE]``.
     """
+    slots, hashes, columns = levels.slots, levels.hashes, levels.columns
+    lengths, level_codes = levels.lengths, levels.codes
     position = counters[CONSUMED]
     while position < n_bytes:
         counters[ERROR_LINE] = counters[LINE]
@@ -388,9 +390,19 @@ def scan_records(  # type: ignore[no-untyped-def]
                 column = column_of_field[n_fields]
                 if length == 0 and not quoted:
                     length = EMPTY_FIELD
-                codes[record, column] = _code_of_level(
-                    levels, counters, column, value_hash, text, start, length
-                )
+                level = slots[_level_slot(value_hash, column, slots.size)]
+                if (
+                    level >= 0
+                    and hashes[level] == value_hash
+                    and columns[level] == column
+                    and lengths[level] == length
+                    and length <= _WORD
+                ):  # as most are; handing on all of `levels` takes longer than looking one up
+                    codes[record, column] = level_codes[level]
+                else:
+                    codes[record, column] = _code_of_level(
+                        levels, counters, column, value_hash, text, start, length
+                    )
             n_fields += 1
         if state == _CUT_OFF:
             break
