@@ -21,6 +21,7 @@ from understudy.synthesis.workers import Workers, current_workers
 
 __all__ = [
     "QUIET",
+    "SECONDS_TO_START",
     "ProcessCluster",
     "kill_a_worker",
     "kill_after_first_answer",

@@ -17,7 +17,7 @@ def test_what_is_finished_is_saved_when_the_next_piece_starts() -> None:
         behind.start(lambda: 1, saved.append)
         for thread in set(threading.enumerate()) - before:
             thread.join()
-        behind.start(lambda: 2 if go_on.wait(60) else 0, saved.append)
+        behind.start(lambda: 2 if go_on.wait(600) else 0, saved.append)
         assert saved == [1]
         behind.start(lambda: 3, saved.append)
         assert saved == [1]  # the second comes before the third

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from tests.clusters import (
     QUIET,
+    SECONDS_TO_START,
     ProcessCluster,
     kill_a_worker,
     kill_after_first_answer,
@@ -137,7 +138,7 @@ def test_a_worker_is_killed_while_risk_and_tables_are_measured(
             if function.__module__ not in killed:
                 killed.append(function.__module__)
                 kill_a_worker()
-                self.client.wait_for_workers(2, timeout=60)
+                self.client.wait_for_workers(2, timeout=SECONDS_TO_START)
             yield answer
 
     alone, real = measured(), Workers.in_order
