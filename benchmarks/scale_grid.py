@@ -85,7 +85,10 @@ def draw(frame: pl.DataFrame) -> str:
                 each.set_xticks(own[name].to_list(), [_short(value) for value in own[name]])
             below.set_xlabel(name)
         names = [(part, LIGHT[colour]) for part, (_, colour) in PARTS.items()]
+        axes[0].set_title(" ")  # room for the names, which go on above the other panels
         name_series(axes[0], names)
+        for words in axes[0].texts:
+            words.set_in_layout(False)
         axes[0].set_ylabel("processor seconds")
         axes[len(VARIED)].set_ylabel("peak memory, GB")
         axes[0].set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
