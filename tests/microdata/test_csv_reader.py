@@ -189,6 +189,15 @@ def test_record_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         accepted(path, ignore="free text")
 
 
+def test_quoted_empty_text_is_another_level_than_an_empty_field(tmp_path: Path) -> None:
+    """Both have no bytes and so one hash; they come back as they were, wherever they stand."""
+    path = tmp_path / "a.csv"
+    path.write_text('a,b,county\n"",,x\n,"",y\n"","",y\n,,x\n', encoding="utf-8")
+    frame = accepted(path, missing="level").frame()
+    assert frame["a"].to_list() == ["", None, "", None]
+    assert frame["b"].to_list() == [None, "", "", None]
+
+
 def test_long_free_text_in_an_ignored_column_is_fine(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text("county,free text\nx," + "long " * 10_000 + "\ny,short\n")

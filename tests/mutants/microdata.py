@@ -8,6 +8,14 @@ __all__ = ["MUTANTS"]
 
 MUTANTS = [
     Mutant(
+        "reading: quoted empty text found where an empty field is",
+        "microdata/scanning.py",
+        "                    and lengths[level] == length\n",
+        "",
+        "tests/microdata/test_csv_reader.py",
+        "quoted_empty",
+    ),
+    Mutant(
         "survey, design: records without a stratum are a stratum",
         "microdata/survey_design.py",
         "_check_complete(values[name])",
