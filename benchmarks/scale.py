@@ -58,6 +58,8 @@ def make_file(path: Path, n_records: int, n_combinations: int, n_variables: int 
         return keys
 
     wanted = int(n_combinations / LABELS_PER_PATTERN)  # patterns
+    if 2 * wanted > np.prod(sizes[:-1], dtype=np.float64):
+        sys.exit(f"{n_variables} variables have too few patterns for {n_combinations} combinations")
     last = len(sizes) - 1
     patterns = np.empty(0, dtype=np.int64)
     while patterns.size < wanted:

@@ -1,9 +1,10 @@
 """Time and peak memory of a whole study, against one size at a time.
 
-``python -m benchmarks.scale_grid [--smallest]`` runs `benchmarks.scale` on invented records, each
+``python -m benchmarks.scale_grid [SIZE ...]`` runs `benchmarks.scale` on invented records, each
 study in a process of its own: one base, and from it more and fewer records, distinct combinations,
-classes, variables and sets. It writes ``docs/research/scale.csv`` and draws ``docs/scale.svg``;
-``--smallest`` runs the quickest point alone and writes nothing. Chains are short, 200 first sweeps
+classes, variables and sets. It writes ``docs/research/scale.csv`` and draws ``docs/scale.svg``. Of
+sizes that are named (``variables sets``) the points are measured anew and the others kept;
+``--smallest`` runs the quickest study alone and writes nothing. Chains are short, 200 first sweeps
 and ten kept ones, and the baselines are drawn five times.
 """
 
@@ -27,7 +28,7 @@ VARIED = {
     "records": (10_000, 100_000, 1_000_000),
     "combinations": (1_000, 4_000, 20_000, 80_000),
     "classes": (40, 120, 400),
-    "variables": (4, 8, 16),
+    "variables": (5, 8, 16),
     "sets": (1, 5, 20),
 }
 FIXED = {"sweeps": 10, "repeats": 5, "model": "dpmpm"}
@@ -59,11 +60,11 @@ def measure(sizes: dict[str, int]) -> dict[str, Any]:
     return row
 
 
-def points() -> list[dict[str, int]]:
-    """List the sizes of all studies, the base once."""
-    listed = [BASE]
-    for name, values in VARIED.items():
-        listed += [{**BASE, name: value} for value in values if value != BASE[name]]
+def points(varied: list[str]) -> list[dict[str, int]]:
+    """List the sizes of the studies in which one of these is varied, the base once."""
+    listed = [BASE] if varied == list(VARIED) else []
+    for name in varied:
+        listed += [{**BASE, name: value} for value in VARIED[name] if value != BASE[name]]
     return listed
 
 
@@ -116,11 +117,14 @@ def main() -> None:
         measure({"records": 3_000, "combinations": 400, "classes": 10, "variables": 4, "sets": 2})
         return
     path = DOCS / "research" / "scale.csv"
-    if "--draw" not in sys.argv:
-        rows = []
-        for sizes in points():
-            rows.append(measure(sizes))
-            pl.DataFrame(rows).write_csv(path)  # what is there if it is stopped
+    asked = points(sys.argv[1:] or list(VARIED))
+    rows: list[dict[str, Any]] = []
+    if sys.argv[1:]:
+        kept = pl.read_csv(path).iter_rows(named=True)
+        rows = [row for row in kept if {name: row[name] for name in BASE} not in asked]
+    for sizes in asked:
+        rows.append(measure(sizes))
+        pl.DataFrame(rows).write_csv(path)  # what is there if it is stopped
     picture = standalone_svg(draw(pl.read_csv(path)))
     (DOCS / "scale.svg").write_text(picture + "\n", encoding="utf-8")
 
