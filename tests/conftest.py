@@ -54,6 +54,7 @@ SLOW_TESTS = {
     "test_a_link_planted_at_every_instant",
     "test_a_program_of_its_own",
     "test_a_report_with_the_verdict_of_a_study",
+    "test_a_register_has_the_frontier_and_the_number_of_its_points",
     "test_a_second_process_is_refused",
     "test_a_signal_stops_cleanly",
     "test_a_study_without_what_only_unix_has",

@@ -45,7 +45,14 @@ def sets(data: Microdata) -> SyntheticSets:
     return SyntheticSets(data, np.stack(drawn))
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet", ".dta", ".sav"])
+@pytest.mark.parametrize(
+    "ending",
+    [
+        ".csv",
+        ".parquet",
+        *(pytest.param(other, marks=pytest.mark.slow) for other in (".dta", ".sav")),
+    ],
+)
 def test_values_are_those_of_the_measures(
     command: Command, tmp_path: Path, data: Microdata, sets: SyntheticSets, ending: str
 ) -> None:

@@ -77,7 +77,13 @@ def first_fit(model: Any, data: us.Microdata, seed: int) -> Any:
 
 
 @pytest.mark.parametrize("risk", ["own_record", "surprise"])
-@pytest.mark.parametrize("model", [MODELS[0], MODELS[3]], ids=["collapsed", "areal text"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(MODELS[0], id="collapsed"),
+        pytest.param(MODELS[3], id="areal text", marks=pytest.mark.slow),
+    ],
+)
 def test_weights_are_those_of_the_definition(model: Any, risk: Any, data: us.Microdata) -> None:
     """From the first fit, record by record."""
     first = first_fit(model, data, 7)
