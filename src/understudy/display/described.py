@@ -85,18 +85,18 @@ def sparkline(series: Sequence[Series]) -> str:
 
     Of long series every so many numbers is shown.
     """
-    thinned = [_points(one) for one in series]
-    numbers = [value for one in thinned for _, value in one]
+    lines = [_points(numbers) for numbers in series]
+    numbers = [value for line in lines for _, value in line]
     if len(numbers) < 2:
         return ""
     low, high = min(numbers), max(numbers)
     span = high - low or 1.0
     paths = []
-    for one in thinned:
+    for line in lines:
         points = [
             f"{MARGIN + along * (WIDTH - 2 * MARGIN):.1f},"
             f"{HEIGHT - MARGIN - (value - low) / span * (HEIGHT - 2 * MARGIN):.1f}"
-            for along, value in one
+            for along, value in line
         ]
         paths.append(
             f'<polyline points="{" ".join(points)}" fill="none" stroke="currentColor" '

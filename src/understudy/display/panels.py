@@ -167,8 +167,8 @@ def draw_chains(quantities: Mapping[str, Any], axes: Any = None) -> Any:
             heights, _ = np.histogram(draws, bins=edges, density=True)
             left.stairs(heights, edges, **style)
             right.plot(draws, alpha=0.8, **style)
-        for one in (left, right):
-            one.set_title(name.replace("_", " "), loc="left", fontsize="medium")
-            one.spines[["top", "right"]].set_visible(False)
+        for side in (left, right):
+            side.set_title(name.replace("_", " "), loc="left", fontsize="medium")
+            side.spines[["top", "right"]].set_visible(False)
         right.set_xlabel("draw")
     return axes

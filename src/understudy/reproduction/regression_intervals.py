@@ -75,14 +75,16 @@ def _rows(results: dict[str, Any]) -> list[tuple[str, ...]]:
         fitted = fitted_configurations(results, column)
         paper = printed_comparison(column)
         if fitted:
-            rows.append((f"{column}, from the printed intervals", *(f"{one:.2f}" for one in paper)))
-        for each in fitted:
-            ours = our_comparisons(results, each)
+            rows.append(
+                (f"{column}, from the printed intervals", *(f"{printed:.2f}" for printed in paper))
+            )
+        for configuration in fitted:
+            ours = our_comparisons(results, configuration)
             cells = (
                 beside_printed([population[index] for population in ours], printed)
                 for index, printed in enumerate(paper)
             )
-            rows.append((each.title, *cells))
+            rows.append((configuration.title, *cells))
     return rows
 
 

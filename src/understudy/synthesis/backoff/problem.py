@@ -64,7 +64,7 @@ def make_problem(data: Microdata, order: tuple[str, ...] | None) -> Problem:
         kept = data.predictors if order is None else order
         splitting = (*kept, *data.synthesized[:index])
         in_rules = {variable for rule in data.impossible for variable in rule}
-        others = (one for one in data.predictors if one in in_rules and one not in kept)
+        others = (other for other in data.predictors if other in in_rules and other not in kept)
         names = (*splitting, *others)
         own = _rows(data, names, name)
         variables.append(names)
