@@ -4,7 +4,8 @@
 the baselines. ``python -m benchmarks.frontier rpart PLAN OUT`` puts files of R's rpart, drawn as
 synthpop's default does, on the frontier in the folder OUT, which is made if it is not there.
 ``python -m benchmarks.frontier show PLAN OUT NAME`` writes a finished one's points to
-``docs/research/frontier-NAME.csv``, and the bundled data's picture to ``docs/frontier.svg``.
+``docs/research/frontier-NAME.csv``, and its picture beside them; that of the bundled data, which
+opens the page on frontiers, to ``docs/frontier.svg``.
 """
 
 from __future__ import annotations
@@ -85,14 +86,15 @@ def beside(path: Path, out: Path) -> None:
 
 
 def show(path: Path, out: Path, name: str) -> None:
-    """Write the points of a frontier, and the bundled data's picture, where the docs have them."""
+    """Write the points of a frontier, and its picture, where the docs have them."""
     findings = us.frontier(path, out, progress=False).findings
     points = [*findings.points, *findings.landmarks, *findings.beside]
     rows = [_row(point, point.name == findings.recommended) for point in points]
     pl.DataFrame(rows).write_csv(DOCS / "research" / f"frontier-{name}.csv")
     picture = frontier_svg(findings, "frontier", linked=False)
-    if name == "bundled" and picture is not None:
-        (DOCS / "frontier.svg").write_text(standalone_svg(picture) + "\n", encoding="utf-8")
+    if picture is not None:
+        drawn = DOCS / ("frontier.svg" if name == "bundled" else f"research/frontier-{name}.svg")
+        drawn.write_text(standalone_svg(picture) + "\n", encoding="utf-8")
 
 
 def _row(point: FrontierPoint, recommended: bool) -> dict[str, str]:

@@ -14,7 +14,7 @@ from tests import findings_factory as making
 from understudy.errors import InputError
 from understudy.findings.label_schema import LabelCounts, PairCounts
 from understudy.findings.schema import Coefficient, Findings, Histogram
-from understudy.pages.plots import bare_png, public_figures
+from understudy.pages.plots import bare_png, frontier_plot, public_figures
 from understudy.pages.plots.canvas import LIGHT, drawing, series_styles, svg_of, valued
 from understudy.pages.plots.coefficients import by_disagreement, changed_significances, smoothed
 from understudy.pages.plots.deviations import density, moments
@@ -289,3 +289,15 @@ def test_coefficients_are_sorted_by_disagreement_and_changes_are_counted() -> No
     assert [row.name for row in by_disagreement(some)] == ["gained", "lost", "unknown"]
     assert len(by_disagreement(some, every=True)) == 4
     assert changed_significances(some) == (2, 3)
+
+
+def test_the_frontiers_scale_is_wider_near_the_truth_and_can_be_turned_round() -> None:
+    """So that 5 % from the truth's own deviation are seen beside a tenfold one."""
+    ratios = np.array([0.3, 0.95, 1.0, 1.05, 1.3, 12.0])
+    heights = frontier_plot._height(ratios)
+    assert (np.diff(heights) > 0).all()
+    assert heights[2] == 0.0
+    assert frontier_plot._height(1 / ratios) == pytest.approx(-heights)
+    assert frontier_plot._ratio(heights) == pytest.approx(ratios)
+    assert (heights[3] - heights[2]) / (heights[5] - heights[2]) > 0.1  # 0.02 of the logarithms
+    assert np.isfinite(frontier_plot._height(0.0))  # an error bar that reaches below

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from understudy.findings.frontier_schema import FrontierFindings, FrontierPoint
 from understudy.pages.plots.canvas import LIGHT, drawing, name_series, svg_of, valued
@@ -24,8 +25,10 @@ FAINT = 0.3
 BASELINE_COLOURS = {
     "uniform": "min", "marginal": "marginal", "others": "others", "perfect": "max"
 }  # fmt: skip
-TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
+TICKS = (0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0, 30.0)
+WIDENED = 10.0  # how much wider the scale is at 1, near which useful points lie
 APART = 0.11  # of the axis, between points that are named
+TINY = 1e-6  # ratio, for error bars that reach below
 ROOM = 0.06  # of the axis, around what is drawn
 
 
@@ -99,14 +102,25 @@ def _set_axes(axes: Axes, points: Sequence[FrontierPoint], studies: Sequence[Stu
     up = [*(_at(point)[1] for point in points), 0.95, *(mark.ratio for mark in studies)]
     room = ROOM * (max(across) - min(across))
     axes.set_xlim(min(across) - room, max(across) + 1.5 * room)
-    axes.set_yscale("log")
-    low, high = 0.93 * min(up), 1.25 * max(up)
+    axes.set_yscale("function", functions=(_height, _ratio))
+    low, high = (float(_ratio(end)) for end in (_height(min(up)) - 0.15, _height(max(up)) + 0.6))
     axes.set_ylim(low, high)
     ticks = [tick for tick in TICKS if low <= tick <= high]
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_yticks([], minor=True)
     axes.set_xlabel("worst own-record effect (0: nobody's own record matters, 1: the exact table)")
     axes.set_ylabel("deviation of the worst tables (1: population known)")
+
+
+def _height(ratio: Any) -> Any:
+    """Place a ratio of deviations: logarithms, wider the nearer to 1 they are."""
+    logarithm = np.log(np.maximum(ratio, TINY))
+    return np.sign(logarithm) * np.log1p(WIDENED * np.abs(logarithm))
+
+
+def _ratio(height: Any) -> Any:
+    """Turn `_height` round."""
+    return np.exp(np.sign(height) * np.expm1(np.abs(height)) / WIDENED)
 
 
 def _draw_frontier(axes: Axes, points: Sequence[FrontierPoint]) -> None:
@@ -129,7 +143,7 @@ def _draw_formal(axes: Axes, points: Sequence[FrontierPoint]) -> None:
                   color=LIGHT[line[0][4]], linewidth=0.9, linestyle=(0, (3, 2)),
                   zorder=1)  # fmt: skip
         for _, epsilon, x, y, kind in line:
-            _label(axes, x, y, f"ε {epsilon:g}", kind, (5, 3))
+            _label(axes, x, y, f"ε {epsilon:g}", kind, (5, -11))
 
 
 def _draw_point(axes: Axes, point: FrontierPoint, linked: bool) -> None:
@@ -196,8 +210,8 @@ def _are_near(axes: Axes, first: tuple[float, float], second: tuple[float, float
         return False
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     across = abs(first[0] - second[0]) / (right - left)
-    up = abs(math.log(first[1] / second[1])) / math.log(high / low)
-    return across < 2 * APART and up < APART / 2
+    up = abs(_height(first[1]) - _height(second[1])) / (_height(high) - _height(low))
+    return bool(across < 2 * APART and up < APART / 2)
 
 
 def _landmark(axes: Axes, point: FrontierPoint, linked: bool) -> None:
