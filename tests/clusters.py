@@ -137,10 +137,10 @@ def processes_behind_tls(folder: Path, number: int = 2) -> Iterator[ProcessClust
         options = ("--nthreads", "1", "--local-directory", str(scratch), "--nworkers", str(number))
         start("worker", *options)
         until = time.monotonic() + SECONDS_TO_START
-        while not file.exists():
+        while not (written := file.read_bytes() if file.exists() else b"").endswith(b"\n}"):
             assert time.monotonic() < until, "the scheduler did not start"
-            time.sleep(0.05)
-        address = json.loads(file.read_bytes())["address"]
+            time.sleep(0.05)  # it may be there and not yet written
+        address = json.loads(written)["address"]
         security = distributed.Security(
             tls_ca_file=str(tls / "ca.pem"),
             tls_client_cert=str(tls / "cert.pem"),
