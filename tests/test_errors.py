@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import pickle
 
+import polars as pl
 import pytest
 
+import understudy as us
 from understudy import errors
-from understudy.errors import ExitCode, InputError, UnderstudyError, nearest, quoted, quoted_list
+from understudy.errors import (
+    DataWarning,
+    ExitCode,
+    InputError,
+    UnderstudyError,
+    nearest,
+    quoted,
+    quoted_list,
+)
 
 
 def all_errors(root: type[Exception]) -> list[type[Exception]]:
@@ -55,3 +65,11 @@ def test_lists_of_names_and_nearest_names() -> None:
     assert quoted_list(range(20)).endswith("and 8 more")
     assert nearest("conty", ["county", "age"]) == ' (nearest: "county")'
     assert nearest("zzz", ["county"]) == ""
+
+
+def test_warnings_name_the_line_of_the_users_program() -> None:
+    ages = ["old", "young"] * 4
+    frame = pl.DataFrame({"age": ages, "AGE": ages, "county": ["north", "south"] * 4})
+    with pytest.warns(DataWarning) as caught:
+        us.read_microdata(frame, synthesize="county")
+    assert {warning.filename for warning in caught} == {__file__}

@@ -34,7 +34,10 @@ confidential column: names of columns, counts and line numbers are all it may co
 from __future__ import annotations
 
 import difflib
+import inspect
+import os
 import unicodedata
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -71,8 +74,10 @@ __all__ = [
     "quoted",
     "quoted_list",
     "visible",
+    "warn_user",
 ]
 
+PACKAGE = os.path.dirname(__file__) + os.sep  # noqa: PTH120 - as code objects have it
 LONGEST_NAME = 60
 MOST_NAMES = 12
 MOST_COMPARED = 5000  # names among which the nearest one is looked for
@@ -304,3 +309,14 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
     few = listed if len(listed) <= MOST_COMPARED else []
     close = difflib.get_close_matches(name, few, n=1, cutoff=0.6)
     return f" (nearest: {quoted(close[0])})" if close else ""
+
+
+def warn_user(text: str | Warning, category: type[Warning]) -> None:
+    """Warn with the line of the user's program that called the package, not with one of ours."""
+    frame, level, outermost = inspect.currentframe(), 0, 1
+    while frame is not None:
+        level += 1
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            outermost = level
+        frame = frame.f_back
+    warnings.warn(text, category, stacklevel=outermost + 1)

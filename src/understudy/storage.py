@@ -23,13 +23,19 @@ import shlex
 import socket
 import stat
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from understudy.errors import CheckpointError, CheckpointWarning, ExitCode, OutputError, quoted
+from understudy.errors import (
+    CheckpointError,
+    CheckpointWarning,
+    ExitCode,
+    OutputError,
+    quoted,
+    warn_user,
+)
 from understudy.private_folder import PrivateFolder
 
 __all__ = [
@@ -331,10 +337,9 @@ def take_lock(descriptor: int) -> bool | None:
     except OSError as problem:
         if problem.errno not in LOCKLESS:
             return False
-        warnings.warn(
+        warn_user(
             "this file system has no locks: make sure that no other process uses the folder",
             CheckpointWarning,
-            stacklevel=3,
         )
         return None
     return True

@@ -113,11 +113,15 @@ def test_hostile_labels(command: Command, make_file: MakeFile, tmp_path: Path, l
 def test_synthetic_file_coded_differently(make_file: MakeFile) -> None:
     data = accepted(make_file("a,county\n1,01\n2,02\n1,02\n2,01\n"))
     numbers = pl.DataFrame({"a": [1, 2, 1, 2], "county": [1, 2, 2, 1]})
-    with pytest.raises(LevelError, match=r"coded differently.*01 is not 1"):
+    with pytest.raises(LevelError, match=r"coded differently.*01 and 1.0 are not 1"):
         read_synthetic(data, [numbers])
     kept = pl.DataFrame({"a": ["one", "two", "one", "two"], "county": ["01", "02", "02", "01"]})
     with pytest.raises(LevelError, match=r'"a".*coded differently'):
         read_synthetic(data, [kept])
+    data = accepted(make_file("a,county\n1.0,x\n2.0,y\n1.0,y\n3.0,x\n2.0,x\n3.0,y\n", "b.csv"))
+    fewer = pl.DataFrame({"a": ["1", "2.0"] * 3, "county": ["x", "y"] * 3})
+    with pytest.raises(LevelError, match=r'"a".*1 other level in .*coded differently'):
+        read_synthetic(data, [fewer])
     without = pl.DataFrame({"county": ["01", "02", "02", "01"]})
     with pytest.raises(ColumnError, match='no column "a"'):
         read_synthetic(data, [without])

@@ -218,6 +218,13 @@ def test_closed_output_while_a_command_prints(
     assert Gone.n_writes > 0
 
 
+def test_every_option_is_explained(command: Command) -> None:
+    for name in COMMANDS:
+        kinds = r"STR(\.\.\.)?|INT|PATH|CHOICE|FLOAT"
+        bare = re.findall(rf"(--[a-z-]+) (?:{kinds}) +│", command(name, "--help").out)
+        assert bare == [], name
+
+
 def test_no_help_shows_an_empty_default(command: Command) -> None:
     for name in COMMANDS:
         words = " ".join(command(name, "--help").out.replace("│", " ").split())

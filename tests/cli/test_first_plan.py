@@ -505,3 +505,16 @@ def test_advice_on_names_with_signs_can_be_followed(
     assert first.code == 0, first.err
     assert read_plan(tmp_path / "plan.toml").data.ignore == (name,)
     assert command("check", tmp_path / "plan.toml").code == 0
+
+
+def test_numbers_that_are_codes_are_drafted_by_size(
+    command: Command, make_file: MakeFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As text 125000 comes before 15000, and a regression would take that for their order."""
+    rows = "".join(f"{size},{town}\n" for size in (15000, 125000, 3750) for town in TOWNS)
+    source = make_file("size,town\n" + rows)
+    monkeypatch.chdir(source.parent)
+    assert command("init", source.name, "--synthesize", "town").code == 0
+    book = tomllib.loads(Path("codebook.toml").read_text("utf-8"))["variables"]
+    assert book["size"]["levels"] == ["3750", "15000", "125000"]
+    assert book["town"]["levels"] == sorted(TOWNS)

@@ -157,7 +157,7 @@ def test_progress_without_a_terminal(
     """Lines for the log of a batch job: stage, share, what is remarked, time left."""
     fitting = StudyProgress("fitting dpmpm", 2, 9, 0.5, 30.0, 120.0, "R-hat so far 1.010")
     assert progress_line(fitting, 60.0) == (
-        "understudy, after 60 s: step 2 of 9: fitting dpmpm 50%, R-hat so far 1.010, "
+        "understudy, after 60 s: step 2 of 9: fitting dpmpm, 50 %, R-hat so far 1.010, "
         "about 2 min left"
     )
     with study_progress() as show:
@@ -177,9 +177,10 @@ def test_progress_without_a_terminal(
         assert printed.wait(600)
     assert lines[0].endswith("reading the data 50%, about 3 s left")
     begun = StudyProgress("fitting p1", 1, 9, None, None, None)
+    assert progress_line(begun, 150.0) == "understudy, after 2.5 min: step 1 of 9: fitting p1"
     assert progress_line(begun, 5.0) == "understudy, after 5 s: step 1 of 9: fitting p1"
     part = StudyProgress("part 2 of 25, a fit", 0, 0, 0.25, 60.0, None)
-    assert progress_line(part, 5.0).endswith("a fit 25%, about 60 s left of this part")
+    assert progress_line(part, 5.0).endswith("a fit, 25 %, about 60 s left of this part")
 
 
 def test_nobody_reads_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:

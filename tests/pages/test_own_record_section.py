@@ -56,7 +56,7 @@ def test_every_attack_in_both_settings_beside_the_baselines() -> None:
     assert rows[1] == ["Worst case: the intruder knows which row stands for whom"]
     four = ["11.0", "14.0", "31.0", "42.0"]
     assert rows[2] == ["Believe the row", "40.0", "20.0", "20.0", "2", "0.50", *four]
-    assert rows[3][0] == "Match, the better of both (known: sex)"
+    assert rows[3][0] == "Match one file or all, whichever finds more (known: sex)"
     assert rows[4] == ["As released: the rows are shuffled"]
     assert rows[5][-4:] == ["–"] * 4  # shuffled rows cannot be compared with aligned ones
     assert rows[6][-4:] == four  # needs no rows

@@ -18,6 +18,7 @@ from understudy.cli.options import (
 )
 from understudy.cli.output import paragraph, reading_progress, say
 from understudy.errors import ExitCode, OutputError, quoted, quoted_list
+from understudy.microdata.bins import as_number
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
 from understudy.microdata.codebook_drafts import about_columns, draft_codebook, with_observed
 from understudy.microdata.file_format import is_remote
@@ -191,7 +192,7 @@ def _left_out(inspection: Inspection, synthesize: Names, keep: Names | None) -> 
         suggested = column.suggestion is not None and column.suggestion.holds in LEFT_OUT
         if column.name in synthesize or not (column.problem or (suggested and keep is None)):
             continue
-        out[column.name] = column.suggestion.advice if column.suggestion else column.problem
+        out[column.name] = column.suggestion.left_out if column.suggestion else column.problem
     return out
 
 
@@ -307,7 +308,11 @@ def _draft(
 
 
 def _levels(variable: Variable, *, with_empty: bool) -> tuple[str, ...]:
+    """List the levels of the data for a draft: numbers that are sorted as text, by their size."""
     levels = variable.present_levels
+    numbers = [as_number(level) for level in levels]
+    if list(levels) == sorted(levels) and None not in numbers:
+        levels = tuple(sorted(levels, key=lambda level: (as_number(level) or 0.0, level)))
     return ("", *levels) if with_empty and "" not in levels else levels
 
 

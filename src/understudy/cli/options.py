@@ -81,8 +81,10 @@ class ColumnOptions:
         Columns that are in every file unchanged, and in no model: weights, strata, dates, numbers.
     weight
         The survey weight, by which utility and population risk are weighted.
-    strata, psu
-        How the sample was drawn, for standard errors: columns of strata and of sampling units.
+    strata
+        The column of strata that the sample was drawn in, for standard errors.
+    psu
+        The column of primary sampling units, for standard errors.
         Replicate weights need a plan.
     """
 

@@ -136,10 +136,15 @@ def _progress_lines() -> Iterator[Tell]:
 def progress_line(now: StudyProgress, seconds: float) -> str:
     """Say in a line how far a study is, so many seconds after its start."""
     step = f"step {now.step} of {now.steps}: " if now.steps else ""
-    share = "" if now.share is None else f" {now.share:.0%}"
+    share = "" if now.share is None else f"{100 * now.share:.0f} %"
     left = _left(now.study_seconds_left) or _left(now.seconds_left, " of this part")
-    facts = ", ".join(filter(None, [f"{step}{now.words}{share}", now.remark, left]))
-    return f"understudy, after {in_time(seconds)}: {facts}"
+    facts = ", ".join(filter(None, [f"{step}{now.words}", share, now.remark, left]))
+    return f"understudy, after {_elapsed(seconds)}: {facts}"
+
+
+def _elapsed(seconds: float) -> str:
+    """Show a time by the half minute, as far apart as the lines are."""
+    return in_time(seconds) if seconds < 90 or seconds > 3600 else f"{seconds / 60:.1f} min"
 
 
 def _left(seconds: float | None, of: str = "") -> str:

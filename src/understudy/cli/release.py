@@ -59,7 +59,7 @@ def release(
     guessable_seed
         Release a study although its seed was given by hand.
     register
-        The register that the study was entered in; it need not be named, and no other is accepted.
+        The register that the study was entered in, to be sure; left out: that one.
     sign
         An SSH key to sign the manifest with; understudy verify checks the signature.
     as_json

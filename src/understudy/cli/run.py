@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +126,7 @@ def run_study(
         say_json(verdict_as_json(study.verdict, study.report()))
     else:
         show_verdict(study.verdict, study.report())
+        say(f"To look at it: understudy open {shlex.quote(os.fspath(out))}")
     return study.exit_code
 
 
@@ -142,7 +145,7 @@ def show_verdict(verdict: Verdict, report: Path) -> None:
     say()
     _show_reasons(verdict)
     say(f"Report: {report}")
-    say("Open it in any browser. It is confidential, like everything beside it.")
+    say("It is confidential, like everything beside it.")
 
 
 def verdict_row(name: str, verdict: SynthesizerVerdict) -> tuple[str, ...]:

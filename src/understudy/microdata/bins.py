@@ -20,7 +20,7 @@ from understudy.errors import ColumnError, SettingError, nearest, quoted
 from understudy.microdata.variable import MISSING
 from understudy.settings import Settings
 
-__all__ = ["Bins", "apply_bins", "bins_from"]
+__all__ = ["Bins", "apply_bins", "as_number", "bins_from"]
 
 
 class Bins(Settings):
@@ -167,7 +167,7 @@ def apply_bins(
     for index, level in enumerate(levels):
         if level is None or counts[index] == 0:
             continue
-        number = _number(level)
+        number = as_number(level)
         if number is None:
             wrong += int(counts[index])
         else:
@@ -185,7 +185,7 @@ def apply_bins(
     return groups, bins.group_names
 
 
-def _number(text: str) -> float | None:
+def as_number(text: str) -> float | None:
     """Read a number written with a decimal point, in any locale; None for other text."""
     try:
         number = float(text)

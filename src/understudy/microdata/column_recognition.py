@@ -113,6 +113,14 @@ class Suggestion:
     part: Part
     option: str
 
+    @property
+    def left_out(self) -> str:
+        """Say why the column is left out, and how it could stay."""
+        reason = self.advice.partition(": ")[0]
+        return (
+            reason if self.part == "ignore" else f"{reason}; in groups it can stay ({self.option})"
+        )
+
 
 def recognize(
     column: CodedColumn, observed: Sequence[str], counts: NDArray[np.int64]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.checks import check_one_of
-from understudy.errors import ColumnError, DataWarning, LevelError, SettingError, quoted
+from understudy.errors import ColumnError, DataWarning, LevelError, SettingError, quoted, warn_user
 from understudy.microdata.bins import Bins, apply_bins
 from understudy.microdata.codebook import VariableBook
 from understudy.microdata.coding import CodedColumn
@@ -124,7 +123,7 @@ def missing_levels(column: CodedColumn, book: VariableBook, na: Sequence[str]) -
 
 
 def _note(text: str) -> None:
-    warnings.warn(text, DataWarning, stacklevel=5)
+    warn_user(text, DataWarning)
 
 
 def check_values(

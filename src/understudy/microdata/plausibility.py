@@ -5,13 +5,12 @@ These are the things that a careful colleague would point out before any model i
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import ColumnError, DataWarning, LevelError, quoted, quoted_list
+from understudy.errors import ColumnError, DataWarning, LevelError, quoted, quoted_list, warn_user
 from understudy.microdata.levels import near_duplicates
 from understudy.microdata.table import Microdata
 
@@ -51,7 +50,7 @@ def table_size(data: Microdata) -> int:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, DataWarning, stacklevel=5)
+    warn_user(text, DataWarning)
 
 
 def _check_labels(data: Microdata) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -27,6 +26,7 @@ from understudy.errors import (
     nearest,
     quoted,
     quoted_list,
+    warn_user,
 )
 from understudy.microdata.bins import Bins, bins_from
 from understudy.microdata.codebook import Codebook, check_columns, codebook_from
@@ -342,10 +342,9 @@ def check_bins(bins: Mapping[str, Bins], roles: Roles) -> None:
             part, out = ("ignored", "take it out of ignore (or name it in keep)")
             if name in roles.design:
                 part, out = ("used for the survey design alone", "name it in keep")
-            warnings.warn(
+            warn_user(
                 f"the bins of {quoted(name)} have no effect, because it is {part}: {out} to use it",
                 DataWarning,
-                stacklevel=4,
             )
         elif name not in roles.used:
             raise SettingError(
@@ -488,9 +487,8 @@ def _check_missing(coded: CodedTable, absent: NDArray[np.bool_], missing: Missin
             came=f"missing values in every one of {n_records:,} records ({by_column})",
             do='ignore the columns with most missing values, or choose missing="level" or "model"',
         )
-    warnings.warn(
+    warn_user(
         f"{n_dropped:,} of {n_records:,} records were left out because of missing values in "
         f"{by_column}",
         DataWarning,
-        stacklevel=5,
     )

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from understudy.checks import kind_of
-from understudy.errors import ColumnError, DataWarning, SettingError, nearest, quoted, quoted_list
+from understudy.errors import (
+    ColumnError,
+    DataWarning,
+    SettingError,
+    nearest,
+    quoted,
+    quoted_list,
+    warn_user,
+)
 
 __all__ = [
     "MOST_USED",
@@ -71,11 +78,10 @@ def warn_of_similar_names(names: Iterable[str]) -> None:
         by_folded.setdefault(folded(name), []).append(name)
     for similar in by_folded.values():
         if len(similar) > 1:
-            warnings.warn(
+            warn_user(
                 f"the columns {quoted_list(similar)} differ only in case or spaces: check that "
                 "you name the one you mean",
                 DataWarning,
-                stacklevel=4,
             )
 
 

@@ -24,7 +24,7 @@ from understudy.errors import (
     quoted,
     quoted_list,
 )
-from understudy.microdata.bins import Bins, bins_from
+from understudy.microdata.bins import Bins, as_number, bins_from
 from understudy.microdata.coding import CodedColumn, CodedTable
 from understudy.microdata.csv_reader import HeaderChoice
 from understudy.microdata.reading import check_header, open_table
@@ -251,23 +251,26 @@ def _check_levels(
                 do="complete the synthetic files, or read the data with missing as a level",
             )
         if any(unknown):
-            raise _unknown_levels(variable.name, unknown, n_levels)
+            raise _unknown_levels(variable, unknown, n_levels)
 
 
-def _unknown_levels(name: str, unknown: Sequence[set[str | None]], n_levels: int) -> LevelError:
+def _unknown_levels(
+    variable: Variable, unknown: Sequence[set[str | None]], n_levels: int
+) -> LevelError:
     """Refuse levels that the data do not have, given those of each file."""
     levels = set().union(*unknown)
+    numbers = {as_number(level) for level in variable.levels} - {None}
     files = [str(number) for number, own in enumerate(unknown, start=1) if own]
     which = ", ".join(files[:12]) + (" and others" if len(files) > 12 else "")
-    differently = len(levels) >= n_levels
+    differently = len(levels) >= n_levels or {as_number(level or "") for level in levels} <= numbers
     empty = " (empty text among them: if it means missing, say so with na)" if "" in levels else ""
     return LevelError(
-        expected=f"levels of {quoted(name)} that the original data or the codebook have",
+        expected=f"levels of {quoted(variable.name)} that the original data or the codebook have",
         came=f"{len(levels):,} other level{'s' * (len(levels) != 1)} in synthetic file {which}"
         + (", so that it seems to be coded differently" if differently else "")
         + empty,
-        do="write the same codes in the same way (01 is not 1, a label is not its code, a number "
-        "is not the group it was binned into: --bins with cut points bins the files, too)"
+        do="write the same codes in the same way (01 and 1.0 are not 1, a label is not its code, a "
+        "number is not the group it was binned into: --bins with cut points bins the files, too)"
         if differently
         else "declare these levels in a codebook if they may occur, or correct the files",
     )

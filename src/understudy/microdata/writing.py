@@ -9,7 +9,6 @@ import codecs
 import gzip
 import json
 import os
-import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.checks import check_path
-from understudy.errors import DataWarning, OutputError, quoted, quoted_list
+from understudy.errors import DataWarning, OutputError, quoted, quoted_list, warn_user
 from understudy.microdata.csv_reader import check_delimiter, check_encoding
 from understudy.microdata.frames import Columns, enum_column, polars_column
 from understudy.microdata.variable import LABELS_KEY, Variable
@@ -177,11 +176,10 @@ def _text_values(column: pl.Series, signs: str) -> pl.Series:
 def _warn_of_lost_labels(columns: Columns) -> None:
     labelled = [name for name, (variable, _) in _coded(columns).items() if variable.labels]
     if labelled:
-        warnings.warn(
+        warn_user(
             f"a text file holds no labels: those of {quoted_list(labelled)} are left out; keep the "
             "codebook beside it",
             DataWarning,
-            stacklevel=7,
         )
 
 
@@ -242,11 +240,10 @@ def _write_stata(columns: Columns, path: Path, _encoding: str | None, _delimiter
         if variable.labels and not _numbers(variable)
     ]
     if unlabelled:
-        warnings.warn(
+        warn_user(
             f"Stata attaches labels to numbers only: the labels of {quoted(unlabelled[0])} and "
             f"{len(unlabelled) - 1} further text variables are left out",
             DataWarning,
-            stacklevel=6,
         )
     for variable, _ in _coded(columns).values():
         # In Stata, empty text is missing text.

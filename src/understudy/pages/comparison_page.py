@@ -52,10 +52,10 @@ def comparison_page(studies: Sequence[tuple[str, Findings, Verdict]]) -> str:
                     shown(synthesizer.title),
                     Cell(own.outcome, tone=own.outcome),
                     f"{findings.data.n_records:,}",
-                    number_cell(risk),
+                    number_cell(risk, 0.1),
                     rate_cell(own.worst("true match rate")),
-                    number_cell(loss),
-                    number_cell(own.worst("interval overlap")),
+                    number_cell(loss, 0.1),
+                    number_cell(own.worst("interval overlap"), 0.1),
                 ]
             )
     drawn = zone_map_svg(points, limits, "risk-utility")

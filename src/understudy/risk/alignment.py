@@ -41,7 +41,6 @@ References
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -50,7 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.checks import check_one_of
-from understudy.errors import DataWarning, InputError
+from understudy.errors import DataWarning, InputError, warn_user
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata, SyntheticSets
@@ -325,5 +324,5 @@ def check_alignment(labels: Labels, if_unaligned: IfUnaligned) -> Alignment:
         error = InputError(**parts)
         if if_unaligned == "error":
             raise error
-        warnings.warn(str(error), DataWarning, stacklevel=4)
+        warn_user(str(error), DataWarning)
     return alignment

@@ -58,7 +58,7 @@ ATTACKS = {
     "model": "believe a model trained on all files",
     "match_one_file": "match one file",
     "match_all_files": "match all files",
-    "match_best": "match, the better of both",
+    "match_best": "match one file or all, whichever finds more",
 }
 WITHOUT_ROWS = ("modal", "pooled_modal", "model")  # the same whatever the order of the rows
 

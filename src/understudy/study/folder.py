@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -28,6 +27,7 @@ from understudy.errors import (
     CheckpointWarning,
     OutputError,
     quoted,
+    warn_user,
 )
 from understudy.finish_time import FINISHED, note_finish
 from understudy.private_folder import (
@@ -212,11 +212,10 @@ class StudyFolder:
     def _close_to_others(self) -> None:
         """Close the folder to others; warn where they had access to a study."""
         if self._files.close_to_others() and self._files.names():
-            warnings.warn(
+            warn_user(
                 f"other users had access to {quoted(self.internal.name)}, and may have read or "
                 "changed what is in it; it is closed to them now (mode 0700)",
                 CheckpointWarning,
-                stacklevel=4,
             )
 
     def _opened(self, identity: dict[str, Any], seed: int | None, fresh: int) -> dict[str, Any]:
@@ -350,11 +349,10 @@ class StudyFolder:
             return False
         broken = sum(self._read(path, digest) is None for path, digest in saved["files"].items())
         if broken:
-            warnings.warn(
+            warn_user(
                 f"the saved study is damaged: {broken} of {len(saved['files'])} files of the stage "
                 f"{quoted(stage)} are not as they were written; it is computed again",
                 CheckpointWarning,
-                stacklevel=3,
             )
         return not broken
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from understudy.errors import CheckpointWarning, UnderstudyWarning
+from understudy.errors import CheckpointWarning, UnderstudyWarning, warn_user
 
 __all__ = ["Notes"]
 
@@ -33,4 +33,4 @@ class Notes:
             if ours and not issubclass(warning.category, CheckpointWarning):
                 self.texts += [text] if text not in self.texts else []
             named = f"{self.about}: {text}" if ours and self.about else warning.message
-            warnings.warn(named, warning.category, stacklevel=4)
+            warn_user(named, warning.category)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from understudy.errors import ConvergenceWarning, UnderstudyWarning
+from understudy.errors import ConvergenceWarning, UnderstudyWarning, warn_user
 from understudy.synthesis.diagnostics import count_failed
 from understudy.synthesis.sampled_fit import SampledFit
 
 __all__ = ["note", "note_time", "warn_convergence", "warn_of_chains"]
-
-LEVELS_ABOVE = 5  # frames from a warning here up to the caller of `fit`
 
 
 def note_time(seconds: float, options: Any, limit: float) -> None:
@@ -53,9 +50,9 @@ def warn_of_chains(fit: SampledFit) -> None:
 
 def note(text: str) -> None:
     """Point something out to whoever called `fit`."""
-    warnings.warn(text, UnderstudyWarning, stacklevel=LEVELS_ABOVE)
+    warn_user(text, UnderstudyWarning)
 
 
 def warn_convergence(text: str) -> None:
     """Warn whoever called `fit` of chains that cannot be trusted."""
-    warnings.warn(text, ConvergenceWarning, stacklevel=LEVELS_ABOVE)
+    warn_user(text, ConvergenceWarning)

@@ -7,7 +7,6 @@ how labels are tabulated and drawn from what it kept of a posterior draw.
 from __future__ import annotations
 
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from understudy.display.described import Described
 from understudy.display.frame_kinds import Kind
 from understudy.display.panels import draw_chains
 from understudy.display.result import Shown
-from understudy.errors import ConvergenceWarning
+from understudy.errors import ConvergenceWarning, warn_user
 from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
@@ -305,11 +304,10 @@ class SampledFit(Shown, ABC):
         spacing = self._n_draws / per_chain if per_chain > 1 else float("inf")
         time = self.autocorrelation_time
         if spacing < time:
-            warnings.warn(
+            warn_user(
                 f"the posterior draws behind the sets lie {spacing:.3g} draws apart, and it takes "
                 f"{time:.3g} to be independent: run longer, or ask for fewer sets",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return spacing, time
 

@@ -34,6 +34,7 @@ from understudy.errors import (
     UnderstudyWarning,
     WorkerError,
     quoted,
+    warn_user,
 )
 from understudy.memory import given_memory, memory_limit
 from understudy.spreading import spread_by
@@ -353,10 +354,9 @@ def _connected(address: str, tls: str | os.PathLike[str] | None) -> Iterator[Any
             require_encryption=True,
         )
     elif not address.startswith(("inproc:", "tls:")):
-        warnings.warn(
+        warn_user(
             "confidential data will travel to the workers unencrypted: use TLS (tls=, --tls)",
             UnderstudyWarning,
-            stacklevel=5,
         )
     try:
         client = distributed.Client(address, security=security, timeout=SECONDS_TO_ANSWER)

@@ -93,7 +93,7 @@ def _codebook(data: DataFindings) -> Reason:
             "make sure that it comes from the survey's design."
         )
     if data.rare_levels:
-        listed = ", ".join(f"{quoted(name)} {many:,}" for name, many in data.rare_levels.items())
+        listed = ", ".join(f"{many:,} of {quoted(name)}" for name, many in data.rare_levels.items())
         words += f" Levels that only one or two records have: {listed}."
     return Reason(subject="codebook", outcome=outcome, words=words)
 

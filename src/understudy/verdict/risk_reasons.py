@@ -255,7 +255,7 @@ def _true_match_rate(match: IdentificationFindings, limits: Thresholds) -> Reaso
     """Share of the records that are a single and right match: an absolute limit."""
     rate = match.measures["true_match_rate"]
     words = (
-        f"{_rate(rate.mean)} has a single, right match in one file, for an intruder who knows "
+        f"{_rate(rate.mean)} a single, right match in one file, for an intruder who knows "
         f"{quoted_list(match.known)}; the pass limit is {one_in(limits.true_match_rate_pass)}."
     )
     return Reason(
@@ -269,8 +269,10 @@ def _true_match_rate(match: IdentificationFindings, limits: Thresholds) -> Reaso
 
 def _rate(rate: float | None) -> str:
     if rate is None:
-        return "An unknown number of records"
-    return f"{one_in(rate)} records" if 0 < rate <= LARGEST_RARE else f"{percent(rate)} of records"
+        return "An unknown number of records has"
+    if 0 < rate <= LARGEST_RARE:
+        return f"{one_in(rate)} records has"
+    return f"{percent(rate)} of the records have"
 
 
 def _repeated(risk: FullySyntheticFindings, limits: Thresholds) -> Reason:

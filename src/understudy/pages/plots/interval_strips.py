@@ -74,7 +74,8 @@ def interval_svg(
         half = LETTER * len(ticked(tick)) / 2
         parts.append(line(across(tick), 20, across(tick), base, "rule", 0.8))
         if across(tick) - half >= taken:
-            parts.append(text(across(tick), base + 14, ticked(tick), "middle", "soft"))
+            words = "0" if tick == 0 else ticked(tick)  # not "none", which a row may say
+            parts.append(text(across(tick), base + 14, words, "middle", "soft"))
             taken = across(tick) + half + LETTER
     for index, row in enumerate(rows):
         y = 22 + ROW * (index + 0.5)

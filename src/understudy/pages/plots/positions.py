@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["AttackPosition", "attack_positions", "draw_positions", "positions_svg"]
 
 RELEASED = "as released"
-LONGEST = 42  # letters of an attack
+LONGEST = 48  # letters of an attack
 BROAD = 6.4  # inches
 
 
@@ -45,9 +45,16 @@ class AttackPosition:
 
 def attack_positions(findings: Findings, styles: Sequence[SeriesStyle]) -> list[AttackPosition]:
     """List the position of every attack on every synthesizer's sets, in both settings."""
+    attacks = [
+        attack
+        for synthesizer in findings.synthesizers
+        if synthesizer.risk.own_record is not None
+        for attack in synthesizer.risk.own_record.attacks
+    ]
+    several = len({attack.known for attack in attacks if attack.known}) > 1
     return [
         AttackPosition(
-            _label(attack),
+            _label(attack, several),
             style,
             attack.position,
             attack.position_error,
@@ -59,8 +66,9 @@ def attack_positions(findings: Findings, styles: Sequence[SeriesStyle]) -> list[
     ]
 
 
-def _label(attack: AttackFindings) -> str:
-    known = ": " + short(", ".join(attack.known), 20) if attack.known else ""
+def _label(attack: AttackFindings, several: bool) -> str:
+    """Name an attack, and with several intruders what this one knows."""
+    known = ": " + short(", ".join(attack.known), 20) if several and attack.known else ""
     return short(attack.words, LONGEST) + known
 
 

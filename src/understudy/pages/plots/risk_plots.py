@@ -137,7 +137,7 @@ def riskiest_svg(
         axes.set_ylim(0, most)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(_ticks())
-            axis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+            axis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
         axes.set_xlabel("share of the records")
         axes.set_ylabel("share of the match risk")
         axes.set_title(f"{style.title}, {short(known, 28)}", pad=6)

@@ -71,7 +71,7 @@ def action_words(findings: Findings, verdict: Verdict) -> str:
         for name, own in verdict.synthesizers.items()
         if own.outcome == verdict.outcome and name != verdict.recommended
     ]
-    why = " It preserves the tables best of those with this outcome." if alike else ""
+    why = " Of those with this outcome, it preserves the tables best." if alike else ""
     condition = "" if verdict.outcome == "pass" else " if the board agrees and writes down why"
     return f"Recommended: {best}. Release its sets{condition}.{why}"
 
@@ -107,7 +107,7 @@ def _one_line(group: ReasonGroup) -> str:
     if group.outcome == "pass":
         return "preserves the tables less well"
     if not worst:
-        return "has only the points about the data"
+        return "no points of its own"
     return f"{'fails on' if group.outcome == 'fail' else 'for the board:'} {', '.join(worst)}"
 
 

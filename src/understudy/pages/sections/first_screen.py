@@ -7,7 +7,7 @@ from understudy.pages.blocks import Figure, Figures, Paragraph
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.strips import Strip, strip_svg
 from understudy.pages.sections.decision import ranked_synthesizers
-from understudy.pages.sections.section_words import attack_words, styled
+from understudy.pages.sections.section_words import attacker_words, styled
 from understudy.summaries import number
 from understudy.verdict.grading import table_ratios
 from understudy.verdict.risk_reasons import judged_attack
@@ -51,7 +51,7 @@ def _risk(
         limits.own_record_pass,
         limits.own_record_review,
     )
-    caption = f"{attack.sentence(own_record.n_records)}. {attack_words(attack)}, {attack.setting}."
+    caption = f"{attack.sentence(own_record.n_records)}. {attacker_words(attack)}."
     return Figure(strip_svg(strip, style, "strip-risk"), caption)
 
 

@@ -27,7 +27,11 @@ from understudy.pages.blocks import (
 )
 from understudy.pages.plots.canvas import series_styles
 from understudy.pages.plots.positions import attack_positions, positions_svg
-from understudy.pages.sections.section_words import attack_words, guarantee_words
+from understudy.pages.sections.section_words import (
+    attack_words,
+    attacker_words,
+    guarantee_words,
+)
 from understudy.summaries import percent, position_text, shown, whole
 from understudy.synthesis.registry import MODELS
 from understudy.verdict.risk_reasons import effect_outcome, judged_attack
@@ -123,8 +127,7 @@ def _attacks(
     return [
         Heading(f"Attacks on the sets of {shown(synthesizer.title)}", 3),
         Paragraph(
-            f"{worst.sentence(own_record.n_records)}: the worst attack, "
-            f"“{attack_words(worst)}”, {worst.setting}."
+            f"{worst.sentence(own_record.n_records)}: the worst attack, “{attacker_words(worst)}”."
         ),
         *(Paragraph(remark, "remark") for remark in _reliability(own_record)),
         table,
@@ -140,9 +143,9 @@ def _model(prediction: PredictionFindings | None, n_records: int) -> list[Block]
         return []
     return [
         Paragraph(
-            "What a model trained on all files knows beyond the labels' overall shares: on average "
+            "A model trained on all files knows more than the labels' overall shares: on average "
             f"it goes {percent(prediction.gain)} of the way from the true label's share to "
-            f"certainty, and more than {percent(prediction.threshold)} for "
+            f"certainty, and more than {percent(prediction.threshold)} of it for "
             f"{_of(prediction.at_risk, n_records)} records. That includes inference; what people's "
             "own records add is in the table."
         )
@@ -233,12 +236,18 @@ def _reliability(own_record: OwnRecordFindings) -> list[str]:
     if own_record.unreliable:
         remarks.append(
             f"For {_of(own_record.unreliable, own_record.n_records)} records these weights are "
-            f"unreliable; {whole(own_record.refitted)} of them were measured by a fit without "
-            "them."
+            f"unreliable; {_refitted(own_record.refitted)}."
         )
     elif own_record.evidence == "draws":
         remarks.append("All weights are reliable.")
     return remarks
+
+
+def _refitted(records: int) -> str:
+    """Say how many such records were measured by another fit."""
+    if not records:
+        return "none was measured by a fit without it"
+    return f"{whole(records)} of them were measured by a fit without them"
 
 
 def _of(part: int, total: int) -> str:

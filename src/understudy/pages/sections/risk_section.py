@@ -57,7 +57,7 @@ MEASURES = {
 RATE = "true_match_rate"
 TRUE_LABELS = "Records whose synthetic label is true"
 READING = (
-    "Lines reach from the smallest to the largest set, or repeat of a baseline; dots are means. "
+    "Lines reach from the smallest to the largest set (of a baseline: repeat); dots are means. "
     "Min and Max are baselines of the confidential data, not bounds: Min draws all labels alike, "
     "Max draws from the pattern's own distribution. Near Max, the risk is close to that of the "
     "exact table."
@@ -238,8 +238,9 @@ def _labels(findings: Findings) -> list[Block]:
     guess = judged[0][2].most_frequent_label
     return topic(
         title="Guesses: believe the label of the person's row",
-        reading=f"Right for so many of {counted(findings.data.n_records, 'record')}. Without any "
-        f"row, guessing the most frequent true label of every pattern is right for {guess:,.0f}.",
+        reading=f"How many of {counted(findings.data.n_records, 'label')} are guessed right. "
+        "Guessing the most frequent true label of every pattern, without any row, gets "
+        f"{guess:,.0f} right.",
         figures=[
             interval_svg(
                 "Right labels",

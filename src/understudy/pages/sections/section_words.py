@@ -17,6 +17,7 @@ from understudy.summaries import shown
 __all__ = [
     "BASELINES",
     "attack_words",
+    "attacker_words",
     "guarantee_words",
     "identified",
     "known_words",
@@ -91,3 +92,13 @@ def attack_words(attack: AttackFindings) -> str:
     """Name an attack, with what the intruder knows."""
     known = f" (known: {known_words(attack.known)})" if attack.known else ""
     return f"{attack.words[:1].upper()}{attack.words[1:]}{known}"
+
+
+def attacker_words(attack: AttackFindings) -> str:
+    """Name an attack, and say whether the intruder knows whose row is whose."""
+    rows = (
+        "the rows are shuffled"
+        if attack.setting == "as released"
+        else ("the intruder knows whose row is whose")
+    )
+    return f"{attack_words(attack)}; {rows}"

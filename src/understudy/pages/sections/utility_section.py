@@ -164,8 +164,8 @@ def _heat(findings: Findings, synthesizer: SynthesizerFindings) -> list[Block]:
             title=f"{shown(name)} by other variables",
             reading="The stronger the colour, the further a count lies from the original's, up to "
             "four standard deviations of what chance does to a synthesizer that knew the "
-            f"population. A sign marks more than {FAR:g}: {n_far:,} of {counted(n_cells, 'cell')}, "
-            f"drawn or not; chance alone gives about {n_cells * BY_CHANCE:.0f}.",
+            f"population. A sign marks more than {FAR:g}: {n_far:,} of {counted(n_cells, 'cell')} "
+            f"in all; chance alone gives about {n_cells * BY_CHANCE:.0f}.",
             legend=Legend([("too many records", MORE, SOLID), ("too few", LESS, SOLID)]),
             figures=heat_figures(named, synthesizer.m, f"heat-{index}"),
         )
@@ -182,8 +182,8 @@ def _propensity(findings: Findings) -> list[str]:
     if not known:
         return []
     return [
-        "Can a regression tell synthetic records from original ones? 1: no better than for a "
-        f"synthesizer that knew the population (ratio of propensity errors): {', '.join(known)}."
+        "How well a regression tells synthetic records from original ones (ratio of propensity "
+        f"errors; 1 for a synthesizer that knew the population): {', '.join(known)}."
     ]
 
 

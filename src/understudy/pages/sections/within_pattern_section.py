@@ -30,7 +30,7 @@ __all__ = ["label_words", "level_names", "pattern_words", "within_section"]
 
 MOST_LABELS = 8  # in a panel's table
 SHOWN_FIRST = 8  # panels
-LONGEST_TITLE = 60
+LONGEST_TITLE = 120
 ENOUGH = 5  # times the size of a small pattern: those that set the scale of the panels
 SORTS = (
     ("worst falling", "records to change, beyond chance"),
