@@ -175,7 +175,7 @@ def test_progress_without_a_terminal(
     with study_progress() as show:
         show(StudyProgress("reading the data", 0, 0, 0.5, 3.0, 3.0))
         assert printed.wait(600)
-    assert lines[0].endswith("reading the data 50%, about 3 s left")
+    assert lines[0].endswith("reading the data, 50 %, about 3 s left")
     begun = StudyProgress("fitting p1", 1, 9, None, None, None)
     assert progress_line(begun, 150.0) == "understudy, after 2.5 min: step 1 of 9: fitting p1"
     assert progress_line(begun, 5.0) == "understudy, after 5 s: step 1 of 9: fitting p1"
