@@ -39,6 +39,7 @@ KEPT = {
     "language": 6, "insurance": 4, "commute": 8, "children": 4, "pets": 3,
 }  # fmt: skip
 N_CLASSES = 30
+AT_A_TIME = 100_000  # rows whose levels are drawn, so that millions need little memory
 LABELS_PER_PATTERN = 20.0  # distinct ones, about
 
 
@@ -53,7 +54,11 @@ def make_file(path: Path, n_records: int, n_combinations: int, n_variables: int 
         keys = np.zeros(n, dtype=np.int64)
         for variable in variables:
             cumulative = np.cumsum(tables[variable], axis=1)
-            level = (cumulative[classes] < draw.random(n)[:, None]).sum(axis=1)
+            level = np.empty(n, dtype=np.int64)
+            for start in range(0, n, AT_A_TIME):
+                part = classes[start : start + AT_A_TIME]
+                below = cumulative[part] < draw.random(part.size)[:, None]  # (row, level)
+                level[start : start + AT_A_TIME] = below.sum(axis=1)
             keys = keys * sizes[variable] + np.minimum(level, sizes[variable] - 1)
         return keys
 
