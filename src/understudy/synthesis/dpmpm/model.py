@@ -223,7 +223,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     def _weakest_prior(self) -> float:
         """Give the smallest prior count that is given, 1 where none is smaller."""
         given = (counts for counts in self._level_priors() if not isinstance(counts, str))
-        return min(1.0, *(float(np.min(counts)) for counts in given), 1.0)
+        return min([1.0, *(float(np.min(counts)) for counts in given)])
 
     def _level_priors(self) -> Iterable[Any]:
         given = self.level_prior
