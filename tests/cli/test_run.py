@@ -183,6 +183,13 @@ def test_progress_without_a_terminal(
     assert progress_line(part, 5.0).endswith("a fit, 25 %, about 60 s left of this part")
 
 
+def test_a_number_stays_with_its_per_cent() -> None:
+    for length in range(70, 90):
+        folded = output.paragraph("a" * length + " 28 % of the labels")
+        assert "28 %" in folded
+        assert " ".join(folded.split()) == "a" * length + " 28 % of the labels"
+
+
 def test_nobody_reads_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """A closed error stream ends neither the lines nor the study."""
     monkeypatch.setattr(output, "SECONDS_BETWEEN_LINES", 0.001)

@@ -52,10 +52,15 @@ def say_json(content: Any) -> None:
 
 
 def paragraph(text: str, first: str = "", rest: str = "") -> str:
-    """Fold a paragraph to the width of a page."""
-    return textwrap.fill(
-        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False
+    """Fold a paragraph to the width of a page; a number and its per cent stay on one line."""
+    folded = textwrap.fill(
+        text.replace(" %", "\N{NO-BREAK SPACE}%"),
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
     )
+    return folded.replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
