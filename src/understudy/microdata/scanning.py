@@ -74,14 +74,9 @@ EMPTY_FIELD = -1
 
 # Where `scan_records` is with a record: inside it, behind it, behind a blank line, or at the end of
 # a block that cuts it off.
-_IN_RECORD = 0
-_COMPLETE = 1
-_BLANK = 2
-_CUT_OFF = 3
+_IN_RECORD, _COMPLETE, _BLANK, _CUT_OFF = range(4)
 
-_LF = 10
-_CR = 13
-_QUOTE = 34
+_LF, _CR, _QUOTE = b'\n\r"'
 _AHEAD = 256  # rows that are looked up together
 _WORD = 8  # bytes that are hashed at once
 _BYTE = np.uint64(8)
