@@ -43,7 +43,7 @@ def settled_sampler(data: us.Microdata, level_prior: Any) -> tuple[str, int]:
 
 
 def test_auto_follows_the_effective_draws_that_were_measured() -> None:
-    """docs/research/auto-sampler.csv: with given level priors blocked, with sampled ones not."""
+    """docs/research/auto-sampler.csv; with sampled level priors default fits stay as they were."""
     bundled, larger = us.load_ce_like(), population_of(60_000)
     assert settled_sampler(bundled, "sampled") == ("collapsed", 40)
     assert settled_sampler(bundled, {"county": "sampled", "age": 0.5}) == ("collapsed", 40)

@@ -71,8 +71,8 @@ def blocked_pays(
 ) -> bool:
     """Tell whether the blocked sampler gives more effective draws a second.
 
-    That depends on whether level priors are `sampled`: strengths and classes move together slowly,
-    and the blocked sampler, which holds both fixed in turn, is slowed down more.
+    That depends on whether level priors are `sampled`: strengths and classes then hold each other
+    up, and a blocked sweep is worth less. docs/research/auto-sampler.csv has what was measured.
     """
     collapsed, blocked = (
         sweep_seconds(sampler, counts, n_levels, n_classes) for sampler in ("collapsed", "blocked")

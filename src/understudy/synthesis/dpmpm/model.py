@@ -80,10 +80,10 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
     strength_prior : (float, float)
         Mean and standard deviation of the logarithm of sampled prior counts, a normal variable.
     sampler : {"auto", "collapsed", "blocked"}
-        The exact process, one record at a time; or the paper's truncated sampler. "auto" takes
-        the one that gives more effective draws a second. With sampled level priors that is the
-        collapsed one up to some thousand records, then the blocked one; with given ones it is the
-        blocked one from some hundred records on. Its classes are more the more records there are.
+        The exact process, one record at a time; or the paper's truncated sampler. "auto" goes by
+        effective draws a second. With given level priors it takes the blocked one from some hundred
+        records on; with sampled ones the collapsed one up to some thousand records, then the
+        blocked one. Its classes are more the more records there are, and the weaker given priors.
     class_draw : {"kept", "full", "prior"}
         Where a record's class comes from when its label is drawn; see `labels`.
     device : {"cpu", "gpu"}
