@@ -217,7 +217,8 @@ class SampledFit(Shown, ABC):
         sums = self._match_risks(known)  # judged one by one, beside those that are known already
         more = diagnose(self.targets, sums, {}, threads=self.plan.threads)
         first = len(self.chain_draws.sums)
-        return pl.concat([table[:first], more, table[first:]])
+        # concat would start threads, with which a process can no longer be forked
+        return table[:first].vstack(more).vstack(table[first:])
 
     @cached_property
     def _diagnosed(self) -> pl.DataFrame:
