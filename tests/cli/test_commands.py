@@ -259,3 +259,12 @@ def test_one_record_is_one_record(command: Command, make_file: MakeFile) -> None
     assert "The smallest pattern has 1 record (" in words
     assert "Records in the 2 smallest patterns: 1 record each." in words
     assert "1 records" not in words
+
+
+def test_a_table_of_many_variables_fits_a_terminal(command: Command, make_file: MakeFile) -> None:
+    names = [f"variable_{number}" for number in range(12)]
+    rows = [",".join(str((row >> number) % 2) for number in range(12)) for row in range(40)]
+    text = "\n".join([",".join([*names, "town"]), *(f"{row},t" for row in rows), f"{rows[0]},u"])
+    answer = command("check", make_file(text + "\n"), "--synthesize", "town")
+    assert "expected match risk, all kept variables known" in answer.out
+    assert max(map(len, answer.out.splitlines())) <= 100

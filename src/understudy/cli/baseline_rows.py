@@ -20,6 +20,7 @@ from understudy.risk.expected import expected_risk
 __all__ = ["level_rows", "risk_levels", "void_scales"]
 
 ROUNDING = 1e-9
+MOST_NAMED = 4  # variables, if they are all: a table has to fit a terminal
 
 
 def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, float]]:
@@ -42,6 +43,8 @@ def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, fl
     if not data.kept or (holes and table_size(data) > LARGEST_TABLE):
         return {}
     names = data.known(known or data.kept)
+    everything = len(names) == len(data.kept) > MOST_NAMED
+    words = "all kept variables" if everything else quoted_list(names)
     perfect = empirical_labels if holes else perfect_table
     low, high = (expected_risk(data, labels(data), names) for labels in (uniform_labels, perfect))
     return {
@@ -49,7 +52,7 @@ def risk_levels(data: Microdata, known: Names = ()) -> dict[str, tuple[float, fl
             low.attribute_matches,
             high.attribute_matches,
         ),
-        f"expected match risk, {quoted_list(names)} known": (
+        f"expected match risk, {words} known": (
             low.expected_match_risk,
             high.expected_match_risk,
         ),
