@@ -361,7 +361,7 @@ def test_a_board_picks_a_point_and_the_choice_is_in_the_record(
     (plan.parent / "other.toml").write_text(ONE_POINT.replace("{file}", "data.csv"), "utf-8")
     other = us.frontier(plan.parent / "other.toml", tmp_path / "out")
     assert "Frontier of 1 point, 40 records" in repr(other)
-    assert "The only point whose worst" in repr(other)
+    assert "It is the only point whose worst" in repr(other)
     assert f"{name} (under other dials; not on this picture)" in other.page().read_text("utf-8")
 
 

@@ -65,7 +65,8 @@ def test_the_recommended_point_is_the_most_useful_that_passes() -> None:
     unconverged = point("d", 0.2, 1.0, converged=False)
     name, why = recommend([*points, unconverged])
     assert name == "b"
-    assert "not converged" in why
+    assert why.startswith("It is the most useful of the 3 points (of 4)")
+    assert why.endswith("passes, not counting 1 whose chains have not converged.")
     assert recommend([unconverged])[0] == "d"
     assert recommend(points[2:])[0] is None
 

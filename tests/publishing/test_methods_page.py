@@ -34,6 +34,21 @@ def test_the_page_says_what_own_records_give_away(
     assert re.search(r"\|rows known\|about \d+\s%\|about \d+\s%\|", said)
 
 
+def test_tables_without_a_number_give_way_to_a_sentence(
+    study: Study, public: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    us.release(study.seal().folder, public, APPROVAL)
+    said = words_of(public / "methods.html")
+    assert "How far they differ is not published" in said
+    assert "population known" not in said
+    monkeypatch.setattr(rounding, "CHANCE", 9.0)
+    us.release(study.folder, public, APPROVAL, overwrite=True)
+    said = words_of(public / "methods.html")
+    assert "How far they differ is not published" not in said
+    assert said.count("|population known|") == 2
+    assert "Deviation: the sum" in said
+
+
 def test_overlaps_are_not_published(study: Study, public: Path) -> None:
     us.release(study.seal().folder, public, APPROVAL)
     said = words_of(public / "methods.html")

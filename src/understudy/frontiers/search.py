@@ -96,13 +96,17 @@ def recommend(points: Sequence[FrontierPoint]) -> tuple[str | None, str]:
         return None, "No point passes: the own-record effect of every one is above the pass limit."
     converged = [entry for entry in passing if entry[2].measured.converged is not False]
     _, name, _ = min(converged or passing, key=lambda entry: entry[:2])
-    among = f"The most useful of the {len(passing)} points (of {len(points)})"
+    among = f"It is the most useful of the {len(passing)} points (of {len(points)})"
     if len(passing) == 1:
-        among = f"The only one of {len(points)} points" if len(points) > 1 else "The only point"
+        among = (
+            f"It is the only one of {len(points)} points"
+            if len(points) > 1
+            else "It is the only point"
+        )
     why = f"{among} whose worst own-record effect passes"
     left_out = len(passing) - len(converged)
     if left_out and converged:
-        why += f"; {left_out} of them left out, whose chains have not converged"
+        why += f", not counting {left_out} whose chains have not converged"
     if not converged:
         why += "; none of these has converged chains, so another run may give other files"
     return name, f"{why}."

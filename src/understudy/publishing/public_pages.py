@@ -20,7 +20,7 @@ from understudy.publishing.combining_examples import (
 )
 from understudy.publishing.data_files import Format, data_file
 from understudy.publishing.public_summary import Summary
-from understudy.publishing.rounding import RULE
+from understudy.publishing.rounding import NOT_SHOWN, RULE
 from understudy.synthesis.registry import MODELS
 
 __all__ = ["Release", "codebook_page", "methods_page", "readme"]
@@ -229,31 +229,34 @@ def _rows() -> list[Block]:
 
 def _utility(release: Release, figures: Mapping[str, bytes]) -> list[Block]:
     summary = release.summary
-    blocks: list[Block] = [
-        Heading("How close the files come"),
-        Paragraph(
-            "Tables of the synthetic files differ from those of the confidential file. A "
-            "synthesizer that knew the population would differ, too, because both files are drawn "
-            'by chance: what it would score is given under "population known". Deviation: the '
-            "sum of the absolute differences of all cells over all tables with that many "
-            "variables, mean over the files."
-        ),
+    differ = (
+        "Tables of the synthetic files differ from those of the confidential file. A synthesizer "
+        "that knew the population would differ, too, because both files are drawn by chance"
+    )
+    tables = [
         Table(
             "Tables that hold a synthesized variable",
             ["tables of", "deviation", "population known", "ratio"],
             summary.tables,
         ),
+        Table(
+            "Distribution of the synthesized variables within combinations of the kept ones: "
+            "total variation distance, mean over all records",
+            ["distance", "population known", "ratio"],
+            summary.within,
+            text_columns=(),
+        ),
     ]
-    if summary.within:
-        blocks.append(
-            Table(
-                "Distribution of the synthesized variables within combinations of the kept ones: "
-                "total variation distance, mean over all records",
-                ["distance", "population known", "ratio"],
-                summary.within,
-                text_columns=(),
-            )
-        )
+    printed = [table for table in tables if any(set(row[-3:]) != {NOT_SHOWN} for row in table.rows)]
+    more = (
+        f'{differ}: what it would score is given under "population known". Deviation: the sum of '
+        "the absolute differences of all cells over all tables with that many variables, mean over "
+        "the files."
+        if printed
+        else f"{differ}. How far they differ is not published: with this number of records, one "
+        "record could change these numbers too much (the rule is at the end of the next section)."
+    )
+    blocks: list[Block] = [Heading("How close the files come"), Paragraph(more), *printed]
     if summary.regressions:
         blocks.append(
             Table(
