@@ -137,4 +137,4 @@ def test_codebook_taken_from_the_file_is_said() -> None:
     (reason,) = [reason for reason in judge(observed).reasons if reason.subject == "codebook"]
     assert reason.outcome == "review"
     assert "exactly those that somebody has" in reason.words
-    assert '"town" 2' in reason.words
+    assert '2 of "town"' in reason.words
