@@ -148,7 +148,7 @@ def _check_place(folder: Path) -> None:
     elif folder.is_dir() and not folder.is_symlink():
         names = {path.name for path in folder.iterdir()}
         if names - {LOCK} and FILE not in names:
-            came = f"one that holds {len(names):,} other things"
+            came = "one that holds other things"
     if came:
         raise OutputError(
             expected=f"a new or empty folder, or a register, at {quoted(folder.name)}",

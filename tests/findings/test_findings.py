@@ -313,7 +313,7 @@ def test_what_columns_passed_through_add() -> None:
             "day": ["p", "q", "q", "q", None, None],
         }
     )
-    with pytest.warns(DataWarning, match="have a single record"):
+    with pytest.warns(DataWarning, match="1 of 3 patterns .* has a single record"):
         data = us.read_microdata(table, synthesize="town", pass_through=["wt", "day"])
     findings = data_findings(data, codebook_declared=False, codebook_reviewed=False)
     first, second = findings.passed

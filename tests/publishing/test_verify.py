@@ -182,7 +182,9 @@ def test_manifests_that_promise_nothing(released: Path, command: Command) -> Non
         assert answer.code == 2
         assert says in " ".join(answer.err.split())
     path.write_text("[" * 100_000)
-    assert command("verify", released).code == 2
+    answer = command("verify", released)
+    assert answer.code == 2
+    assert "found one that is not: manifest.json is not there" in " ".join(answer.err.split())
     path.write_text(json.dumps(whole))
     os.mkfifo(released / "manifest.json.sig")
     assert '"manifest.json.sig" is a link, or no file' in command("verify", released).err

@@ -45,7 +45,7 @@ def verify(
         more = f" (and {len(changes) - MOST} more)" if len(changes) > MOST else ""
         raise FileError(
             expected=f"a complete and unchanged release in {quoted(folder.name)}",
-            came="; ".join(changes[:MOST]) + more,
+            came="one that is not: " + "; ".join(changes[:MOST]) + more,
             do="do not use the folder; get it again from its publisher",
         )
     signature = check_signature(folder, signers, signer)

@@ -131,7 +131,7 @@ def check_values(
 ) -> None:
     """Refuse values that are not categories."""
     name = quoted(column.name)
-    where = f"bins={{{name}: ...}} in Python, [data.bins] in a plan"
+    where = f"--bins, bins={{{name}: ...}} in Python, [data.bins] in a plan"
     bin_them = f"bin them first, by quartiles or cut points ({where})"
     if column.kind == "real":
         infinite = sum(

@@ -70,7 +70,8 @@ def _check_ids(data: Microdata) -> None:
                 expected=f"groups of records in the kept column {quoted(name)}",
                 came=f"{data.n_records:,} different values in {data.n_records:,} records, as in an "
                 "identifier",
-                do=f"ignore the column (ignore=[{quoted(name)}]), or bin it if it holds numbers",
+                do="ignore the column (--ignore; ignore in Python and in plans), or bin it if it "
+                "holds numbers",
             )
     for name in data.synthesized:
         if id_like(data, name):
@@ -101,7 +102,8 @@ def _warn_of_small_patterns(data: Microdata) -> None:
     alone = int((data.patterns.sizes == 1).sum())
     if alone:
         _warn(
-            f"{alone:,} of {len(data.patterns):,} patterns of the kept variables have a single "
+            f"{alone:,} of {len(data.patterns):,} patterns of the kept variables "
+            f"{'has' if alone == 1 else 'have'} a single "
             "record (k-anonymity 1): whoever knows these variables knows which record it is"
         )
 

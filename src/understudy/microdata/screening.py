@@ -451,7 +451,8 @@ def _pattern_advice(patterns: Cells) -> list[str]:
     if not small.any():
         return []
     return [
-        f"{int(small.sum()):,} of {len(patterns):,} patterns have fewer than {SMALL_PATTERN} "
+        f"{int(small.sum()):,} of {len(patterns):,} patterns "
+        f"{'has' if small.sum() == 1 else 'have'} fewer than {SMALL_PATTERN} "
         f"records ({counted(int(patterns.sizes[small].sum()), 'record')} in all): consider coarser "
         "groups of the kept variables."
     ]

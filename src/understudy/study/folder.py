@@ -158,7 +158,7 @@ def _check_folder(folder: Path, *, resume: bool) -> None:
         raise OutputError(
             expected=f"a new or empty folder, or one with a study and nothing else, at "
             f"{_called(folder)}",
-            came=f"one that holds {len(others) or len(inside)} other things",
+            came="one that holds other things",
             do="choose another folder; a study is never mixed with other files",
         )
     if begun and not resume:
