@@ -120,7 +120,7 @@ def _usage(problem: CycloptsError, arguments: Sequence[str]) -> str:
     known = [name for name in app if not name.startswith("-")]
     if command and command not in known:
         return message(
-            expected=f"a command: {', '.join(known)}",
+            expected=f"a command: {', '.join(sorted(known))}",
             came=f"{quoted(command)}{nearest(command, known)}",
             do="see understudy --help",
         )
