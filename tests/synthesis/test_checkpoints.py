@@ -240,7 +240,8 @@ def test_interrupted_inside_an_entry_of_the_archive(
 ) -> None:
     """Where closing the archive would fail: the interruption waits until it is written whole."""
     options: dict[str, Any] = {"seed": 4, "threads": 1}
-    calm = quiet_fit(us.DPMPM(level_prior=1.0), data, **options)
+    settings = us.DPMPM(level_prior=1.0, sampler="collapsed")
+    calm = quiet_fit(settings, data, **options)
     opening = zipfile.ZipFile.open
     opened: list[Any] = []
 
@@ -253,7 +254,7 @@ def test_interrupted_inside_an_entry_of_the_archive(
     with monkeypatch.context() as planted:
         planted.setattr(zipfile.ZipFile, "open", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            quiet_fit(us.DPMPM(level_prior=1.0), data, checkpoint=tmp_path / "run", **options)
+            quiet_fit(settings, data, checkpoint=tmp_path / "run", **options)
     assert len(opened) == 18  # all entries of the segment
-    again = quiet_fit(us.DPMPM(level_prior=1.0), data, checkpoint=tmp_path / "run", **options)
+    again = quiet_fit(settings, data, checkpoint=tmp_path / "run", **options)
     assert np.array_equal(again.chain_draws.label_probability, calm.chain_draws.label_probability)

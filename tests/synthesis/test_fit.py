@@ -102,7 +102,7 @@ def test_diagnostics_and_warning(data: us.Microdata) -> None:
 def test_runs_until_targets_are_met_or_the_limit_is_reached(data: us.Microdata) -> None:
     calls: list[Progress] = []
     targets = us.ConvergenceTargets(rhat=1.5, ess=25, most_draws=2000)
-    settings = us.DPMPM(level_prior=1.0)
+    settings = us.DPMPM(level_prior=1.0, sampler="collapsed")
     fit = quiet_fit(settings, data, seed=2, draws=50, until=targets, progress=calls.append)
     assert fit.converged
     assert 50 < fit.chain_draws.label_probability.shape[1] <= 2000
