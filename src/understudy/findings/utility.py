@@ -105,13 +105,14 @@ def _weighted(
 
 def _tables(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
     """Compare tables, with the noise floor and the signed deviations of perfect sets."""
-    from understudy.utility.tables import table_utility
+    from understudy.utility.tables import signed_deviations, table_utility
 
-    done = Parts(5, 1, 1, 2)
+    done = Parts(8, 1, 1, 1, 2)
     utility = done(table_utility(data, sets, seed=seed))
     orders = tuple(utility.deviation)
-    perfect = done(table_utility(data, _perfect_sets(data, seed), orders, repeats=1, seed=seed))
-    uniform = done(table_utility(data, _uniform_set(data, seed), orders, repeats=1, seed=seed))
+    signed = done(signed_deviations(data, sets, orders))
+    perfect = done(signed_deviations(data, _perfect_sets(data, seed), orders))
+    uniform = done(signed_deviations(data, _uniform_set(data, seed), orders))
     per_set = utility.per_set
     return Tables(
         orders=orders,
@@ -122,10 +123,10 @@ def _tables(data: Microdata, sets: SyntheticSets, seed: int) -> Tables:
         noise_floor=tuple(utility.noise_floor[order] for order in orders),
         truth_floor=tuple(utility.truth_floor[order] for order in orders),
         tables=_table_rows(utility.tables),
-        signed=tuple(_signed(utility.signed, order) for order in orders),
-        signed_floor=tuple(_signed(perfect.signed, order) for order in orders),
+        signed=tuple(_histogram(*signed[order]) for order in orders),
+        signed_floor=tuple(_histogram(*perfect[order]) for order in orders),
         propensity_ratio=done(_propensity(data, sets, seed)),
-        minimum=tuple(uniform.deviation[order] for order in orders),
+        minimum=tuple(float(np.abs(uniform[order][0]) @ uniform[order][1]) for order in orders),
     )
 
 
@@ -171,17 +172,16 @@ def _table_rows(tables: pl.DataFrame) -> tuple[TableRow, ...]:
     )
 
 
-def _signed(signed: pl.DataFrame, order: int) -> Histogram:
-    """Count signed deviations of one order: each value, or intervals where they reach far."""
-    values = signed.filter(pl.col("order") == order)["deviation"].to_numpy()
+def _histogram(values: NDArray[np.int64], cells: NDArray[np.int64]) -> Histogram:
+    """Draw up cells (value,) by their deviations: each value, or intervals where they reach far."""
     if not values.size:
         return Histogram(edges=(), counts=())
     low, high = int(values.min()), int(values.max())
     width = -(-(high - low + 1) // MOST_VALUES)  # whole numbers in an interval
     n_bins = -(-(high - low + 1) // width)
-    counts = np.bincount((values - low) // width, minlength=n_bins)
+    counts = np.bincount((values - low) // width, weights=cells, minlength=n_bins)
     edges = [low - 0.5 + width * bin_number for bin_number in range(n_bins + 1)]
-    return Histogram(edges=tuple(edges), counts=tuple(counts.tolist()))
+    return Histogram(edges=tuple(edges), counts=tuple(counts.astype(np.int64).tolist()))
 
 
 def _propensity(data: Microdata, sets: SyntheticSets, seed: int) -> float | None:

@@ -40,6 +40,7 @@ __all__ = [
 
 SPREADS = 9.0  # standard deviations that the points must reach; what is beyond has mass < 1e-15
 REST = 20.0  # and as many counts more, for the long tail of small counts
+LADDER = 4  # numbers of points from one power of two to the next
 NEGLIGIBLE = -45.0  # logarithm of a characteristic function that no longer counts
 
 
@@ -122,41 +123,43 @@ def expected_deviation(
     and the cell that it is added to. The deviation is from the mean or, `between_two`, from an
     independent sum of the same kind.
     """
+    from scipy.sparse import csr_array
+
     varies = (means > 0) & (means < trials)
     trials, means, cell = trials[varies], means[varies], cell[varies]
     size, share = trials.astype(np.float64), means / trials
     if between_two:
         size *= 2  # twice the variance, and the square of the characteristic function's length
-    variance = np.bincount(cell, weights=size * share * (1 - share), minlength=n_cells)
-    points = 2 * np.ceil((SPREADS * np.sqrt(variance) + REST) / 2).astype(np.int64)  # (cell,)
-    total = np.where(variance > 0, points / 2.0, 0.0)
-    active = variance > 0
+    weights = size * share * (1 - share)
+    variance = np.bincount(cell, weights=weights, minlength=n_cells).astype(np.float64)
+    points = _points(variance)
     first, kind = _kinds(trials, means, points[cell])  # parts of a kind have the same curve
     size, share, points_of_kind = size[first], share[first], points[cell[first]]  # (kind,)
+    parts = csr_array((np.ones(kind.size), (cell, kind)), shape=(n_cells, first.size))
+    active = variance > 0
+    total = np.where(active, points / 2.0, 0.0)
     for step in range(int(points.max(initial=0)) // 2):
         active &= step < points // 2
-        inside = active[cell]
-        if not inside.all():  # what is done is left behind, so that the work shrinks
-            kind, cell = kind[inside], cell[inside]
-            used = np.bincount(kind, minlength=size.size) > 0
-            if 2 * np.count_nonzero(used) < used.size:
-                kind = (np.cumsum(used) - 1)[kind]
-                size, share, points_of_kind = size[used], share[used], points_of_kind[used]
-        if not cell.size:
+        if not active.any():
             break
         here = (2 * np.minimum(step, points_of_kind // 2 - 1) + 1) * np.pi / points_of_kind
         curve = -4 * share * (1 - share) * np.sin(here / 2) ** 2
-        lengths = 0.5 * size * np.log1p(curve)
-        length = np.bincount(cell, weights=lengths[kind], minlength=n_cells)
+        length = parts @ (0.5 * size * np.log1p(curve))  # (cell,)
         angle = (2 * step + 1) * np.pi / points  # (cell,)
         term = np.exp(length) / np.sin(angle / 2) ** 2
         if not between_two:  # the difference of two equal sums is symmetric: no angle
             turn = np.arctan2(share * np.sin(here), 1 - share + share * np.cos(here)) - share * here
-            turns = (size * turn)[kind]
-            term *= np.cos(np.bincount(cell, weights=turns, minlength=n_cells))
+            term *= np.cos(parts @ (size * turn))
         total[active] -= (term / points)[active]
         active &= length > NEGLIGIBLE
     return np.maximum(total, 0.0)
+
+
+def _points(variance: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Points that reach far enough, (cell,); few different numbers, so that cells share curves."""
+    least = (SPREADS * np.sqrt(variance) + REST) / 2
+    half = np.exp2(np.ceil(LADDER * np.log2(least)) / LADDER)
+    return 2 * np.ceil(half).astype(np.int64)
 
 
 def _kinds(

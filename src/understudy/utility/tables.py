@@ -8,6 +8,7 @@ that of one which knows the population: without them nobody can tell whether a n
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -40,9 +41,10 @@ from understudy.utility.tabulation import (
     tabulate,
 )
 
-__all__ = ["TableUtility", "table_utility"]
+__all__ = ["TableUtility", "signed_deviations", "table_utility"]
 
 Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
 USUAL_ORDERS = tuple(range(1, 4))  # an object of its own, to know when the user gave none
 
 
@@ -276,6 +278,32 @@ def table_utility(
         _counted=counted,
         _names=tuple(names),
     )
+
+
+def signed_deviations(
+    data: Microdata, synthetic: Any, orders: Sequence[int]
+) -> dict[int, tuple[Integers, Integers]]:
+    """Count the cells of all sets by synthetic minus original count, for each order of tables.
+
+    Each order has its distinct deviations, rising, and how many cells have each: (value,) both.
+    It is what `TableUtility.signed` shows cell by cell, in the memory of one table.
+    """
+    counted = count_sets(as_sets(data, synthetic))
+    names = [table for order in orders for table in _tables_of(data, order)]
+    counts: dict[int, Counter[int]] = {order: Counter() for order in orders}
+    for variables, found in zip(names, in_order(_deviations, names, counted), strict=True):
+        counts[len(variables)].update(found)
+    return {
+        order: (np.array(sorted(found)), np.array([found[value] for value in sorted(found)]))
+        for order, found in counts.items()
+    }
+
+
+def _deviations(variables: tuple[str, ...], counted: CountedSets) -> dict[int, int]:
+    """Count the cells of one table by their signed deviation, in all sets."""
+    table = tabulate(counted, variables)
+    values, cells = np.unique(table.synthetic - table.original, return_counts=True)
+    return dict(zip(values.tolist(), cells.tolist(), strict=True))
 
 
 @dataclass(frozen=True, repr=False, eq=False)

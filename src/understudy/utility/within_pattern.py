@@ -247,7 +247,10 @@ class _Floors(NamedTuple):
         original: their covariance is the part of the variance that a mean over sets keeps.
         """
         sizes, pattern = data.patterns.sizes, data.patterns.of_combination
-        every = np.arange(data.n_combinations)
+        size = sizes[pattern]  # (combination,)
+        keys = size * (int(data.counts.max()) + 1) + data.counts
+        _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
+        each = np.arange(first.size)  # combinations of one size and count are alike: (kind,)
 
         def distance(deviation: NDArray[Any]) -> Numbers:
             added = np.bincount(pattern, weights=deviation, minlength=sizes.size)
@@ -255,7 +258,9 @@ class _Floors(NamedTuple):
 
         floor, truth = (
             distance(
-                expected_deviation(sizes[pattern], data.counts, every, every.size, between_two=two)
+                expected_deviation(
+                    size[first], data.counts[first], each, each.size, between_two=two
+                )[kind]
             )
             for two in (False, True)
         )
