@@ -43,7 +43,7 @@ def reproduce(
     quick
         A preview in a few minutes: two redrawn populations, short chains, two of seven models.
     priors
-        The DPMPM alone with three priors of the county's probabilities, short chains.
+        The DPMPM alone with four priors of the county's probabilities, short chains.
     seed
         Decides every draw.
     memory

@@ -39,7 +39,7 @@ PART = {
         preview; understudy reproduce without --quick makes the real page.
         """,
     "priors": """
-        THIS IS A PART OF THE RUN: the DPMPM with three priors of the county's probabilities, few
+        THIS IS A PART OF THE RUN: the DPMPM with four priors of the county's probabilities, few
         populations, short chains. understudy reproduce without --priors makes the whole page.
         """,
 }

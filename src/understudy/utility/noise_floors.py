@@ -159,7 +159,8 @@ def _points(variance: NDArray[np.float64]) -> NDArray[np.int64]:
     """Points that reach far enough, (cell,); few different numbers, so that cells share curves."""
     least = (SPREADS * np.sqrt(variance) + REST) / 2
     half = np.exp2(np.ceil(LADDER * np.log2(least)) / LADDER)
-    return 2 * np.ceil(half).astype(np.int64)
+    points: NDArray[np.int64] = 2 * np.ceil(half).astype(np.int64)
+    return points
 
 
 def _kinds(
