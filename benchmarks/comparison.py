@@ -39,7 +39,7 @@ from understudy.findings.by_chain import RARE, by_chain
 from understudy.microdata.label_table import true_labels
 from understudy.randomness import stream
 from understudy.reproduction.run import population
-from understudy.risk.attacks import ATTACKS
+from understudy.risk.own_record.attacks import ATTACKS
 from understudy.study.plan import read_plan
 
 FOLDS = 5

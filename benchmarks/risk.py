@@ -29,7 +29,7 @@ from understudy.microdata.coding import regroup  # noqa: E402
 from understudy.microdata.label_table import empirical_labels  # noqa: E402
 from understudy.microdata.variable import Variable  # noqa: E402
 from understudy.randomness import stream  # noqa: E402
-from understudy.risk.left_out_refits import leave_out  # noqa: E402
+from understudy.risk.own_record.refits import leave_out  # noqa: E402
 
 SETS = 20
 

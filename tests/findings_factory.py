@@ -38,7 +38,7 @@ from understudy.findings.schema import (
 )
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.microdata.table import Microdata, SyntheticSets
-from understudy.risk.attacks import ATTACKS
+from understudy.risk.own_record.attacks import ATTACKS
 
 SETS = 4
 INTRUDERS = (("gender",), ("gender", "age"))

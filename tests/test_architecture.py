@@ -322,7 +322,6 @@ SHARED_NAMES = {
     "__init__.py",
     "baselines.py",  # Uniform, Marginal, Others, Perfect: drawn, and what they give away
     "chains.py",  # run, and what is kept of them
-    "own_record.py",  # the effect of people's own records: measured, and what is kept of it
     "run.py",  # the table of contents of its folder, and the command
     "status.py",  # of a study: read, and the command
     # one folder per model

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from understudy.risk.fully_synthetic import fully_synthetic_risk
     from understudy.risk.identification import identification_risk
     from understudy.risk.informed_intruder import informed_intruder_risk
-    from understudy.risk.own_record import own_record_effect
+    from understudy.risk.own_record.effect import own_record_effect
     from understudy.risk.population import population_risk
     from understudy.risk.prediction import prediction_risk
     from understudy.study.run import Study
@@ -145,7 +145,7 @@ _HOME = {
     "load_ce_like": "understudy.microdata.bundled",
     "memory_limit": "understudy.memory",
     "on_workers": "understudy.synthesis.workers",
-    "own_record_effect": "understudy.risk.own_record",
+    "own_record_effect": "understudy.risk.own_record.effect",
     "population_risk": "understudy.risk.population",
     "posterior_risk": "understudy.risk.expected",
     "prediction_risk": "understudy.risk.prediction",

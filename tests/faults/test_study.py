@@ -59,8 +59,9 @@ MEASURES: dict[str, tuple[str, type[BaseModel]]] = {
 LOADED = (
     "matplotlib.figure", "scipy.optimize", "scipy.stats", "understudy.study.run",
     "understudy.risk.identification", "understudy.risk.attribute", "understudy.risk.baselines",
-    "understudy.risk.by_knowledge", "understudy.risk.own_record", "understudy.utility.tables",
-    "understudy.utility.propensity", "understudy.utility.within_pattern",
+    "understudy.risk.by_knowledge", "understudy.risk.own_record.effect",
+    "understudy.utility.tables", "understudy.utility.propensity",
+    "understudy.utility.within_pattern",
 )  # fmt: skip
 
 

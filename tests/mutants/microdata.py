@@ -113,7 +113,7 @@ MUTANTS = [
         "microdata/coarsening.py",
         "np.add.reduceat(table[..., order], starts, axis=-1)",
         "table[..., order][..., np.append(starts[1:], order.size) - 1]",
-        "tests/risk/test_coarsened_own_record.py",
+        "tests/risk/own_record/test_coarsened.py",
         "enumeration",
     ),
     Mutant(

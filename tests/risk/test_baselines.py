@@ -19,8 +19,8 @@ from understudy.microdata.label_table import empirical_labels, others_labels, un
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
 from understudy.risk import baseline_draws, baselines
-from understudy.risk.attacks import ATTACKS
 from understudy.risk.matching import NO_UNIQUE_MATCHES
+from understudy.risk.own_record.attacks import ATTACKS
 
 SIMULATED = 4.5  # standard errors
 

@@ -23,7 +23,8 @@ from understudy.findings.risk import risk_findings
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.pages import report
 from understudy.randomness import stream
-from understudy.risk import baselines, left_out_draws
+from understudy.risk import baselines
+from understudy.risk.own_record import from_draws
 from understudy.synthesis import workers
 from understudy.synthesis.dpmpm.class_counts import SLICE
 from understudy.synthesis.dpmpm.costs import cutting_pays
@@ -160,10 +161,10 @@ def test_own_records_are_left_out_as_on_one_machine(monkeypatch: pytest.MonkeyPa
         asked.extend([function.__name__] * len(tasks))
         return real(self, function, tasks, *shared)
 
-    first = [own.random() for own in left_out_draws._generators(stream(1, "slices"), 3)]
+    first = [own.random() for own in from_draws._generators(stream(1, "slices"), 3)]
     assert len(set(first)) == 3
     whole = measured()
-    monkeypatch.setattr(left_out_draws, "PATTERNS", 16)  # 40 patterns in three slices
+    monkeypatch.setattr(from_draws, "PATTERNS", 16)  # 40 patterns in three slices
     cut = measured()
     monkeypatch.setattr(Workers, "in_order", in_order)
     with threads_as_workers(2) as address, us.on_workers(cluster=address):

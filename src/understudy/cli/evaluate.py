@@ -43,7 +43,7 @@ from understudy.risk.attribute import AttributeRisk, attribute_risk
 from understudy.risk.baselines import Baseline, InherentRisk, inherent_risk
 from understudy.risk.fully_synthetic import FullySyntheticRisk, fully_synthetic_risk
 from understudy.risk.identification import IdentificationRisk, identification_risk
-from understudy.risk.own_record import OwnRecordEffect, own_record_effect
+from understudy.risk.own_record.effect import OwnRecordEffect, own_record_effect
 from understudy.study.evaluation import survey_measures
 from understudy.summaries import Spread, counted, number, one_in
 from understudy.utility.regression.regression_utility import regression_utility

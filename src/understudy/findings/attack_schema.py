@@ -17,7 +17,7 @@ __all__ = [
 class AttackFindings(Record):
     """One attack: how often it is right, with people's own records and without."""
 
-    attack: str  # its key in `risk.attacks.ATTACKS`
+    attack: str  # its key in `risk.own_record.attacks.ATTACKS`
     words: str
     setting: str  # "worst case": rows aligned with records; "as released": rows shuffled
     known: tuple[str, ...]  # of an intruder who matches; () for attacks on the label

@@ -65,8 +65,8 @@ def own_record_findings(
     Records whose weights cannot be trusted are left out of at most `folds` fits by `refit`, which
     takes microdata and gives a fit of the same model. `sets` is how many files are released.
     """
-    from understudy.risk.attacks import ATTACKS
-    from understudy.risk.own_record import own_record_effect
+    from understudy.risk.own_record.attacks import ATTACKS
+    from understudy.risk.own_record.effect import own_record_effect
 
     known = [tuple(names) for names in intruders] or None
     try:
@@ -94,8 +94,8 @@ def own_record_findings(
 
 def own_record_bytes(data: Microdata, draws: int) -> int:
     """Estimate the bytes that the effect takes: the draws that are held, twice for a while."""
-    from understudy.risk.left_out_draws import OF_PAIR, most_draws
-    from understudy.risk.sampled_people import FEWEST_CELLS, MOST_PAIRS
+    from understudy.risk.own_record.from_draws import OF_PAIR, most_draws
+    from understudy.risk.own_record.sampled_people import FEWEST_CELLS, MOST_PAIRS
 
     cells = len(data.patterns) * data.n_labels
     n_pairs = min(cells, max(MOST_PAIRS, FEWEST_CELLS * data.n_labels))

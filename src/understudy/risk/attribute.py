@@ -24,14 +24,13 @@ from understudy.display.result import Shown, in_users_kind
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
-from understudy.risk.attacks import (
-    attack_frame,
+from understudy.risk.identification import attack_frame, pattern_frame
+from understudy.risk.joint import JointAttribute, vote_right
+from understudy.risk.label_guesses import (
     count_sets,
     modal_chance,
     row_chance,
 )
-from understudy.risk.identification import pattern_frame
-from understudy.risk.joint import JointAttribute, vote_right
 from understudy.risk.matching import find_targets, labels_of
 from understudy.summaries import Spread, number, spread_frame, spread_of
 
@@ -56,8 +55,8 @@ class AttributeRisk(Shown):
     spreads : mapping of str to Spread
         Mean, minimum, maximum and standard error over sets, by measure.
     attacks : polars.DataFrame
-        One row per attack on the label (`understudy.risk.attacks`): ``attack``, and the expected
-        number of labels guessed right ``worst_case`` and ``as_released``.
+        One row per attack on the label (`understudy.risk.own_record.attacks`): ``attack``, and the
+        expected number of labels guessed right ``worst_case`` and ``as_released``.
     joint : JointAttribute
         The vote over all sets.
     most_frequent_label : float

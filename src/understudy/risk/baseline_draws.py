@@ -20,10 +20,10 @@ from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
 from understudy.risk import match_kernels as kernels
-from understudy.risk.attacks import count_labels, modal_chance
 from understudy.risk.expected import ExpectedRisk, expected_risk
 from understudy.risk.forest import grow_forest
 from understudy.risk.joint import match_jointly
+from understudy.risk.label_guesses import count_labels, modal_chance
 from understudy.risk.matching import MatchCounts, PerRecord, Targets, count_matches, find_targets
 
 __all__ = ["Attacked", "Sampling", "attacked", "in_closed_form"]

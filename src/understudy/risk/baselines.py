@@ -133,9 +133,9 @@ class Baseline(Shown):
         Returns
         -------
         polars.DataFrame
-            ``attack`` (`understudy.risk.attacks`), ``mean`` and ``standard_error`` over repeats,
-            ``exact`` in closed form; null where there is none. Attacks on all files only where
-            joint attacks were asked for.
+            ``attack`` (`understudy.risk.own_record.attacks`), ``mean`` and ``standard_error`` over
+            repeats, ``exact`` in closed form; null where there is none. Attacks on all files only
+            where joint attacks were asked for.
         """
         exact = {
             "row": self.expected.attribute_matches,

@@ -25,7 +25,6 @@ from understudy.microdata.frames import enum_column
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import Alignment, IfUnaligned, aligned_sets, check_alignment
-from understudy.risk.attacks import attack_frame
 from understudy.risk.joint import JointIdentification, joint_identification
 from understudy.risk.matching import (
     NO_UNIQUE_MATCHES,
@@ -40,7 +39,14 @@ from understudy.risk.matching import (
 )
 from understudy.summaries import Spread, number, spread_frame, spread_of
 
-__all__ = ["IdentificationRisk", "SetMatches", "identification_risk", "match_sets", "pattern_frame"]
+__all__ = [
+    "IdentificationRisk",
+    "SetMatches",
+    "attack_frame",
+    "identification_risk",
+    "match_sets",
+    "pattern_frame",
+]
 
 Quantity = Literal["match_probability", "unique_match", "true_match"]
 MEASURES = {
@@ -394,6 +400,18 @@ def _per_set(matches: Sequence[MatchCounts], n_records: int) -> pl.DataFrame:
             "random_within_cells": [counts.within_cells for counts in matches],
         },
         schema_overrides={"false_match_rate": pl.Float64},
+    )
+
+
+def attack_frame(success: dict[str, tuple[float, float | None]]) -> pl.DataFrame:
+    """Put attacks into a frame: ``attack``, ``worst_case``, ``as_released`` (null: not possible).
+
+    Each has its expected records in the worst case and as released.
+    """
+    return pl.DataFrame(
+        [(attack, *both) for attack, both in success.items()],
+        schema={"attack": pl.String, "worst_case": pl.Float64, "as_released": pl.Float64},
+        orient="row",
     )
 
 

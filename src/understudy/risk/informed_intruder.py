@@ -36,8 +36,8 @@ from understudy.microdata.label_table import LabelTable, check_table_size
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.alignment import aligned_sets
-from understudy.risk.left_out import Attacked
 from understudy.risk.matching import Labels, labels_of
+from understudy.risk.own_record.chances import Attacked
 from understudy.risk.pareto_smoothing import RELIABLE, smooth_weights
 from understudy.summaries import number
 

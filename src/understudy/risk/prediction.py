@@ -9,10 +9,10 @@ exceeds a threshold.
 The model: the label's share in the person's pattern where the pattern is large, and a small forest
 where it is not (`forest`).
 
-What is the person's own record's doing is part of every study (`left_out`, the attack "model"). By
-K folds, as here, it costs K fits and is less exact: a K-th of the records is left out, the rest is
-synthesized, and her model is trained on that. Confidence in people who took part less confidence in
-the same people had they not is the effect.
+What is the person's own record's doing is part of every study (`own_record`, the attack "model").
+By K folds, as here, it costs K fits and is less exact: a K-th of the records is left out, the rest
+is synthesized, and her model is trained on that. Confidence in people who took part less confidence
+in the same people had they not is the effect.
 
 References
 ----------
@@ -41,10 +41,10 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, child_seed, stream
 from understudy.risk.alignment import aligned_sets
-from understudy.risk.attacks import count_pairs, pool_counts
 from understudy.risk.forest import LARGE, Forest, grow_forest
-from understudy.risk.left_out_refits import leave_out
+from understudy.risk.label_guesses import count_pairs, pool_counts
 from understudy.risk.matching import labels_of
+from understudy.risk.own_record.refits import leave_out
 from understudy.summaries import number
 
 __all__ = ["PredictionRisk", "grow_on_rows", "pooled_rows", "predict_labels", "prediction_risk"]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from understudy.microdata.coarsening import Coarsening
 from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
-from understudy.risk.left_out_refits import leave_out
+from understudy.risk.own_record.refits import leave_out
 
 __all__ = ["FitOfPeople", "SampledPeople", "refit_of_people", "sample_people"]
 

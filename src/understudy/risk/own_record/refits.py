@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.microdata.table import Microdata
-from understudy.risk.left_out import Attacked, modal_of_draws
-from understudy.risk.left_out_draws import Refitted
+from understudy.risk.own_record.chances import Attacked, modal_of_draws
+from understudy.risk.own_record.from_draws import Refitted
 from understudy.work_done import Parts
 
 __all__ = ["leave_out", "refit_without"]

@@ -14,9 +14,9 @@ from tests.risk.saturated_fit import SaturatedFit
 import understudy as us
 from understudy.microdata.label_table import true_labels
 from understudy.randomness import stream
-from understudy.risk import sampled_people
-from understudy.risk.left_out_refits import leave_out
-from understudy.risk.sampled_people import FitOfPeople, refit_of_people, sample_people
+from understudy.risk.own_record import sampled_people
+from understudy.risk.own_record.refits import leave_out
+from understudy.risk.own_record.sampled_people import FitOfPeople, refit_of_people, sample_people
 from understudy.synthesis.dpmpm.labels import CLASS_DRAWS
 
 CELLS, SIZE = 8, 6

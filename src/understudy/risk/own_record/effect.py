@@ -42,23 +42,23 @@ from understudy.microdata.label_table import empirical_labels, others_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.risk.attack_effects import AttackEffect, attack_effects, limit_effect
-from understudy.risk.attacks import ATTACKS
 from understudy.risk.forest import grow_on_shares
 from understudy.risk.identification import pattern_frame
-from understudy.risk.left_out import Attacked, Chances, Key
-from understudy.risk.left_out_draws import attack_draws, k_hats, read_draws
-from understudy.risk.left_out_reference import attack_reference
-from understudy.risk.left_out_refits import refit_without
-from understudy.risk.left_out_sets import attack_sets, compare_with_control
-from understudy.risk.pareto_smoothing import RELIABLE
-from understudy.risk.sampled_people import (
+from understudy.risk.own_record.attack_effects import AttackEffect, attack_effects, limit_effect
+from understudy.risk.own_record.attacks import ATTACKS
+from understudy.risk.own_record.chances import Attacked, Chances, Key
+from understudy.risk.own_record.from_draws import attack_draws, k_hats, read_draws
+from understudy.risk.own_record.from_files import attack_sets, compare_with_control
+from understudy.risk.own_record.from_table import attack_reference
+from understudy.risk.own_record.refits import refit_without
+from understudy.risk.own_record.sampled_people import (
     FitOfPeople,
     SampledPeople,
     refit_of_people,
     sample_people,
 )
-from understudy.risk.totals import totals_effects
+from understudy.risk.own_record.totals import totals_effects
+from understudy.risk.pareto_smoothing import RELIABLE
 from understudy.summaries import counted, number
 from understudy.work_done import Parts
 

@@ -1,27 +1,6 @@
-"""The attacks by name, and the guesses of the label that need no rows.
+"""Guesses of a label that need no rows: pairs of pattern and label are counted, and looked up.
 
-Attacks on the label, each counted as the expected number of records whose label is guessed right:
-
-============  ======================================================================
-row           believe the label of the person's row in one file
-vote          the label most frequent over the person's rows in all files
-modal         the label most frequent in the person's pattern, in one file
-pooled_modal  the same over all files together
-model         believe a model trained on all files: a label drawn with its probabilities
-============  ======================================================================
-
-Attacks on identity, counted as the expected number of records found:
-
-===============  ===================================================================
-match_one_file   pick one of the rows that equal the person, in one file
-match_all_files  match probabilities averaged over all files, then the best row
-match_best       whichever of the two finds more: an intruder may throw files away
-===============  ===================================================================
-
-Each in two settings. *Worst case*: rows are aligned, row i stands in for record i. *As released*:
-every file has an order of its own, so a person's row is any of the rows of people alike in the kept
-variables, and rows of different files cannot be put together: there is no vote and no match over
-all files. Guesses of the modal label and a trained model need no rows: they are the same in both.
+Which guesses there are is listed in `own_record.attacks`.
 """
 
 from __future__ import annotations
@@ -30,15 +9,11 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from understudy.risk.matching import Labels, Targets
 
 __all__ = [
-    "ATTACKS",
-    "WITHOUT_ROWS",
-    "attack_frame",
     "count_labels",
     "count_pairs",
     "count_sets",
@@ -49,30 +24,6 @@ __all__ = [
 
 MOST_ROWS = 2**24  # of several sets that are counted together
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]  # keys and rows, both (pair,)
-
-ATTACKS = {
-    "row": "believe the row",
-    "vote": "vote over the rows of all files",
-    "modal": "most frequent label of the pattern, one file",
-    "pooled_modal": "most frequent label of the pattern, all files",
-    "model": "believe a model trained on all files",
-    "match_one_file": "match one file",
-    "match_all_files": "match all files",
-    "match_best": "match one file or all, whichever finds more",
-}
-WITHOUT_ROWS = ("modal", "pooled_modal", "model")  # the same whatever the order of the rows
-
-
-def attack_frame(success: dict[str, tuple[float, float | None]]) -> pl.DataFrame:
-    """Put attacks into a frame: ``attack``, ``worst_case``, ``as_released`` (null: not possible).
-
-    Each has its expected records in the worst case and as released.
-    """
-    return pl.DataFrame(
-        [(attack, *both) for attack, both in success.items()],
-        schema={"attack": pl.String, "worst_case": pl.Float64, "as_released": pl.Float64},
-        orient="row",
-    )
 
 
 def count_labels(patterns: Targets, made: NDArray[np.integer[Any]]) -> Counts:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.microdata.label_table import LabelTable
-from understudy.risk import left_out_kernels as kernels
 from understudy.risk.expected import NODES, REACH
-from understudy.risk.left_out import Attacked, Chances
 from understudy.risk.matching import Targets, find_targets
+from understudy.risk.own_record import kernels
+from understudy.risk.own_record.chances import Attacked, Chances
 
 __all__ = ["MatchLists", "match_all_files", "match_lists"]
 

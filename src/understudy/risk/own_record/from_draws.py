@@ -28,7 +28,7 @@ from understudy.microdata.label_table import LabelTable
 from understudy.randomness import stream
 from understudy.risk.forest import Forest
 from understudy.risk.half_samples import BLOCKS, block_sums, half_sample_error, half_samples
-from understudy.risk.left_out import (
+from understudy.risk.own_record.chances import (
     Attacked,
     Chances,
     Key,
@@ -37,7 +37,7 @@ from understudy.risk.left_out import (
     simulate_pooled,
     simulate_votes,
 )
-from understudy.risk.left_out_matching import MatchLists, match_all_files, match_lists
+from understudy.risk.own_record.match_chances import MatchLists, match_all_files, match_lists
 from understudy.risk.pareto_smoothing import smooth_weights
 from understudy.spreading import in_order
 

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.risk.example_surveys import microdata
+from tests.risk.own_record.test_effect import attack_of, modal_share, predictive_counts
 from tests.risk.saturated_fit import SaturatedFit
-from tests.risk.test_own_record import attack_of, modal_share, predictive_counts
 
 import understudy as us
 from understudy.microdata.coarsening import Coarsening, coarsening_of
 from understudy.microdata.codebook import codebook_from
 from understudy.microdata.label_table import LabelTable, label_counts
 from understudy.randomness import stream
-from understudy.risk import left_out, left_out_draws, sampled_people
+from understudy.risk.own_record import chances, from_draws, sampled_people
 from understudy.synthesis.coarsened_fit import CoarsenedFit
 
 PRIOR, SETS = 2.0, 2
@@ -159,8 +159,8 @@ def test_every_attack_on_coarse_files_agrees_with_refits_by_enumeration(
     false-alarm rate below 3e-3 (errors from halves of ten blocks). The guess over all files has the
     error of 3,000 simulated releases, which is below 0.03.
     """
-    monkeypatch.setattr(left_out_draws, "MATCH_DRAWS", 4000)
-    monkeypatch.setattr(left_out, "RELEASES", 3000)
+    monkeypatch.setattr(from_draws, "MATCH_DRAWS", 4000)
+    monkeypatch.setattr(chances, "RELEASES", 3000)
     data = tiny()
     coarsening = coarse(data, steps)
     counts = label_counts(data)
@@ -297,7 +297,7 @@ def test_people_who_stand_for_all_are_measured_alike(monkeypatch: pytest.MonkeyP
         fitted.append(less.n_records)
         return SaturatedFit(less, PRIOR)
 
-    monkeypatch.setattr("understudy.risk.own_record.RELIABLE", -1.0)  # all of them in doubt
+    monkeypatch.setattr("understudy.risk.own_record.effect.RELIABLE", -1.0)  # all of them in doubt
     part = us.own_record_effect(coarsening.coarse, fit, sets=SETS, seed=1, refit=refit, folds=2)
     some, every = part.per_record("row"), whole.per_record("row")
     seen = np.isfinite(some)

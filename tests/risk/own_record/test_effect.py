@@ -23,12 +23,12 @@ from understudy.microdata.label_table import (
 from understudy.microdata.table import SyntheticSets
 from understudy.randomness import stream
 from understudy.risk.joint import match_each_jointly
-from understudy.risk.left_out import Attacked, Key
-from understudy.risk.left_out_kernels import match_all_files
-from understudy.risk.left_out_reference import attack_reference
-from understudy.risk.left_out_refits import leave_out
 from understudy.risk.matching import find_targets
-from understudy.risk.own_record import AttackEffect, OwnRecordEffect
+from understudy.risk.own_record.chances import Attacked, Key
+from understudy.risk.own_record.effect import AttackEffect, OwnRecordEffect
+from understudy.risk.own_record.from_table import attack_reference
+from understudy.risk.own_record.kernels import match_all_files
+from understudy.risk.own_record.refits import leave_out
 
 PRIOR = 3.0
 SETS = 3

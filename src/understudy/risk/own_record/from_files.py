@@ -22,11 +22,11 @@ from understudy.microdata.plausibility import table_size
 from understudy.microdata.reading import read_microdata
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.risk.alignment import aligned_sets
-from understudy.risk.attacks import count_sets, modal_chance, row_chance
 from understudy.risk.identification import match_sets
 from understudy.risk.joint import match_each_jointly, vote_right
-from understudy.risk.left_out import Attacked, Chances, Key
+from understudy.risk.label_guesses import count_sets, modal_chance, row_chance
 from understudy.risk.matching import Labels, find_targets, labels_of
+from understudy.risk.own_record.chances import Attacked, Chances, Key
 from understudy.risk.prediction import pooled_rows, predict_labels
 
 __all__ = ["Measured", "attack_sets", "compare_with_control"]

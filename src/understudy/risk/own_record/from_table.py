@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from understudy.microdata.label_table import LabelTable
 from understudy.risk.forest import grow_on_shares
 from understudy.risk.half_samples import BLOCKS, block_sums, half_sample_error, half_samples
-from understudy.risk.left_out import (
+from understudy.risk.own_record.chances import (
     Attacked,
     Chances,
     Key,
@@ -20,7 +20,7 @@ from understudy.risk.left_out import (
     simulate_pooled,
     simulate_votes,
 )
-from understudy.risk.left_out_matching import match_all_files, match_lists
+from understudy.risk.own_record.match_chances import match_all_files, match_lists
 
 __all__ = ["attack_reference", "modal_of_reference"]
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.risk.attacks import ATTACKS, WITHOUT_ROWS
-from understudy.risk.left_out import Attacked, Chances, Key
-from understudy.risk.sampled_people import SampledPeople
+from understudy.risk.own_record.attacks import ATTACKS, WITHOUT_ROWS
+from understudy.risk.own_record.chances import Attacked, Chances, Key
+from understudy.risk.own_record.sampled_people import SampledPeople
 from understudy.summaries import frequencies
 
 __all__ = ["AttackEffect", "attack_effects", "limit_effect"]
@@ -30,7 +30,7 @@ class AttackEffect:
     Attributes
     ----------
     attack : str
-        One of `understudy.risk.attacks.ATTACKS`.
+        One of `understudy.risk.own_record.attacks.ATTACKS`.
     setting : {"worst case", "as released"}
         Rows aligned with the records, or every file in an order of its own.
     known : tuple of str

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.microdata.label_table import marginal_labels
-from understudy.risk.left_out import Attacked, Key, simulate_pooled
-from understudy.risk.left_out_reference import modal_of_reference
-from understudy.risk.sampled_people import SampledPeople
+from understudy.risk.own_record.chances import Attacked, Key, simulate_pooled
+from understudy.risk.own_record.from_table import modal_of_reference
+from understudy.risk.own_record.sampled_people import SampledPeople
 
 __all__ = ["totals_effects"]
 

@@ -13,8 +13,9 @@ The attacks, for a record with label g in a pattern of n rows:
 - *match_all_files*: m files are drawn, and the record's own rows are drawn anew with both
   probabilities of g, by the same random numbers.
 
-Here is what they have in common; `left_out_reference` works them out for a table that is known
-exactly, `left_out_draws` for posterior draws, and `left_out_matching` those that match.
+Here is what they have in common; `from_table` works them out for a table that is known exactly,
+`from_draws` for posterior draws, `from_files` for files of any tool, and `match_chances` those that
+match.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from understudy.microdata.coarsening import Coarsening
 from understudy.microdata.label_table import true_labels
 from understudy.microdata.table import Microdata
-from understudy.risk import left_out_kernels as kernels
+from understudy.risk.own_record import kernels
 
 __all__ = [
     "Attacked",

@@ -1,0 +1,1 @@
+"""The own-record effect: what taking part costs a person."""
