@@ -19,7 +19,7 @@ from tests.browser.picture import take_pictures
 from understudy.cli.demo import demo_plan
 from understudy.findings.schema import Findings, Pattern, SynthesizerFindings
 from understudy.pages.report import WORDS
-from understudy.pages.sections.decision import ranked_synthesizers
+from understudy.pages.sections.first_screen import ranked_synthesizers
 from understudy.study.plan import BaselinesPlan
 from understudy.study.run import Study
 from understudy.verdict.verdict import judge

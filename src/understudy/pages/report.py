@@ -18,13 +18,12 @@ from understudy.findings.schema import (
 from understudy.pages.blocks import LAST, Cell, Section, Table, number_cell, percent_cell
 from understudy.pages.html import page_script, render
 from understudy.pages.sections.convergence import convergence_section, settings_section
-from understudy.pages.sections.decision import (
+from understudy.pages.sections.first_screen import (
     action_words,
     decision_words,
     grouped_reasons,
     ranked_synthesizers,
 )
-from understudy.pages.sections.first_screen import strips
 from understudy.pages.sections.frontier_section import frontier_section
 from understudy.pages.sections.own_record_section import own_record_section
 from understudy.pages.sections.risk_section import identification_section
@@ -36,6 +35,7 @@ from understudy.pages.sections.section_words import (
     titles,
 )
 from understudy.pages.sections.utility_section import regression_section, tables_section
+from understudy.pages.sections.verdict_strips import strips
 from understudy.pages.sections.within_pattern_section import within_section
 from understudy.summaries import counted, position_text, shown
 from understudy.verdict.grading import baseline_value, table_ratios
