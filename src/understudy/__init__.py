@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from understudy.risk.attribution import attribution_risk
     from understudy.risk.baselines import inherent_risk
     from understudy.risk.by_knowledge import risk_lattice
+    from understudy.risk.closed_form import expected_risk, posterior_risk
     from understudy.risk.diversity import label_diversity
-    from understudy.risk.expected import expected_risk, posterior_risk
     from understudy.risk.fully_synthetic import fully_synthetic_risk
     from understudy.risk.identification import identification_risk
     from understudy.risk.informed_intruder import informed_intruder_risk
@@ -135,7 +135,7 @@ _HOME = {
     "combine_estimates": "understudy.utility.combining",
     "combine_nested_estimates": "understudy.utility.nested_combining",
     "count_utility": "understudy.utility.counts",
-    "expected_risk": "understudy.risk.expected",
+    "expected_risk": "understudy.risk.closed_form",
     "frontier": "understudy.frontiers.run",
     "fully_synthetic_risk": "understudy.risk.fully_synthetic",
     "identification_risk": "understudy.risk.identification",
@@ -147,7 +147,7 @@ _HOME = {
     "on_workers": "understudy.synthesis.workers",
     "own_record_effect": "understudy.risk.own_record.effect",
     "population_risk": "understudy.risk.population",
-    "posterior_risk": "understudy.risk.expected",
+    "posterior_risk": "understudy.risk.closed_form",
     "prediction_risk": "understudy.risk.prediction",
     "propensity_utility": "understudy.utility.propensity",
     "read_microdata": "understudy.microdata.reading",

@@ -13,7 +13,7 @@ from tests.synthesis.conftest import quiet_fit, small_data
 import understudy as us
 from understudy.microdata.label_table import LabelTable, empirical_labels
 from understudy.randomness import stream
-from understudy.risk.expected import expected_risk
+from understudy.risk.closed_form import expected_risk
 from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, meets, rhat_limit
 from understudy.synthesis.monitored_sums import known_cells, released_sums
 from understudy.synthesis.registry import TABLE_BYTES

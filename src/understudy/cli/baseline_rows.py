@@ -15,7 +15,7 @@ from understudy.microdata.label_table import (
 )
 from understudy.microdata.plausibility import table_size
 from understudy.microdata.table import Microdata
-from understudy.risk.expected import expected_risk
+from understudy.risk.closed_form import expected_risk
 
 __all__ = ["level_rows", "risk_levels", "void_scales"]
 

@@ -20,7 +20,7 @@ from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
 from understudy.risk import match_kernels as kernels
-from understudy.risk.expected import ExpectedRisk, expected_risk
+from understudy.risk.closed_form import ExpectedRisk, expected_risk
 from understudy.risk.forest import grow_forest
 from understudy.risk.joint import match_jointly
 from understudy.risk.label_guesses import count_labels, modal_chance

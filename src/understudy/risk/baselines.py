@@ -44,7 +44,7 @@ from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed
 from understudy.risk.baseline_draws import Attacked, Sampling, attacked, in_closed_form
-from understudy.risk.expected import ExpectedRisk
+from understudy.risk.closed_form import ExpectedRisk
 from understudy.risk.matching import (
     NO_UNIQUE_MATCHES,
 )

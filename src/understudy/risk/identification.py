@@ -4,6 +4,9 @@ The story. The intruder knows, from elsewhere, some kept variables of a person (
 the person's true label, and knows that the person is in the data. She looks for rows of a
 published file that have these values. If c rows match she picks one of them at random. She
 succeeds if it is the person's own row, and she is convinced of having succeeded if c = 1.
+
+T/c is added up in `matching` (`count_matches`), its loop in `match_kernels`; over draws from a
+table of probabilities its expectation is in `closed_form`.
 """
 
 from __future__ import annotations

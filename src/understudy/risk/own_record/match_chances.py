@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.microdata.label_table import LabelTable
-from understudy.risk.expected import NODES, REACH
+from understudy.risk.closed_form import NODES, REACH
 from understudy.risk.matching import Targets, find_targets
 from understudy.risk.own_record import kernels
 from understudy.risk.own_record.chances import Attacked, Chances

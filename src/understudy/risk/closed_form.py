@@ -1,4 +1,4 @@
-"""The exact expected risk of a draw, without drawing.
+"""The expected risk of a draw in closed form, without drawing.
 
 A synthesizer is a table of label probabilities (`LabelTable`). If every record's label is drawn
 from its row of the table, independently, most of what is counted has an expectation in
