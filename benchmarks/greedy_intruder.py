@@ -27,7 +27,7 @@ from tests.publishing.neighbours import LABEL, Neighbours, made_neighbours, with
 
 import understudy as us
 from understudy.microdata.table import Microdata
-from understudy.publishing.rounding import PublicNumber, print_shares, steps
+from understudy.publishing.random_rounding import PublicNumber, print_shares, steps
 from understudy.randomness import stream
 
 RELEASE = "one"

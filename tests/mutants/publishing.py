@@ -81,18 +81,18 @@ MUTANTS = [
     ),
     Mutant(
         "release: each number has the whole chance of showing a label",
-        "publishing/rounding.py",
+        "publishing/random_rounding.py",
         "many * number.records / (CHANCE * n_records)",
         "number.records / (CHANCE * n_records)",
-        "tests/publishing/test_rounding.py",
+        "tests/publishing/test_random_rounding.py",
         "add_up",
     ),
     Mutant(
         "release: numbers are rounded to the nearest",
-        "publishing/rounding.py",
+        "publishing/random_rounding.py",
         "floor(number.share / step + part)",
         "floor(number.share / step + 0.5)",
-        "tests/publishing/test_rounding.py",
+        "tests/publishing/test_random_rounding.py",
         "random",
     ),
     Mutant(

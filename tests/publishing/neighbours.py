@@ -27,10 +27,10 @@ from understudy.findings.utility import utility_findings
 from understudy.microdata.codebook import Codebook, VariableBook
 from understudy.microdata.table import Microdata
 from understudy.microdata.variable import Variable
-from understudy.publishing.public_figures import public_findings
 from understudy.publishing.public_pages import Release, codebook_page, methods_page, readme
+from understudy.publishing.public_plots import public_findings
 from understudy.publishing.public_summary import public_numbers, summarize, unrounded_numbers
-from understudy.publishing.rounding import PublicNumber
+from understudy.publishing.random_rounding import PublicNumber
 
 __all__ = ["LABEL", "Neighbours", "made_neighbours", "public_text", "without_propensity"]
 

@@ -24,9 +24,9 @@ from tests.publishing.looking import disguises, places
 from understudy.findings.schema import Findings, Pattern, VariableFindings
 from understudy.findings.survey_schema import PassedFindings, WeightedFindings
 from understudy.microdata.variable import MISSING
-from understudy.publishing import rounding
-from understudy.publishing.public_figures import public_findings
-from understudy.publishing.rounding import Printed
+from understudy.publishing import random_rounding
+from understudy.publishing.public_plots import public_findings
+from understudy.publishing.random_rounding import Printed
 from understudy.randomness import unrepeatable_order
 
 TOKEN = "Kanarienvogel4711"  # noqa: S105
@@ -127,7 +127,7 @@ def test_tokens_of_the_study_are_not_public(
 
 @pytest.mark.usefixtures("real_plots")
 def test_tokens_are_not_in_the_real_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounding, "CHANCE", 9.0)  # numbers of a study that is as small as this one
+    monkeypatch.setattr(random_rounding, "CHANCE", 9.0)  # so small a study has numbers then
     study = planted(tmp_path, monkeypatch)
     public = us.release(study.folder, tmp_path / "public", APPROVAL, reason=REASON)
     assert places(public, TOKEN) == []

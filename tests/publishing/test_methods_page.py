@@ -9,9 +9,9 @@ import pytest
 
 import understudy as us
 from tests.publishing.fake_study import APPROVAL, Study
-from understudy.publishing import rounding
+from understudy.publishing import random_rounding
 from understudy.publishing.public_summary import BY_HAND
-from understudy.publishing.rounding import NOT_SHOWN
+from understudy.publishing.random_rounding import NOT_SHOWN
 
 
 def words_of(path: Path) -> str:
@@ -28,7 +28,7 @@ def test_the_page_says_what_own_records_give_away(
     assert f"|rows known|{NOT_SHOWN}|{NOT_SHOWN}|" in said
     assert "a value can lie beyond either" in said
     assert "pooled_modal" not in said
-    monkeypatch.setattr(rounding, "CHANCE", 9.0)
+    monkeypatch.setattr(random_rounding, "CHANCE", 9.0)
     us.release(study.folder, public, APPROVAL, overwrite=True)
     said = words_of(public / "methods.html")
     assert re.search(r"\|rows known\|about \d+\s%\|about \d+\s%\|", said)
@@ -41,7 +41,7 @@ def test_tables_without_a_number_give_way_to_a_sentence(
     said = words_of(public / "methods.html")
     assert "How far they differ is not published" in said
     assert "population known" not in said
-    monkeypatch.setattr(rounding, "CHANCE", 9.0)
+    monkeypatch.setattr(random_rounding, "CHANCE", 9.0)
     us.release(study.folder, public, APPROVAL, overwrite=True)
     said = words_of(public / "methods.html")
     assert "How far they differ is not published" not in said

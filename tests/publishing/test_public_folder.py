@@ -24,7 +24,7 @@ from tests.publishing.looking import places, png_parts
 from understudy.errors import OutputError
 from understudy.microdata.variable import Variable
 from understudy.pages.plots import bare_png
-from understudy.publishing import rounding
+from understudy.publishing import random_rounding
 from understudy.publishing.combining_examples import examples
 from understudy.publishing.evidence import CodebookRecord
 from understudy.publishing.manifest import check_bundle, is_whole_release
@@ -241,7 +241,7 @@ def test_path_in_the_title_does_not_leave(study: Study, public: Path) -> None:
     assert not public.exists()
 
 
-# Numbers; the rule itself is tested in test_rounding
+# Numbers; the rule itself is tested in test_random_rounding
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -432,7 +432,7 @@ def test_whole_numbers_stay_numbers_in_statistical_programs(study: Study, public
 def test_pictures_lose_their_remarks(
     study: Study, public: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounding, "CHANCE", 9.0)  # small studies have no picture
+    monkeypatch.setattr(random_rounding, "CHANCE", 9.0)  # small studies have no picture
     us.release(study.folder, public, APPROVAL)
     parts = [kind for kind, _ in png_parts((public / "figures" / "tables.png").read_bytes())]
     assert parts == [b"IHDR", b"IDAT", b"IEND"]

@@ -44,8 +44,8 @@ from understudy.publishing.data_files import (
 )
 from understudy.publishing.evidence import Evidence, gather, passed_frame, set_bytes
 from understudy.publishing.manifest import NAME, build_facts, check_bundle, manifest_text
-from understudy.publishing.public_figures import public_pictures
 from understudy.publishing.public_pages import Release, codebook_page, methods_page, readme
+from understudy.publishing.public_plots import public_pictures
 from understudy.publishing.public_summary import public_numbers, summarize
 from understudy.publishing.public_variables import (
     Formulas,

@@ -20,7 +20,7 @@ from understudy.publishing.combining_examples import (
 )
 from understudy.publishing.data_files import Format, data_file
 from understudy.publishing.public_summary import Summary
-from understudy.publishing.rounding import NOT_SHOWN, RULE
+from understudy.publishing.random_rounding import NOT_SHOWN, RULE
 from understudy.synthesis.registry import MODELS
 
 __all__ = ["Release", "codebook_page", "methods_page", "readme"]

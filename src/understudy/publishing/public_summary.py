@@ -33,7 +33,7 @@ from understudy.findings.schema import (
     IntruderFindings,
     SynthesizerFindings,
 )
-from understudy.publishing.rounding import NOT_SHOWN, Printed, PublicNumber, print_shares
+from understudy.publishing.random_rounding import NOT_SHOWN, Printed, PublicNumber, print_shares
 from understudy.synthesis.registry import MODELS
 
 __all__ = [

@@ -17,7 +17,7 @@ from tests.publishing.neighbours import (
 )
 from understudy.microdata.table import Microdata
 from understudy.publishing.public_summary import unrounded_numbers
-from understudy.publishing.rounding import (
+from understudy.publishing.random_rounding import (
     CHANCE,
     COARSEST,
     LADDER,

@@ -23,7 +23,7 @@ from understudy.findings.schema import (
     WithinPattern,
 )
 from understudy.publishing.public_summary import BASELINES, model_words, n_tables
-from understudy.publishing.rounding import Printed
+from understudy.publishing.random_rounding import Printed
 from understudy.synthesis.registry import MODELS
 
 __all__ = ["public_findings", "public_pictures"]
