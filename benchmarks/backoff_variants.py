@@ -27,8 +27,8 @@ from benchmarks.comparison import FOLDS, SOURCES, without
 from understudy.microdata.label_table import true_labels
 from understudy.randomness import stream
 from understudy.synthesis.backoff import gibbs
-from understudy.synthesis.backoff.labels import draw_rows, wanted
 from understudy.synthesis.backoff.problem import Problem, make_problem
+from understudy.synthesis.backoff.synthetic_labels import draw_rows, wanted
 
 MEDIAN = 1000.0
 WARMUP, DRAWS, THIN = 200, 100, 3

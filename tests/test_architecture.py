@@ -325,7 +325,7 @@ SHARED_NAMES = {
     "run.py",  # the table of contents of its folder, and the command
     "status.py",  # of a study: read, and the command
     # one folder per model
-    *("fit.py", "labels.py", "model.py", "problem.py", "sampler.py", "split_merge.py"),
+    *("fit.py", "model.py", "problem.py", "sampler.py", "split_merge.py", "synthetic_labels.py"),
     "structural_zeros.py",  # declared, and conditioned on
 }
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from understudy.microdata.table import Microdata, SyntheticSets
     from understudy.publishing.gate import release
     from understudy.risk.attribute import attribute_risk
-    from understudy.risk.attribution import attribution_risk
+    from understudy.risk.attribution_without_rows import attribution_risk
     from understudy.risk.baselines import inherent_risk
     from understudy.risk.by_knowledge import risk_lattice
     from understudy.risk.closed_form import expected_risk, posterior_risk
@@ -130,7 +130,7 @@ _HOME = {
     "Uniform": "understudy.synthesis.baselines",
     "analysis_utility": "understudy.utility.analysis",
     "attribute_risk": "understudy.risk.attribute",
-    "attribution_risk": "understudy.risk.attribution",
+    "attribution_risk": "understudy.risk.attribution_without_rows",
     "combine_counts": "understudy.utility.counts",
     "combine_estimates": "understudy.utility.combining",
     "combine_nested_estimates": "understudy.utility.nested_combining",

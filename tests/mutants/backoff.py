@@ -154,7 +154,7 @@ MUTANTS = [
     ),
     Mutant(
         "backoff: whole distributions with the concentration of the first group",
-        "synthesis/backoff/labels.py",
+        "synthesis/backoff/synthetic_labels.py",
         "c = concentration[forest.group[node]]",
         "c = concentration[0]",
         "tests/statistics/test_backoff_exact.py",
@@ -162,7 +162,7 @@ MUTANTS = [
     ),
     Mutant(
         "backoff: whole distributions forget the records",
-        "synthesis/backoff/labels.py",
+        "synthesis/backoff/synthetic_labels.py",
         "rows[row, forest.pair_label[pair]] += records[pair]",
         "rows[row, forest.pair_label[pair]] += 1",
         "tests/statistics/test_backoff_exact.py",
@@ -170,7 +170,7 @@ MUTANTS = [
     ),
     Mutant(
         "backoff: the second variable is drawn given the true first one",
-        "synthesis/backoff/labels.py",
+        "synthesis/backoff/synthetic_labels.py",
         "            drawn[:, data.synthesized.index(name)]\n            if name in",
         "            data.codes(name)\n            if name in",
         "tests/synthesis/test_backoff.py",
@@ -178,7 +178,7 @@ MUTANTS = [
     ),
     Mutant(
         "backoff: all draws have the same key",
-        "synthesis/backoff/labels.py",
+        "synthesis/backoff/synthetic_labels.py",
         "seed = int(draw.key[0]) << 64 | int(draw.key[1])",
         "seed = 0 * int(draw.key[0])",
         "tests/synthesis/test_backoff.py",
@@ -186,7 +186,7 @@ MUTANTS = [
     ),
     Mutant(
         "backoff: a cell has the factor of the last variable alone",
-        "synthesis/backoff/labels.py",
+        "synthesis/backoff/synthetic_labels.py",
         "chances *= factor(every, rows, at, levels[tree], possible[tree])",
         "chances = factor(every, rows, at, levels[tree], possible[tree])",
         "tests/synthesis/test_backoff.py",
@@ -194,7 +194,7 @@ MUTANTS = [
     ),
     Mutant(
         "impossible rows: label distributions of groups with all labels",
-        "synthesis/backoff/labels.py",
+        "synthesis/backoff/synthetic_labels.py",
         "rows[row, forest.pair_label[forest.excluded[index]]] = 0.0",
         "rows[row, forest.pair_label[forest.excluded[index]]] += 0.0",
         "tests/statistics/test_backoff_structural_zeros.py",
@@ -202,7 +202,7 @@ MUTANTS = [
     ),
     Mutant(
         "impossible rows: later variables take what their group has",
-        "synthesis/backoff/labels.py",
+        "synthesis/backoff/synthetic_labels.py",
         "if tree == 0 or not data.impossible:",
         "if True:",
         "tests/synthesis/test_structural_zeros.py",

@@ -169,7 +169,7 @@ MUTANTS = [
     ),
     Mutant(
         "labels: kept and full class draws exchanged",
-        "synthesis/dpmpm/labels.py",
+        "synthesis/dpmpm/synthetic_labels.py",
         'if class_draw == "kept":',
         'if class_draw == "full":',
         "tests/synthesis/test_fit.py",
@@ -177,7 +177,7 @@ MUTANTS = [
     ),
     Mutant(
         "holes: a label may be drawn as missing",
-        "synthesis/dpmpm/labels.py",
+        "synthesis/dpmpm/synthetic_labels.py",
         "            tables[:, -1] = 0.0\n",
         "            pass\n",
         "tests/synthesis/test_missing.py",
@@ -185,7 +185,7 @@ MUTANTS = [
     ),
     Mutant(
         "holes: a label with a hole has a probability",
-        "synthesis/dpmpm/labels.py",
+        "synthesis/dpmpm/synthetic_labels.py",
         "    of_class[:, hole_labels(data)] = 0.0\n",
         "",
         "tests/synthesis/test_missing.py",
@@ -193,7 +193,7 @@ MUTANTS = [
     ),
     Mutant(
         "holes and rules: a whole record's class forgets what is possible",
-        "synthesis/dpmpm/labels.py",
+        "synthesis/dpmpm/synthetic_labels.py",
         'if class_draw == "full" and data.impossible and data.with_holes:',
         "if False:",
         "tests/statistics/test_holes_and_rules.py",
@@ -201,7 +201,7 @@ MUTANTS = [
     ),
     Mutant(
         "dpmpm: records of later patterns have classes of the first ones",
-        "synthesis/dpmpm/labels.py",
+        "synthesis/dpmpm/synthetic_labels.py",
         "row = row_of_combination[of_record[record]] - first",
         "row = row_of_combination[of_record[record]] % classes.shape[0]",
         "tests/synthesis/test_fit.py",
@@ -209,7 +209,7 @@ MUTANTS = [
     ),
     Mutant(
         "weights: p(label | kept) to the power in place of the ratio of sums",
-        "synthesis/dpmpm/labels.py",
+        "synthesis/dpmpm/synthetic_labels.py",
         "kept = log_weights + power * logs[levels[:, :n_kept]].sum(axis=1)",
         "kept = log_weights + logs[levels[:, :n_kept]].sum(axis=1)",
         "tests/synthesis/test_risk_weights.py",

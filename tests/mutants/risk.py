@@ -129,10 +129,10 @@ MUTANTS = [
     ),
     Mutant(
         "attribution: TCAP over disclosive keys only",
-        "risk/attribution.py",
+        "risk/attribution_without_rows.py",
         '"tcap": float(correct / in_set) if in_set else None',
         '"tcap": float(correct / disclosed) if disclosed else None',
-        "tests/risk/test_attribution.py",
+        "tests/risk/test_attribution_without_rows.py",
         "synthpop",
     ),
     Mutant(

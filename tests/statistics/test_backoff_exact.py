@@ -29,7 +29,7 @@ from tests.statistics.tiny_backoff import (
 
 from understudy.randomness import stream
 from understudy.synthesis.backoff import gibbs
-from understudy.synthesis.backoff.labels import draw_rows, wanted
+from understudy.synthesis.backoff.synthetic_labels import draw_rows, wanted
 from understudy.synthesis.backoff.tree import ROOT_PRIOR
 
 DRAWS = 6_000

@@ -14,7 +14,7 @@ from tests.statistics.tiny_backoff import MIDDLE, forest_of, state_of
 
 from understudy.randomness import stream
 from understudy.synthesis.backoff import gibbs
-from understudy.synthesis.backoff.labels import draw_rows, wanted
+from understudy.synthesis.backoff.synthetic_labels import draw_rows, wanted
 from understudy.synthesis.backoff.tree import ROOT_PRIOR
 
 PARENT = [-1, 0, 0, 0, 1, 1, 2, 2]

@@ -22,7 +22,7 @@ import understudy as us
 from understudy.microdata.structural_zeros import possible_levels
 from understudy.randomness import stream
 from understudy.synthesis.backoff import gibbs
-from understudy.synthesis.backoff.labels import draw_rows, wanted
+from understudy.synthesis.backoff.synthetic_labels import draw_rows, wanted
 
 FALSE_ALARM = 1e-4
 FULL, PART = (1, 1, 3), (2, 4, 0)  # records of a leaf with three labels, of one without the last

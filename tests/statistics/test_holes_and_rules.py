@@ -30,9 +30,13 @@ from understudy.microdata.structural_zeros import breaks_rules, possible_complet
 from understudy.randomness import stream
 from understudy.synthesis.dpmpm import blocked
 from understudy.synthesis.dpmpm.imputation import completed
-from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, class_probabilities, label_table
 from understudy.synthesis.dpmpm.parameters import Parameters, log_likelihood
 from understudy.synthesis.dpmpm.problem import Problem, make_problem, model_variables
+from understudy.synthesis.dpmpm.synthetic_labels import (
+    CLASS_DRAWS,
+    class_probabilities,
+    label_table,
+)
 
 FALSE_ALARM = tiny.FALSE_ALARM
 PRIORS, PRIOR = tiny.PRIORS, (tiny.SHAPE, tiny.RATE)

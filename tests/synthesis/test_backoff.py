@@ -18,8 +18,8 @@ import understudy as us
 from understudy.errors import DataWarning, InputError, SettingError
 from understudy.microdata.label_table import combined_labels, empirical_labels
 from understudy.randomness import stream
-from understudy.synthesis.backoff import labels as backoff_labels
 from understudy.synthesis.backoff import sampler, splits, tree
+from understudy.synthesis.backoff import synthetic_labels as backoff_labels
 from understudy.synthesis.backoff.node_counts import plant
 from understudy.synthesis.backoff.problem import make_problem
 from understudy.synthesis.backoff.sampler import group_cells

@@ -259,7 +259,7 @@ def test_several_variables_and_all_class_draws(class_draw: Any, names: tuple[str
 
     from understudy.microdata.label_table import combined_labels
     from understudy.randomness import stream
-    from understudy.synthesis.dpmpm.labels import draw_labels, label_table
+    from understudy.synthesis.dpmpm.synthetic_labels import draw_labels, label_table
 
     data = small_data(names)
     fit = quiet_fit(us.DPMPM(class_draw=class_draw), data, seed=4)
@@ -279,7 +279,7 @@ def test_several_variables_and_all_class_draws(class_draw: Any, names: tuple[str
     sets = quiet_sets(fit, m=2, seed=1)
     assert sets.codes.shape == (2, 120, len(names))
     with pytest.MonkeyPatch.context() as patched:  # the same labels from a few rows at a time
-        patched.setattr("understudy.synthesis.dpmpm.labels.MOST_GIVEN", 40)
+        patched.setattr("understudy.synthesis.dpmpm.synthetic_labels.MOST_GIVEN", 40)
         assert np.array_equal(quiet_sets(fit, m=2, seed=1).codes, sets.codes)
 
 
@@ -287,7 +287,7 @@ def test_label_tables_are_those_of_the_definition() -> None:
     """Each class draw against the mixture written out; no false alarms."""
     from tests.naive import dpmpm as naive
 
-    from understudy.synthesis.dpmpm.labels import label_table
+    from understudy.synthesis.dpmpm.synthetic_labels import label_table
 
     data = small_data(("county", "region"))
     fit = quiet_fit(us.DPMPM(), data, seed=4)
@@ -374,7 +374,7 @@ def test_chains_start_far_apart(data: us.Microdata) -> None:
 
 
 def test_label_table_of_a_set(data: us.Microdata) -> None:
-    from understudy.synthesis.dpmpm.labels import label_table
+    from understudy.synthesis.dpmpm.synthetic_labels import label_table
 
     fit = quiet_fit(us.DPMPM(), data, seed=4)
     sets = quiet_sets(fit, m=3, seed=1)

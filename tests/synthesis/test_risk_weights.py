@@ -28,9 +28,9 @@ from understudy.randomness import child_seed, stream
 from understudy.synthesis.areal.problem import POWERS as SIXTEENTHS
 from understudy.synthesis.areal.problem import powers_of_cells
 from understudy.synthesis.dpmpm import blocked
-from understudy.synthesis.dpmpm.labels import weighted_label_likelihood
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.problem import make_problem
+from understudy.synthesis.dpmpm.synthetic_labels import weighted_label_likelihood
 
 MODELS: list[Any] = [
     us.DPMPM(sampler="collapsed"),

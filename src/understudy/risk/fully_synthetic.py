@@ -39,7 +39,7 @@ from understudy.errors import InputError
 from understudy.microdata.data_arguments import check_data
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
-from understudy.risk.attribution import attribution_risk, check_keys, codes_of_sets
+from understudy.risk.attribution_without_rows import attribution_risk, check_keys, codes_of_sets
 from understudy.risk.matching import fold_keys
 from understudy.summaries import number
 

@@ -17,7 +17,7 @@ from understudy.randomness import stream
 from understudy.risk.own_record import sampled_people
 from understudy.risk.own_record.refits import leave_out
 from understudy.risk.own_record.sampled_people import FitOfPeople, refit_of_people, sample_people
-from understudy.synthesis.dpmpm.labels import CLASS_DRAWS
+from understudy.synthesis.dpmpm.synthetic_labels import CLASS_DRAWS
 
 CELLS, SIZE = 8, 6
 

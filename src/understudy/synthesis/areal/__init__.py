@@ -1,9 +1,9 @@
 """Poisson-lognormal counts with a Dirichlet-process prior: the paper's second synthesizer.
 
 `model` holds the settings and `fit`; `problem` makes the table of counts; `sampler` lists the moves
-of a sweep, which lie in `hamiltonian` (with `trajectory`), `exchange`, `clusters`, `log_rates`,
+of a sweep, which lie in `hamiltonian` (with `leapfrog`), `split_merge`, `clusters`, `log_rates`,
 `effects` and `covariance`; `poisson_lognormal` has counts with their log rates integrated out, and
-`force_table` a coarse table of them that most of the work is done by.
+`gradient_table` a coarse table of them that most of the work is done by.
 """
 
 from understudy.synthesis.areal.model import DPAreal, DPArealFit

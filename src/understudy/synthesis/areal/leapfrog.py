@@ -1,7 +1,7 @@
 """Leapfrog steps of the free numbers, pushed by slopes from a coarse table.
 
 The push is the slope of the log density but for three savings, none of which touches exactness
-(`force_table` says why): probabilities come from the coarse table; clusters that together could
+(`gradient_table` says why): probabilities come from the coarse table; clusters that together could
 take less than LEFT_OUT of a cell of the table are passed over; means outside the grid follow the
 parabola at its end. `hamiltonian` has the layout of the free numbers, and accepts or rejects the
 end of a trajectory by the exact density.

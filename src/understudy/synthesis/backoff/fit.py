@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
-from understudy.synthesis.backoff.labels import (
+from understudy.synthesis.backoff.sampler import GroupCells
+from understudy.synthesis.backoff.synthetic_labels import (
     KeptDraw,
     cell_chances,
     cell_nodes,
     code_drawer,
     label_table,
 )
-from understudy.synthesis.backoff.sampler import GroupCells
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.sampled_fit import SampledFit
 from understudy.synthesis.set_drawing import Drawer

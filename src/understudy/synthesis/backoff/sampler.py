@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from understudy.microdata.table import Microdata
 from understudy.synthesis.backoff import gibbs
-from understudy.synthesis.backoff.labels import (
+from understudy.synthesis.backoff.possible import Possible
+from understudy.synthesis.backoff.problem import Problem
+from understudy.synthesis.backoff.synthetic_labels import (
     KeptDraw,
     Wanted,
     cell_nodes,
@@ -18,8 +20,6 @@ from understudy.synthesis.backoff.labels import (
     rows_of_tree,
     wanted,
 )
-from understudy.synthesis.backoff.possible import Possible
-from understudy.synthesis.backoff.problem import Problem
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.diagnostics import spread_cells
 from understudy.synthesis.stored_probabilities import KeptCells, choose_cells

@@ -2,7 +2,7 @@
 
 `model` holds the settings and `fit`; `collapsed` and `blocked` are the two samplers, `split_merge`
 is a further move of the collapsed one and `class_counts` the first of the blocked one; `parameters`
-goes from a partition to weights and level probabilities; `labels` draws synthetic labels from them.
+goes from a partition to weights and level probabilities; `synthetic_labels` draws labels from them.
 """
 
 from understudy.synthesis.dpmpm.fit import DPMPMFit

@@ -18,13 +18,6 @@ from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import DrawnSets
 from understudy.synthesis.dpmpm.imputation import completed, further_draws
 from understudy.synthesis.dpmpm.imputed_labels import ImputedEffect, imputed_effect
-from understudy.synthesis.dpmpm.labels import (
-    draw_labels,
-    label_drawer,
-    label_table,
-    own_label_chances,
-    weighted_label_likelihood,
-)
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.possible_labels import PossibleLabels
 from understudy.synthesis.dpmpm.problem import (
@@ -32,6 +25,13 @@ from understudy.synthesis.dpmpm.problem import (
     make_problem,
     sampled_variables,
     strength_name,
+)
+from understudy.synthesis.dpmpm.synthetic_labels import (
+    draw_labels,
+    label_drawer,
+    label_table,
+    own_label_chances,
+    weighted_label_likelihood,
 )
 from understudy.synthesis.sampled_fit import SampledFit, by_pattern
 from understudy.synthesis.set_drawing import Codes, Drawer, NestedDrawing

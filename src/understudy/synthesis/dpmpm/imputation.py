@@ -23,11 +23,11 @@ from understudy.microdata.coding import regroup
 from understudy.microdata.structural_zeros import hole_codes
 from understudy.microdata.table import Microdata
 from understudy.synthesis.dpmpm import blocked
-from understudy.synthesis.dpmpm.labels import class_probabilities
 from understudy.synthesis.dpmpm.parameters import Parameters
 from understudy.synthesis.dpmpm.possible_labels import PossibleLabels
 from understudy.synthesis.dpmpm.problem import Problem
 from understudy.synthesis.dpmpm.structural_zeros import box_probabilities
+from understudy.synthesis.dpmpm.synthetic_labels import class_probabilities
 
 __all__ = ["completed", "further_draws"]
 

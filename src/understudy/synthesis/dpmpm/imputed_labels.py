@@ -31,8 +31,8 @@ from understudy.microdata.label_table import hole_labels, true_labels
 from understudy.microdata.structural_zeros import hole_codes
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
-from understudy.synthesis.dpmpm.labels import label_table
 from understudy.synthesis.dpmpm.parameters import Parameters
+from understudy.synthesis.dpmpm.synthetic_labels import label_table
 
 __all__ = ["ImputedEffect", "imputed_effect", "label_beliefs"]
 

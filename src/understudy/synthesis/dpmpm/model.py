@@ -29,7 +29,6 @@ from understudy.synthesis.dpmpm.costs import (
 )
 from understudy.synthesis.dpmpm.fit import DPMPMFit
 from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
-from understudy.synthesis.dpmpm.labels import CLASS_DRAWS, ClassDraw
 from understudy.synthesis.dpmpm.level_prior_strengths import LIMIT
 from understudy.synthesis.dpmpm.problem import (
     LevelPrior,
@@ -39,6 +38,7 @@ from understudy.synthesis.dpmpm.problem import (
     sampled_variables,
 )
 from understudy.synthesis.dpmpm.sampler import STARTS, BlockedChain, CollapsedChain, label_cells
+from understudy.synthesis.dpmpm.synthetic_labels import CLASS_DRAWS, ClassDraw
 from understudy.synthesis.fit_notes import note, warn_convergence
 from understudy.synthesis.risk_weights import check_dial
 from understudy.synthesis.run_fit import (
@@ -85,7 +85,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
         records on; with sampled ones the collapsed one up to some thousand records, then the
         blocked one. Its classes are more the more records there are, and the weaker given priors.
     class_draw : {"kept", "full", "prior"}
-        Where a record's class comes from when its label is drawn; see `labels`.
+        Where a record's class comes from when its label is drawn; see `synthetic_labels`.
     device : {"cpu", "gpu"}
         Where the blocked sampler draws classes. A CUDA GPU (extra ``understudy[gpu]``) pays from
         some hundred thousand distinct combinations on. It draws the same, but for rounding.

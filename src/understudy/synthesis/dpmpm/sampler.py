@@ -19,7 +19,6 @@ from understudy.synthesis.dpmpm.class_counts import n_slices
 from understudy.synthesis.dpmpm.costs import count_products, cutting_pays, enough_classes
 from understudy.synthesis.dpmpm.cut_sweeps import ClassesOnWorkers
 from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
-from understudy.synthesis.dpmpm.labels import label_table
 from understudy.synthesis.dpmpm.parameters import (
     Parameters,
     draw_parameters,
@@ -35,6 +34,7 @@ from understudy.synthesis.dpmpm.problem import (
 )
 from understudy.synthesis.dpmpm.split_merge import split_or_merge
 from understudy.synthesis.dpmpm.structural_zeros import box_probabilities, impossible_share
+from understudy.synthesis.dpmpm.synthetic_labels import label_table
 from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
 from understudy.synthesis.workers import Workers
 
