@@ -182,7 +182,7 @@ MUTANTS = [
     ),
     Mutant(
         "survey: units vary with n in place of n - 1",
-        "microdata/survey_design.py",
+        "microdata/design_variance.py",
         "sizes / np.maximum(sizes - 1, 1)",
         "sizes / np.maximum(sizes, 1)",
         "tests/utility/test_weighted_utility.py",
@@ -190,8 +190,8 @@ MUTANTS = [
     ),
     Mutant(
         "survey: a stratum with one unit does not vary",
-        "microdata/survey_design.py",
-        "        means[alone] = totals.mean(axis=0)\n",
+        "microdata/design_variance.py",
+        "    means[alone] = totals.mean(axis=0)\n",
         "",
         "tests/utility/test_weighted_utility.py",
         "one_unit",
@@ -222,9 +222,9 @@ MUTANTS = [
     ),
     Mutant(
         "survey: replicates deviate from nothing",
-        "microdata/survey_design.py",
-        "(self.replicates[chosen] - weights[:, None]).T @ parts",
-        "self.replicates[chosen].T @ parts",
+        "microdata/design_variance.py",
+        "(survey.replicates[chosen] - weights[:, None]).T @ parts",
+        "survey.replicates[chosen].T @ parts",
         "tests/utility/test_weighted_utility.py",
         "totals_of_replicates",
     ),

@@ -81,8 +81,8 @@ MUTANTS = [
     Mutant(
         "survey: records without the response are no units any more",
         "utility/regression/design_based.py",
-        "survey.covariance(scores, records)",
-        "survey.only(np.isin(np.arange(survey.weights.size), records)).covariance(scores)",
+        "total_covariance(survey, scores, records)",
+        "total_covariance(survey.only(np.isin(np.arange(survey.weights.size), records)), scores)",
         "tests/utility/test_weighted_utility.py",
         "keep_their_units",
     ),

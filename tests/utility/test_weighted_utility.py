@@ -12,6 +12,7 @@ from scipy import optimize
 
 import understudy as us
 from understudy.errors import ColumnError, DataWarning, SettingError
+from understudy.microdata.design_variance import total_covariance
 from understudy.microdata.survey_design import read_design
 from understudy.microdata.table import Microdata
 from understudy.randomness import stream
@@ -105,7 +106,7 @@ def test_a_jackknife_of_a_mean_is_the_usual_error() -> None:
     estimates = share_estimates(data.survey, data.codes("town"), 2)
     share = 8 / 12
     assert estimates.errors[0] == pytest.approx(np.sqrt(share * (1 - share) / (n - 1)), rel=1e-10)
-    total = data.survey.covariance(np.ones((n, 1)))  # a total of weights does not vary
+    total = total_covariance(data.survey, np.ones((n, 1)))  # a total of weights does not vary
     assert total[0, 0] == pytest.approx(0.0, abs=1e-12)
 
 
@@ -125,7 +126,7 @@ def test_a_stratum_with_one_unit_deviates_from_the_mean_of_all() -> None:
     from understudy.microdata.survey_design import DesignColumns
 
     survey = read_design("w", DesignColumns(strata="s"), values)
-    variance = survey.covariance(np.array([[1.0], [3.0], [8.0]]))[0, 0]
+    variance = total_covariance(survey, np.array([[1.0], [3.0], [8.0]]))[0, 0]
     assert variance == pytest.approx(2 * ((1 - 2) ** 2 + (3 - 2) ** 2) + (8 - 4) ** 2)
 
 
@@ -241,7 +242,7 @@ def test_totals_of_replicates_deviate_from_the_total() -> None:
     assert data.survey is not None
     parts = np.array([[1.0, 5.0], [1.0, 2.0]])  # (record, quantity): totals 5 and 16
     apart = np.array([[1.0, -4.0], [-1.0, 4.0], [1.0, 5.0]])  # (replicate, quantity)
-    assert data.survey.covariance(parts) == pytest.approx(2 / 3 * apart.T @ apart)
+    assert total_covariance(data.survey, parts) == pytest.approx(2 / 3 * apart.T @ apart)
 
 
 def test_records_that_a_regression_leaves_out_keep_their_units() -> None:

@@ -1,7 +1,8 @@
 """The survey design: weights, strata, primary sampling units, replicate weights.
 
 The models do not use them: labels are drawn given the kept variables, whatever a record's weight.
-Analysts use them, so utility and population risk are weighted where a weight is named.
+Analysts use them, so utility and population risk are weighted where a weight is named. How weighted
+totals and shares vary over samples is in `design_variance`.
 """
 
 from __future__ import annotations
@@ -127,49 +128,6 @@ class SurveyDesign:
             unit=_numbered(self.unit[stay]),
             replicates=None if self.replicates is None else self.replicates[stay],
         )
-
-    def covariance(self, parts: Numbers, records: NDArray[np.int64] | None = None) -> Numbers:
-        """Estimate the covariance over samples of weighted totals.
-
-        Parameters
-        ----------
-        parts : float64 (record, quantity)
-            What each record adds to a total, without its weight.
-        records : int64 (record,), optional
-            Indices of the records that these are, where the others add nothing (a domain).
-
-        Returns
-        -------
-        float64 (quantity, quantity)
-            Units drawn with replacement within strata: over strata, n/(n - 1) times the sum of
-            squared deviations of the n units' totals from their mean. A stratum with one unit
-            deviates from the mean over all units. With replicates: factor times the sum of
-            squared deviations of the replicates' totals.
-
-        References
-        ----------
-        Wolter, K. M. (2007). Introduction to Variance Estimation. 2nd edition, Springer.
-        """
-        chosen = slice(None) if records is None else records
-        weights = self.weights[chosen]
-        if self.replicates is not None:
-            deviations = (self.replicates[chosen] - weights[:, None]).T @ parts
-            return self.factor * deviations.T @ deviations
-        n_units = int(self.unit.max()) + 1
-        totals = np.zeros((n_units, parts.shape[1]))  # (unit, quantity)
-        np.add.at(totals, self.unit[chosen], weights[:, None] * parts)
-        of_unit = np.zeros(n_units, dtype=np.int64)
-        of_unit[self.unit] = self.stratum
-        sizes = np.bincount(of_unit)  # (stratum,) units
-        means = np.zeros((sizes.size, parts.shape[1]))
-        np.add.at(means, of_unit, totals)
-        means /= sizes[:, None]
-        alone = sizes == 1
-        means[alone] = totals.mean(axis=0)
-        deviations = totals - means[of_unit]
-        scale = np.where(alone, 1.0, sizes / np.maximum(sizes - 1, 1))[of_unit]
-        covariance: Numbers = deviations.T @ (scale[:, None] * deviations)
-        return covariance
 
     def __repr__(self) -> str:
         """Show shapes only."""

@@ -16,6 +16,7 @@ from understudy.display.panels import Panel, estimates_panel
 from understudy.display.result import Shown, in_users_kind
 from understudy.errors import SettingError
 from understudy.microdata.data_arguments import check_data
+from understudy.microdata.design_variance import share_variances
 from understudy.microdata.survey_design import SurveyDesign
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
@@ -29,7 +30,6 @@ from understudy.utility.regression.fitted_regression import ESTIMATED
 __all__ = ["WeightedUtility", "share_estimates", "weighted_utility"]
 
 Numbers = NDArray[np.float64]
-AT_A_TIME = 64  # levels whose indicators are held together
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -108,7 +108,7 @@ def weighted_utility(
 
     The weights are kept variables in spirit: row i of a set has record i's weight. Variances of
     shares are design-based: units drawn with replacement within strata, or replicate weights; see
-    `understudy.microdata.survey_design.SurveyDesign.covariance`.
+    `understudy.microdata.design_variance`.
 
     Parameters
     ----------
@@ -209,20 +209,9 @@ def _deviations(
 def share_estimates(survey: SurveyDesign, codes: NDArray[Any], n_levels: int) -> Estimates:
     """Estimate the weighted share of every level, with design-based standard errors.
 
-    A share is a ratio of two weighted totals. With strata and units its variance is that of the
-    total of (indicator - share)/(sum of weights); replicates are computed anew.
+    The variances are those of `understudy.microdata.design_variance.share_variances`.
     """
     total = survey.weights.sum()
     shares = np.bincount(codes, weights=survey.weights, minlength=n_levels) / total
-    variances = np.zeros(n_levels)
-    if survey.replicates is not None:
-        sums = survey.replicates.sum(axis=0)
-        for replicate, own in zip(survey.replicates.T, sums, strict=True):
-            again = np.bincount(codes, weights=replicate, minlength=n_levels) / own
-            variances += survey.factor * (again - shares) ** 2
-    else:
-        for start in range(0, n_levels, AT_A_TIME):
-            levels = np.arange(start, min(start + AT_A_TIME, n_levels))
-            parts = ((codes[:, None] == levels) - shares[levels]) / total  # (record, level)
-            variances[levels] = np.diag(survey.covariance(parts))
+    variances = share_variances(survey, codes, shares)
     return Estimates(shares, np.sqrt(variances), (ESTIMATED,) * n_levels, survey.degrees_of_freedom)

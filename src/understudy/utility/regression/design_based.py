@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.microdata.design_variance import total_covariance
 from understudy.microdata.survey_design import SurveyDesign
 from understudy.utility.regression.design import Indicators
 from understudy.utility.regression.fitted_regression import Fit, estimated
@@ -72,7 +73,7 @@ def with_design_errors(
         )
         own = slice(cuts.size, None)
     scale = float(weights.sum() / survey.weights[records].sum())
-    middle = scale**2 * survey.covariance(scores, records)
+    middle = scale**2 * total_covariance(survey, scores, records)
     bread = np.linalg.pinv(information)
     variances = np.diag(bread @ middle @ bread)[own]
     errors = np.full(rows.n_columns, np.nan)
