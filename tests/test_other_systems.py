@@ -33,7 +33,7 @@ for name in ("SIGHUP", "SIGKILL", "SIGUSR1"):
 from pathlib import Path
 from understudy import storage
 from understudy.cli import main
-from understudy.microdata import parsers
+from understudy.microdata import parser_child
 from understudy.publishing import target
 
 def no_kill(*_):
@@ -59,7 +59,7 @@ for _ in range(2):
         target.move_in(made, folder / "public", overwrite=False)
     (folder / "public" / "file").unlink()
 sys.stdin = open(os.devnull)
-parsers.serve()
+parser_child.serve()
 os.write(2, b"all done")
 """
 

@@ -26,7 +26,7 @@ from tests.bad_inputs.cases import SECRET, covers, refused
 from tests.conftest import Command
 from understudy import read_microdata
 from understudy.errors import FormatError, InputError
-from understudy.microdata import parser_process
+from understudy.microdata import parser_parent
 from understudy.randomness import stream
 
 N_DAMAGED = int(os.environ.get("UNDERSTUDY_DAMAGED_FILES", "2000"))
@@ -114,8 +114,8 @@ def test_death_of_the_parser_is_a_damaged_file(
     FRAME.write_parquet(path)
     deed = "sys.exit(1)" if end is None else f"os.kill(os.getpid(), {int(end)})"
     with monkeypatch.context() as patch:
-        patch.setattr(parser_process, "PARSER", parser_process.ParserProcess())
-        patch.setattr(parser_process, "START", f"import os, sys; sys.stdin.readline(); {deed}")
+        patch.setattr(parser_parent, "PARSER", parser_parent.ParserProcess())
+        patch.setattr(parser_parent, "START", f"import os, sys; sys.stdin.readline(); {deed}")
         refused(command, FormatError, "damaged", path)
     assert read_microdata(path, synthesize="county").n_records == FRAME.height
 
@@ -126,7 +126,7 @@ def test_parser_that_dies_between_two_files_is_started_again(tmp_path: Path) -> 
     FRAME.write_parquet(path)
     for _ in range(2):
         assert read_microdata(path, synthesize="county").n_records == FRAME.height
-        with parser_process.PARSER.lent() as (process, answered):
+        with parser_parent.PARSER.lent() as (process, answered):
             answered.set()
             process.kill()
             process.wait()
@@ -138,7 +138,7 @@ def test_parser_ends_with_the_program(tmp_path: Path) -> None:
     FRAME.write_parquet(path)
     code = (
         "import os, sys, understudy as us\n"
-        "from understudy.microdata import parser_process as p\n"
+        "from understudy.microdata import parser_parent as p\n"
         "us.read_microdata(sys.argv[1], synthesize='county')\n"
         "print(p.PARSER._process.pid, flush=True)\n"
         "if sys.argv[2] == 'abort': os.kill(os.getpid(), 9)"

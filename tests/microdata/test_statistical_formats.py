@@ -17,7 +17,7 @@ from understudy.errors import (
     InputError,
     MissingValuesError,
 )
-from understudy.microdata import parser_process
+from understudy.microdata import parser_parent
 
 FRAME = pl.DataFrame(
     {"sex": [1, 2, 2, 1, 9], "county": ["01", "02", "é", "01", "02"], "age": [3, 1, 2, 3, 1]}
@@ -123,7 +123,7 @@ def test_statistical_files_are_read_in_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A column that is whole in the first chunk and not in the second is a column of numbers."""
-    monkeypatch.setattr(parser_process, "CHUNK", 2)
+    monkeypatch.setattr(parser_parent, "CHUNK", 2)
     path = tmp_path / "in.dta"
     pyreadstat.write_dta(FRAME, path)
     assert accepted(path).frame()["county"].to_list() == FRAME["county"].to_list()

@@ -17,7 +17,7 @@ from understudy.errors import FileError, FormatError, SettingError, nearest, quo
 from understudy.microdata.codebook import Codebook, VariableBook
 from understudy.microdata.csv_reader import check_encoding
 from understudy.microdata.file_format import open_source
-from understudy.microdata.parser_process import describe_foreign
+from understudy.microdata.parser_parent import describe_foreign
 
 __all__ = ["about_columns", "draft_codebook", "with_observed"]
 

@@ -34,7 +34,7 @@ from understudy.microdata.file_format import (
     open_source,
     unreadable,
 )
-from understudy.microdata.parser_process import count_foreign, described_parquet, foreign_values
+from understudy.microdata.parser_parent import count_foreign, described_parquet, foreign_values
 from understudy.microdata.remote_files import list_remote, open_remote
 from understudy.spreading import in_order
 

@@ -42,7 +42,7 @@ from understudy.microdata.csv_reader import (
 from understudy.microdata.file_format import open_source
 from understudy.microdata.frames import frame_source
 from understudy.microdata.levels import Settled, UnusedLevels, missing_levels, settle_levels
-from understudy.microdata.parser_process import open_foreign
+from understudy.microdata.parser_parent import open_foreign
 from understudy.microdata.partitions import is_partitioned, open_partitions
 from understudy.microdata.passed_columns import PassedColumns, text_columns
 from understudy.microdata.plausibility import check_plausibility

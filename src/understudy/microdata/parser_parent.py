@@ -1,9 +1,9 @@
 """Parquet, SAS, Stata and SPSS files, parsed in a process that may die.
 
 A damaged file can crash the library that parses it. Here that is a `FormatError`: the parsers run
-in a child process (`parsers`), which is started when first needed and used again for later files.
-It sends codes batch by batch, so memory stays bounded, and they are counted here. The child takes
-no module from the folder that the user works in, whoever may have put one there.
+in a child process (`parser_child`), which is started when first needed and used again for later
+files. It sends codes batch by batch, so memory stays bounded, and they are counted here. The child
+takes no module from the folder that the user works in, whoever may have put one there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CHUNK = 1 << 19  # records of a SAS, Stata or SPSS file that are read at a time
 
 START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from understudy.microdata.parsers import serve; serve()"
+    "from understudy.microdata.parser_child import serve; serve()"
 )
 
 

@@ -1,7 +1,7 @@
 """What runs in the parser process: Parquet, SAS, Stata and SPSS files become codes.
 
 The libraries that parse these formats are written in C and Rust, and a damaged file can end the
-process they run in. So they run in a process of their own, which `parser_process` starts and talks
+process they run in. So they run in a process of their own, which `parser_parent` starts and talks
 to. A request is a line of JSON on standard input. A reply is a line of JSON on standard output,
 followed by as many bytes as it says; the last reply to a request says so. No parser's message is
 passed on, because it may hold values.
