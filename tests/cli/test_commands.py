@@ -76,6 +76,9 @@ def test_check_as_json(command: Command, survey: Path) -> None:
     assert set(told["memory_bytes"]) == {
         "DPMPM", "DP-areal", "Back-off tree", "Formal Dirichlet", "20 synthetic sets"
     }  # fmt: skip
+    seconds = told["processor_seconds"]
+    assert set(seconds) == {"DPMPM", "DP-areal", "Back-off tree"}
+    assert 1 < seconds["Back-off tree"] < 30 < seconds["DP-areal"] < 240 < 2 * seconds["DPMPM"]
 
 
 def test_check_does_not_count_label_probabilities_that_no_fit_keeps(
@@ -88,11 +91,26 @@ def test_check_does_not_count_label_probabilities_that_no_fit_keeps(
     assert max(told["memory_bytes"].values()) < 1e9
 
 
+def test_check_says_how_long_a_fit_would_take(command: Command, make_file: MakeFile) -> None:
+    """A DP-areal of 300 patterns with up to 8 records of a label: longer than a default limit."""
+    counts = [1 + (5 * number + number // 300) % 9 for number in range(3000)]
+    rows = "".join(
+        f"p{number % 300},l{number // 300}\n" * count for number, count in enumerate(counts)
+    )
+    said = " ".join(
+        command("check", make_file("code,label\n" + rows), "--synthesize", "label").out.split()
+    )
+    found = re.search(r"default fit, at least about: DPMPM .*, DP-areal (\d+) min, Back", said)
+    assert found is not None
+    assert 5 < int(found[1]) < 60
+
+
 def test_check_without_a_column_to_synthesize(command: Command, survey: Path) -> None:
     answer = command("check", survey, "--ignore", "age")
     assert answer.code == 0
     assert 'Ignored: "age"' in answer.out
     assert "Memory" not in answer.out
+    assert "default fit" not in answer.out
 
 
 def test_check_when_nothing_can_be_used(command: Command, make_file: MakeFile) -> None:

@@ -12,6 +12,7 @@ import pytest
 import understudy as us
 from understudy.display.progress_bar import progress_bar
 from understudy.errors import SettingError
+from understudy.study.progress import StudyProgress, told
 
 
 class Terminal(io.StringIO):
@@ -49,6 +50,13 @@ def test_a_terminal_shows_a_bar_and_is_clean_afterwards(terminal: Terminal) -> N
     assert "fitting BackoffTree" in lines[1]
     assert any("100%" in line for line in lines)
     assert lines[-2:] == [" " * len(lines[-3]), ""]
+
+
+def test_a_study_shows_how_far_its_chains_agree(terminal: Terminal) -> None:
+    with told(True, "study") as tell:
+        assert tell is not None
+        tell(StudyProgress("fitting dpmpm", 2, 9, 0.5, 30.0, 61.0, "R-hat so far 1.010"))
+    assert "1:01 left, fitting dpmpm, R-hat so far 1.010" in terminal.getvalue()
 
 
 def test_progress_false_is_silent(terminal: Terminal) -> None:

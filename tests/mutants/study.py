@@ -23,4 +23,20 @@ MUTANTS = [
         "tests/test_memory.py",
         "grow",
     ),
+    Mutant(
+        "study: warnings of a stage are kept and never shown",
+        "study/stage_warnings.py",
+        "                warn_user(named, category)\n",
+        "                self.about = named and self.about\n",
+        "tests/study/test_stage_warnings.py",
+        "caller",
+    ),
+    Mutant(
+        "study: a stage shows what the caller ignores",
+        "study/stage_warnings.py",
+        "                warnings.filters, warnings.showwarning = outside\n",
+        "                warnings.showwarning = outside[1]\n",
+        "tests/study/test_stage_warnings.py",
+        "caller",
+    ),
 ]

@@ -16,7 +16,14 @@ from understudy.cli.options import (
     ReadingOptions,
     source_options,
 )
-from understudy.cli.output import paragraph, reading_progress, say, say_json, table
+from understudy.cli.output import (
+    in_time,
+    paragraph,
+    reading_progress,
+    say,
+    say_json,
+    table,
+)
 from understudy.errors import ExitCode, quoted, quoted_list
 from understudy.memory import in_bytes
 from understudy.microdata.screening import (
@@ -27,7 +34,7 @@ from understudy.microdata.screening import (
 )
 from understudy.microdata.table import Microdata
 from understudy.summaries import counted
-from understudy.synthesis.registry import memory_estimates
+from understudy.synthesis.registry import memory_estimates, time_estimates
 
 __all__ = ["check"]
 
@@ -45,7 +52,7 @@ def check(
     catalog: Path | None = None,
     as_json: AsJson = False,
 ) -> ExitCode:
-    """Show what is in a file: variables, levels, patterns, small patterns, memory, and advice.
+    """Show what is in a file: variables, levels, patterns, memory and time, and advice.
 
     No value of the file is shown, only names of columns and counts. The exit code is 2 if the data
     cannot be used as they are.
@@ -95,7 +102,7 @@ def _show(name: str, inspection: Inspection, known: Names, smallest: int | None)
         if inspection.data.synthesized:
             say()
             _show_levels(risk_levels(inspection.data, known))
-            _show_memory(inspection.data)
+            _show_costs(inspection.data)
     _show_list("Problems", inspection.problems)
     _show_list("Advice", inspection.advice)
     say()
@@ -162,9 +169,13 @@ def _show_levels(levels: Mapping[str, tuple[float, float]]) -> None:
         say()
 
 
-def _show_memory(data: Microdata) -> None:
+def _show_costs(data: Microdata) -> None:
     shown = ", ".join(f"{what} {in_bytes(n)}" for what, n in memory_estimates(data).items())
     say(paragraph(f"Memory at default settings, about: {shown}."))
+    shown = ", ".join(
+        f"{what} {in_time(seconds)}" for what, seconds in time_estimates(data).items()
+    )
+    say(paragraph(f"Processor time of a default fit, at least about: {shown}."))
 
 
 def _as_json(inspection: Inspection, known: Names, smallest: int | None) -> dict[str, Any]:
@@ -203,6 +214,7 @@ def _as_json(inspection: Inspection, known: Names, smallest: int | None) -> dict
         content["smallest_known_group"] = smallest
         if data.synthesized:
             content["memory_bytes"] = memory_estimates(data)
+            content["processor_seconds"] = time_estimates(data)
             content["risk_levels"] = {
                 name: {"minimum": low, "maximum": high}
                 for name, (low, high) in risk_levels(data, known).items()

@@ -59,7 +59,8 @@ def told(progress: Any, words: str) -> Iterator[Tell | None]:
         def tell(now: StudyProgress) -> None:
             if show is not None:
                 done = max(now.step - 1, 0) + (now.share or 0.0)
-                show(done / max(now.steps, 1), now.study_seconds_left, now.words)
+                said = ", ".join(filter(None, [now.words, now.remark]))
+                show(done / max(now.steps, 1), now.study_seconds_left, said)
 
         yield None if show is None else tell
 

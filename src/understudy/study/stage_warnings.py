@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from understudy.errors import CheckpointWarning, UnderstudyWarning, warn_user
 
@@ -23,14 +24,23 @@ class Notes:
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """Catch warnings; what a damaged folder caused is passed on, and is no finding."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        for warning in caught:
-            text = str(warning.message)
-            ours = issubclass(warning.category, UnderstudyWarning)
-            if ours and not issubclass(warning.category, CheckpointWarning):
+        """Keep warnings, whoever shows them; each is passed on at once.
+
+        How long a fit takes is of use before it starts. What a damaged folder caused is no finding.
+        """
+        outside: Any = warnings.filters, warnings.showwarning
+
+        def keep(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+            text = str(message)
+            ours = issubclass(category, UnderstudyWarning)
+            if ours and not issubclass(category, CheckpointWarning):
                 self.texts += [text] if text not in self.texts else []
-            named = f"{self.about}: {text}" if ours and self.about else warning.message
-            warn_user(named, warning.category)
+            named = f"{self.about}: {text}" if ours and self.about else message
+            with warnings.catch_warnings():
+                warnings.filters, warnings.showwarning = outside
+                warn_user(named, category)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = keep
+            yield

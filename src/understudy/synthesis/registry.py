@@ -28,6 +28,7 @@ __all__ = [
     "default_models",
     "load_model",
     "memory_estimates",
+    "time_estimates",
 ]
 
 # What quantities of every model have to meet unless a fit asks for something else.
@@ -335,3 +336,15 @@ def memory_estimates(data: Microdata, chains: int = 4, kept_draws: int = 1000) -
     sizes = [data.variable(name).n_levels for name in data.synthesized]
     width = sum(1 if size < 256 else 2 if size < 65_536 else 4 for size in sizes)
     return {**estimates, "20 synthetic sets": 20 * data.n_records * width}
+
+
+def time_estimates(data: Microdata) -> dict[str, float]:
+    """Estimate the processor seconds that each model's fit takes at least, by title.
+
+    Fits of default length, which may go on; the formal Dirichlet, drawn at once, is left out.
+    """
+    return {
+        model.title: load_model(name)().least_seconds(data)
+        for name, model in MODELS.items()
+        if not model.formal
+    }

@@ -7,6 +7,7 @@ seed, the chains, and the warning about what has not converged.
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import types
@@ -214,6 +215,28 @@ class SampledModel(ABC, Generic[FitType]):
         sweeps = FIT_SECONDS / (chains * self._sweep_seconds(data))  # of a chain
         most = int(np.clip((sweeps - warmup) / thin, FEWEST_DRAWS, self.most_draws))
         return ConvergenceTargets(most_draws=most)
+
+    def least_seconds(self, data: Microdata) -> float:
+        """Say how many processor seconds a fit of default length takes at least, about.
+
+        Parameters
+        ----------
+        data : Microdata
+            The confidential records.
+
+        Returns
+        -------
+        float
+        """
+        given = inspect.signature(self.fit).parameters
+        chains, warmup, draws, thin = (
+            given[name].default for name in ("chains", "warmup", "draws", "thin")
+        )
+        settled = self.settled(data)
+        if draws is None:
+            limit = settled.default_until(data, chains, warmup, thin)
+            draws = min(DRAWS_AT_A_TIME, limit.most_draws)
+        return float(settled._sweep_seconds(data) * chains * (warmup + draws * thin))
 
     def _identity(self) -> dict[str, Any]:
         """Give the settings that decide the draws, as JSON: a saved run must have the same."""
