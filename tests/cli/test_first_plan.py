@@ -390,6 +390,16 @@ def test_empty_cells(command: Command, make_file: MakeFile, tmp_path: Path) -> N
         assert (data.codes("job") == 0).sum() == 4
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".pq"])
+def test_a_file_that_is_no_text_has_no_empty_cells(
+    ending: str, command: Command, tmp_path: Path
+) -> None:
+    table = pl.DataFrame({"job": ["clerk", None, "clerk", "nurse"], "town": ["a", "b", "b", "a"]})
+    table.write_parquet(tmp_path / f"a{ending}")
+    answer = command("init", tmp_path / f"a{ending}", "--synthesize", "town", "--out", tmp_path)
+    assert "1 cell without a value is read as missing" in answer.out
+
+
 def test_a_level_that_turns_out_to_mean_missing_leaves_the_codebook(make_file: MakeFile) -> None:
     """`na` added after the draft: the level is not drawn any more."""
     path = make_file(text_of(columns("region")))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from understudy.cli.baseline_rows import level_rows, risk_levels, void_scales
 from understudy.cli.options import (
@@ -26,6 +28,7 @@ from understudy.cli.output import (
 )
 from understudy.errors import ExitCode, quoted, quoted_list
 from understudy.memory import in_bytes
+from understudy.microdata.file_format import ANY_FORMAT
 from understudy.microdata.screening import (
     SMALL_PATTERN,
     ColumnFinding,
@@ -42,7 +45,9 @@ MOST_PATTERNS = 10
 
 
 def check(
-    file: str,
+    file: Annotated[
+        str, Parameter(help=f"A {ANY_FORMAT} file, a folder of Parquet files, or a plan (.toml).")
+    ],
     /,
     *,
     columns: ColumnOptions = ColumnOptions(),
@@ -59,8 +64,6 @@ def check(
 
     Parameters
     ----------
-    file
-        A CSV, Parquet, SAS, Stata or SPSS file, a folder of Parquet files, or a plan (.toml).
     known
         Kept columns that an intruder may know: also show how small the groups are that they form.
     catalog

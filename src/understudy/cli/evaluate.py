@@ -32,6 +32,7 @@ from understudy.cli.survey_output import show_survey, survey_json
 from understudy.cli.utility_output import show_utility, utility_json
 from understudy.errors import DataWarning, ExitCode, UnderstudyWarning, quoted_list
 from understudy.microdata.codebook import codebook_from
+from understudy.microdata.file_format import ANY_FORMAT
 from understudy.microdata.file_remarks import file_remarks
 from understudy.microdata.label_table import LARGEST_TABLE
 from understudy.microdata.plausibility import table_size
@@ -64,7 +65,9 @@ MEASURES = {
 
 @has_memory
 def evaluate(
-    original: str,
+    original: Annotated[
+        str, Parameter(help=f"The confidential file ({ANY_FORMAT}), or a plan (.toml).")
+    ],
     synthetic: Annotated[tuple[str, ...], Parameter(negative="")],
     /,
     *,
@@ -90,8 +93,6 @@ def evaluate(
 
     Parameters
     ----------
-    original
-        The confidential file (CSV, Parquet, SAS, Stata or SPSS), or a plan (.toml).
     synthetic
         The synthetic files.
     known

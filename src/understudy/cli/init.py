@@ -6,7 +6,9 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from understudy.cli.options import (
     ColumnOptions,
@@ -21,7 +23,7 @@ from understudy.errors import ExitCode, OutputError, quoted, quoted_list
 from understudy.microdata.bins import as_number
 from understudy.microdata.codebook import Codebook, VariableBook, codebook_text
 from understudy.microdata.codebook_drafts import about_columns, draft_codebook, with_observed
-from understudy.microdata.file_format import is_remote
+from understudy.microdata.file_format import ANY_FORMAT, SUFFIXES, is_remote
 from understudy.microdata.reading import open_table
 from understudy.microdata.screening import Inspection, inspect_source
 from understudy.microdata.variable import Variable
@@ -44,8 +46,8 @@ LEFT_OUT = (
     "replicate weights",
     "survey weights",
 )
-LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
-STORED = (*LABELLED, ".parquet")
+STORED = {suffix for suffix, kind in SUFFIXES.items() if kind != "csv"}  # not as text
+LABELLED = {suffix for suffix in STORED if SUFFIXES[suffix] != "parquet"}
 EMPTY = {
     True: ("empty cell", "empty cells"),
     False: ("cell without a value", "cells without a value"),
@@ -65,7 +67,7 @@ NOTES = (
 
 
 def init(
-    file: str,
+    file: Annotated[str, Parameter(help=f"A {ANY_FORMAT} file, or a folder of Parquet files.")],
     /,
     *,
     columns: ColumnOptions = ColumnOptions(),
@@ -81,8 +83,6 @@ def init(
 
     Parameters
     ----------
-    file
-        A CSV, Parquet, SAS, Stata or SPSS file, or a folder of Parquet files.
     empty
         Whether empty cells are missing values or a level of their own.
     missing

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from understudy.errors import FileError, FormatError, quoted
 
-__all__ = ["FileKind", "RemoteFile", "SourceFile", "is_remote", "open_source", "unreadable"]
+__all__ = [
+    "ANY_FORMAT",
+    "SUFFIXES",
+    "WITH_ENDINGS",
+    "FileKind",
+    "RemoteFile",
+    "SourceFile",
+    "is_remote",
+    "open_source",
+    "unreadable",
+]
 
 FileKind = Literal["csv", "parquet", "sas", "xport", "stata", "spss"]
 
@@ -29,7 +40,22 @@ SUFFIXES: dict[str, FileKind] = {
 
 INTERNET = {"http", "https", "ftp"}  # confidential data should not lie there
 
-READABLE = "CSV (also .gz), Parquet, SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav)"
+FORMATS = {  # what can be read, and what the names of such files end in
+    "CSV": "also .gz",
+    "Parquet": "",
+    "SAS": ".sas7bdat, .xpt",
+    "Stata": ".dta",
+    "SPSS": ".sav",
+}
+WITH_ENDINGS = [f"{name} ({ending})" if ending else name for name, ending in FORMATS.items()]
+
+
+def _either(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}"
+
+
+ANY_FORMAT = _either(FORMATS)  # in words, for whoever asks for a file
 
 _SAS_MAGIC = bytes(12) + bytes.fromhex("c2ea8160")
 _STATA_OLD = {104, 105, 108, 110, 111, 112, 113, 114, 115}
@@ -192,7 +218,7 @@ def _kind(path: Path, head: bytes, gzipped: bool) -> FileKind:
     for magic, what in _FOREIGN.items():
         if head.startswith(magic):
             raise FormatError(
-                expected=f"a file of the kind {READABLE}",
+                expected=f"a file of the kind {_either(WITH_ENDINGS)}",
                 came=f"that the content of {quoted(path.name)} is {what}, whatever its name says",
                 do="save the table as CSV in the program that made it, and give that file",
             )

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from understudy.errors import quoted, quoted_list, visible
 from understudy.microdata.bins import Bins
+from understudy.microdata.file_format import WITH_ENDINGS
 from understudy.settings import toml_key, toml_text
 from understudy.study.plan import StudyPlan, UntilPlan
 from understudy.synthesis.registry import MODELS, default_models, load_model
@@ -67,6 +68,7 @@ def plan_text(
     through = _list(pass_through)
     return _PLAN.format(
         columns=_one_line(f"columns of the file: {quoted_list(columns)}"),
+        formats=", ".join(WITH_ENDINGS),
         file=toml_text(file),
         synthesize=_list(synthesize),
         choose="" if synthesize else "   # <- name at least one",
@@ -258,7 +260,7 @@ sets = 20
 # register = "../register"
 
 [data]
-# The confidential file: CSV (also .gz), Parquet, SAS (.sas7bdat, .xpt), Stata (.dta), SPSS (.sav).
+# The confidential file: {formats}.
 # A path is relative to the folder that this plan lies in. "bundled:ce-like" is the invented sample
 # that comes with the program.
 file = {file}
