@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from understudy.findings.record import Record
+from understudy.risk.own_record.attacks import LEAST, WITHOUT_ROWS
 from understudy.summaries import frequencies
 
 __all__ = [
@@ -32,6 +33,16 @@ class AttackFindings(Record):
     totals: float = 0.0  # the effect of labels drawn from the overall distribution alone
     measured: float | None = None  # on the sets themselves
     baselines: dict[str, float] = {}  # the same attack on each baseline, aligned rows
+
+    @property
+    def scale(self) -> float:
+        """What effects are compared with: the exact table's, or one record where that is less."""
+        return max(self.exact_table, LEAST)
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether it goes by rows, so that shuffling them makes a difference."""
+        return self.attack not in WITHOUT_ROWS
 
     def sentence(self, n_records: int) -> str:
         """Say how often it is right, in natural frequencies."""

@@ -41,12 +41,12 @@ from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.public_errors import only_our_errors
 from understudy.risk.attribution_without_rows import attribution_risk, check_keys, codes_of_sets
 from understudy.risk.matching import fold_keys
+from understudy.risk.own_record.attacks import LEAST
 from understudy.summaries import number
 
 __all__ = ["FullySyntheticRisk", "fully_synthetic_risk"]
 
 Floats = NDArray[np.float64]
-LEAST = 1.0  # records: the least effect of the exact table that others are compared with
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 OWN_RECORD = "own-record effect"
-LEAST = 1.0  # records: the least effect of the exact table that effects are compared with
 ERRORS = 3.0  # standard errors that chance is allowed: the worst of some twenty attacks is judged
 FALSE_ALARM = 0.00135  # probability that a normal variable lies so many errors above its mean
 EVIDENCE = {
@@ -130,12 +129,11 @@ def effect_outcome(attack: AttackFindings, limits: Thresholds) -> Outcome:
     only if three standard errors do not explain that. The error is that of the effect less the
     limit times the exact table's. No larger an effect than that of the label's totals alone passes.
     """
-    scale = max(attack.exact_table, LEAST)
-    least, error = limits.own_record_least, attack.position_error * scale
-    passing = limits.own_record_pass * scale + least if limits.own_record_pass else 0.0
+    least, error = limits.own_record_least, attack.position_error * attack.scale
+    passing = limits.own_record_pass * attack.scale + least if limits.own_record_pass else 0.0
     if attack.effect <= passing or (limits.own_record_pass and _only_totals(attack, least)):
         return "pass"
-    excess = attack.effect - limits.own_record_review * scale
+    excess = attack.effect - limits.own_record_review * attack.scale
     return "review" if excess <= max(least, ERRORS * error) else "fail"
 
 
@@ -202,12 +200,12 @@ def _own_record(own_record: OwnRecordFindings, limits: Thresholds) -> Reason:
 
 def _at_most(attack: AttackFindings) -> AttackFindings:
     """Give an attack as if nothing but their own labels told about the records in doubt."""
-    effect, scale = attack.effect + attack.doubtful, max(attack.exact_table, LEAST)
+    effect = attack.effect + attack.doubtful
     return attack.model_copy(
         update={
             "without_record": attack.without_record - attack.doubtful,
             "effect": effect,
-            "position": effect / scale,
+            "position": effect / attack.scale,
         }
     )
 
@@ -219,7 +217,7 @@ def attack_in_words(attack: AttackFindings, n_records: int) -> str:
 
 def _exact(attack: AttackFindings) -> str:
     """Name what an effect is compared with: that of the exact table, or one record."""
-    if attack.exact_table < LEAST:
+    if attack.exact_table < attack.scale:
         return "one record's, because the exact table's own is less"
     return f"the exact table's ({number(attack.exact_table)})"
 
@@ -242,7 +240,7 @@ def why_above_passes(attack: AttackFindings, limits: Thresholds) -> str:
     """Say why an effect above the pass limit passes; nothing where it is not above, or fails."""
     if attack.position <= limits.own_record_pass or effect_outcome(attack, limits) != "pass":
         return ""
-    beyond = attack.effect - limits.own_record_pass * max(attack.exact_table, LEAST)
+    beyond = attack.effect - limits.own_record_pass * attack.scale
     if beyond > limits.own_record_least:
         return f"The label's totals alone have an effect of {number(attack.totals)} records"
     return (

@@ -49,7 +49,6 @@ SETTINGS = {
     "worst case": "Worst case: the intruder knows which row stands for whom",
     "as released": "As released: the rows are shuffled",
 }
-WITHOUT_ROWS = ("modal", "pooled_modal", "model", "guess")  # the same in both settings
 LEAD = (
     "An attack can be right because of other people's records: every useful file allows that. The "
     "own-record effect is the rest: how much more often an attack is right because the person's "
@@ -202,7 +201,7 @@ def _informed(synthesizer: SynthesizerFindings, informed: InformedFindings) -> l
 
 
 def _attack_row(attack: AttackFindings, limits: Thresholds) -> list[Cell | str]:
-    aligned = attack.setting == "worst case" or attack.attack in WITHOUT_ROWS
+    aligned = attack.setting == "worst case" or not attack.needs_rows
     baselines = attack.baselines if aligned else {}
     return [
         Cell(attack_words(attack)),

@@ -13,14 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.risk.own_record.attacks import ATTACKS, WITHOUT_ROWS
+from understudy.risk.own_record.attacks import ATTACKS, LEAST, WITHOUT_ROWS
 from understudy.risk.own_record.chances import Attacked, Chances, Key
 from understudy.risk.own_record.sampled_people import SampledPeople
 from understudy.summaries import frequencies
 
 __all__ = ["AttackEffect", "attack_effects", "limit_effect"]
-
-LEAST = 1.0  # records: the least effect of the exact table that effects are compared with
 
 
 @dataclass(frozen=True)

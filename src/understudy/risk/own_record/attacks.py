@@ -31,7 +31,7 @@ all files. Guesses of the modal label and a trained model need no rows: they are
 
 from __future__ import annotations
 
-__all__ = ["ATTACKS", "WITHOUT_ROWS"]
+__all__ = ["ATTACKS", "LEAST", "WITHOUT_ROWS"]
 
 ATTACKS = {
     "row": "believe the row",
@@ -43,4 +43,6 @@ ATTACKS = {
     "match_all_files": "match all files",
     "match_best": "match one file or all, whichever finds more",
 }
-WITHOUT_ROWS = ("modal", "pooled_modal", "model")  # the same whatever the order of the rows
+# The same whatever the order of the rows; "guess" is that of fully synthetic files.
+WITHOUT_ROWS = ("modal", "pooled_modal", "model", "guess")
+LEAST = 1.0  # records: the least effect of the exact table that effects are compared with
