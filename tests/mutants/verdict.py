@@ -18,8 +18,8 @@ MUTANTS = [
     Mutant(
         "verdict: a fraction of a record is above a limit",
         "verdict/risk_reasons.py",
-        "own_record_pass * scale + least if",
-        "own_record_pass * scale if",
+        "own_record_pass * attack.scale + least if",
+        "own_record_pass * attack.scale if",
         "tests/verdict/test_verdict.py",
         "fraction",
     ),
