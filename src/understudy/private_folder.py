@@ -1,10 +1,11 @@
 """A folder that belongs to this user alone, held by a handle; and what lies above a path.
 
-Confidential files are written and read only through it. The folder is opened once, without
-following a link, must belong to this user, and is closed to everybody else (mode 0700). Its files
-are opened relative to the handle, never through a link; new ones are created exclusively, and a
-file that somebody else made is refused. So another user gains nothing by preparing the folder,
-planting links in it, or moving it while a study runs.
+Confidential files are written and read only through it. They are written atomically: under another
+name, forced to the disk, renamed, so that they are there whole or not at all. The folder is opened
+once, without following a link, must belong to this user, and is closed to everybody else (mode
+0700). Its files are opened relative to the handle, never through a link; new ones are created
+exclusively, and a file that somebody else made is refused. So another user gains nothing by
+preparing the folder, planting links in it, or moving it while a study runs.
 
 A system without such handles (Windows) uses paths instead, and knows no owners.
 """

@@ -1,7 +1,8 @@
 """Monte-Carlo errors from halves of the draws.
 
 Draws are cut into contiguous blocks, and what is computed from all of them is computed again from
-halves, so that autocorrelated draws and chains that disagree count for what they are worth.
+halves, so that autocorrelated draws and chains that disagree count for what they are worth. Row 0
+is the whole sample, always; the rows after it are the halves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def half_samples() -> Floats:
-    """All blocks of draws, then ten halves of them, as zeros and ones with axes (subset, block)."""
+    """Zeros and ones, (subset, block): row 0 has all blocks of draws, then come ten halves."""
     halves = (np.arange(BLOCKS) - np.arange(BLOCKS)[:, None]) % BLOCKS < BLOCKS // 2
     return np.concatenate([np.ones((1, BLOCKS)), halves.astype(np.float64)])
 
@@ -30,5 +31,8 @@ def block_sums(values: Floats) -> Floats:
 
 
 def half_sample_error(values: Floats) -> float:
-    """Standard error: halves lie as far from all draws as these from the truth, also in jumps."""
+    """Standard error of row 0 by the halves, the other rows.
+
+    Halves lie as far from all draws as these from the truth, also in jumps.
+    """
     return float(((values[1:] - values[0]) ** 2).mean() ** 0.5)

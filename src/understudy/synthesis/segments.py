@@ -1,7 +1,10 @@
 """Segments of chains, computed in threads of this process or on workers.
 
+Chains are cut into segments because each is saved when it is done (`checkpoints`): a run that was
+killed goes on from the last one, and ends with the same bytes as one that was not.
+
 A segment is a function of the chain's state at its beginning, generator included; a chain's first
-one begins with nothing but the seed. So it does not matter who computes it.
+one begins with nothing but the seed. So it does not matter who computes it, and when.
 """
 
 from __future__ import annotations
