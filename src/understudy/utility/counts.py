@@ -32,7 +32,7 @@ from understudy.utility.combining import (
     interval_overlap,
     quantile,
 )
-from understudy.utility.noise_floors import perfect_counts
+from understudy.utility.noise_floors import PerfectDraws
 from understudy.utility.tabulation import check_synthesized, count_sets, level_columns, tabulate
 
 __all__ = ["CountUtility", "combine_counts", "count_utility"]
@@ -246,8 +246,9 @@ def count_utility(
     overlap = interval_overlap(low, high, combined.lower, combined.upper)
     resampled: list[float | None] = []
     of_truth: list[float | None] = []
+    perfect = PerfectDraws(data)
     for _ in range(repeats):
-        role, *group = table.counts_of(perfect_counts(generator, data, 1 + len(sets)))
+        role, *group = table.counts_of(perfect.counts(generator, 1 + len(sets)))
         by_chance = combine_counts(group, total, rule, level=level)
         for overlaps, counts in ((resampled, table.original), (of_truth, role)):
             ends = _own_interval(counts, total, level)

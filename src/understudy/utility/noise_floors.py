@@ -32,6 +32,7 @@ from understudy.microdata.table import Microdata
 from understudy.utility.tabulation import LARGEST_KEY
 
 __all__ = [
+    "PerfectDraws",
     "expected_cell_deviation",
     "expected_deviation",
     "perfect_codes",
@@ -44,33 +45,50 @@ LADDER = 4  # numbers of points from one power of two to the next
 NEGLIGIBLE = -45.0  # logarithm of a characteristic function that no longer counts
 
 
+class PerfectDraws:
+    """Draws sets of the perfect synthesizer, as counts of combinations.
+
+    A pattern's records are shared out over its combinations, one combination of every pattern at a
+    time; which these are is found once.
+
+    Parameters
+    ----------
+    data : Microdata
+        Every pattern keeps its size in every set.
+    """
+
+    def __init__(self, data: Microdata) -> None:
+        self._data = data
+        of_combination = data.patterns.of_combination
+        order = np.argsort(of_combination, kind="stable")  # combinations, pattern by pattern
+        first = np.searchsorted(of_combination[order], np.arange(len(data.patterns)))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order)) - first[of_combination[order]]  # within the pattern
+        by_rank = np.argsort(rank, kind="stable")
+        self._of_rank = np.split(by_rank, np.cumsum(np.bincount(rank))[:-1])  # combinations each
+
+    def counts(self, generator: np.random.Generator, repeats: int) -> NDArray[np.int32]:
+        """Draw sets, (repeat, combination)."""
+        data = self._data
+        drawn = np.zeros((repeats, data.n_combinations), dtype=np.int32)
+        left = np.repeat(
+            data.patterns.sizes[None, :], repeats, axis=0
+        )  # (repeat, pattern) records still to draw
+        mass = data.patterns.sizes.copy()  # (pattern,) original records not yet passed
+        for current in self._of_rank:  # one combination of every pattern that has so many
+            patterns = data.patterns.of_combination[current]
+            share = data.counts[current] / mass[patterns]
+            drawn[:, current] = generator.binomial(left[:, patterns], share)
+            left[:, patterns] -= drawn[:, current]
+            mass[patterns] -= data.counts[current]
+        return drawn
+
+
 def perfect_counts(
     generator: np.random.Generator, data: Microdata, repeats: int
 ) -> NDArray[np.int32]:
-    """Draw sets of the perfect synthesizer, as counts (repeat, combination) of the data.
-
-    Every pattern keeps its size.
-    """
-    of_combination = data.patterns.of_combination
-    order = np.argsort(of_combination, kind="stable")  # combinations, pattern by pattern
-    first = np.searchsorted(of_combination[order], np.arange(len(data.patterns)))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order)) - first[of_combination[order]]  # within the pattern
-    by_rank = np.argsort(rank, kind="stable")
-    ends = np.cumsum(np.bincount(rank))
-    drawn = np.zeros((repeats, data.n_combinations), dtype=np.int32)
-    left = np.repeat(
-        data.patterns.sizes[None, :], repeats, axis=0
-    )  # (repeat, pattern) records still to draw
-    mass = data.patterns.sizes.copy()  # (pattern,) original records not yet passed
-    for start, end in zip(np.concatenate([[0], ends[:-1]]), ends, strict=True):
-        current = by_rank[start:end]  # one combination of every pattern that has so many
-        patterns = of_combination[current]
-        share = data.counts[current] / mass[patterns]
-        drawn[:, current] = generator.binomial(left[:, patterns], share)
-        left[:, patterns] -= drawn[:, current]
-        mass[patterns] -= data.counts[current]
-    return drawn
+    """Draw sets of the perfect synthesizer, as counts (repeat, combination) of the data."""
+    return PerfectDraws(data).counts(generator, repeats)
 
 
 def perfect_codes(generator: np.random.Generator, data: Microdata) -> NDArray[np.int32]:

@@ -28,7 +28,7 @@ from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.summaries import counted as in_number
 from understudy.summaries import number, short
-from understudy.utility.noise_floors import expected_deviation, perfect_counts
+from understudy.utility.noise_floors import PerfectDraws, expected_deviation
 from understudy.utility.tabulation import (
     CountedSets,
     column_of,
@@ -265,10 +265,11 @@ class _Floors(NamedTuple):
             for two in (False, True)
         )
         squares, truth_squares, products = np.zeros((3, sizes.size))
+        perfect = PerfectDraws(data)
         block = max(1, LARGEST_BLOCK // data.n_combinations)
         for start in range(0, repeats, block):
             number_drawn = min(block, repeats - start)
-            triples = [perfect_counts(generator, data, number_drawn) for _ in range(3)]
+            triples = [perfect.counts(generator, number_drawn) for _ in range(3)]
             for original, another, other in zip(*triples, strict=True):
                 squares += (distance(np.abs(original - data.counts)) - floor) ** 2
                 first = distance(np.abs(another - original)) - truth
