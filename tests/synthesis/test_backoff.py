@@ -367,6 +367,9 @@ def test_chains_from_far_apart_meet() -> None:
     assert {"concentration_1", "concentration_2", "log_likelihood"} == set(
         fit.draws["posterior"]
     ) - {"label_probability"}
+    exported = fit.to_arviz()
+    for name, drawn in fit.draws["posterior"].items():
+        assert np.array_equal(exported["posterior"][name], np.asarray(drawn))
 
 
 def test_a_variable_that_follows_from_those_before_adds_no_depth() -> None:
