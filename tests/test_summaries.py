@@ -6,6 +6,7 @@ import pytest
 
 from understudy.summaries import (
     counted,
+    frequencies,
     number,
     one_in,
     percent,
@@ -84,3 +85,13 @@ def test_one_of_something_and_several() -> None:
     ]
     assert counted(2, "county", "counties") == "2 counties"
     assert percent_exact(0.9915) == "99.2 %"
+
+
+def test_few_people_have_as_many_digits_as_their_share() -> None:
+    """Of 200 people, 5.2 are 2.6 %: "5 of 200, 2.6 %" would not agree with itself."""
+    assert frequencies(5.22, 5.99, 200, found=True) == (
+        "5.2 of 200 people found, 2.6 %; 6.0 without anybody's own record"
+    )
+    assert frequencies(115.2, 9.0, 6208) == (
+        "115 of 6,208 right, 1.9 %; 9 without anybody's own record"
+    )

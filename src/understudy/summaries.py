@@ -42,6 +42,7 @@ UNDEFINED = "undefined"
 DIGITS = 3
 MOST_DECIMALS = 5
 MOST_PEOPLE = 1_000_000  # a smaller share is only called smaller
+FEW = 10  # people, of whom tenths are shown: their share has two digits, too
 LARGEST_RARE = 0.1  # share up to which it is written as 1 in so many
 
 
@@ -183,9 +184,15 @@ def frequencies(right: float, without: float, n_records: int, *, found: bool = F
     """
     share = percent(right / n_records if n_records else None)
     return (
-        f"{whole(right)} of {whole(n_records)} {'people found' if found else 'right'}, {share}; "
-        f"{whole(without)} without anybody's own record"
+        f"{_people(right)} of {whole(n_records)} {'people found' if found else 'right'}, {share}; "
+        f"{_people(without)} without anybody's own record"
     )
+
+
+def _people(expected: float) -> str:
+    """Write an expected number of people: whole where there are many, else to a tenth."""
+    few = expected < FEW and not float(expected).is_integer()
+    return f"{expected:.1f}" if few else whole(expected)
 
 
 def position_text(position: float) -> str:

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.browser.test_report import DESKTOP, PHONE, faults_of, small_texts, unfold
+from tests.browser.test_report import (
+    DESKTOP,
+    PHONE,
+    colliding_texts,
+    faults_of,
+    small_texts,
+    unfold,
+)
 from tests.frontiers.test_search import point
 from tests.studies import write_study
 
@@ -84,6 +91,7 @@ def page(browser: Browser, pages: Path, name: str, phone: bool) -> Iterator[Page
 def test_everybody_can_read_it(page: Page) -> None:
     assert faults_of(page) == []
     assert small_texts(page) == []
+    assert colliding_texts(page) == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     drawings = page.locator("svg[role=img]")
     assert drawings.evaluate_all("all => all.filter(one => !one.querySelector('.v')).length") == 0

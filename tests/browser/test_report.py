@@ -153,6 +153,27 @@ def small_texts(page: Page) -> list[tuple[float, str]]:
     return [one for one in sizes if one[0] < 11.9]
 
 
+def colliding_texts(page: Page) -> list[list[str]]:
+    """List the texts of drawings that stick out of their drawing, or lie on another one."""
+    found: list[list[str]] = page.evaluate(
+        """[...document.querySelectorAll('svg[role=img]')].flatMap((svg) => {
+          const box = svg.getBoundingClientRect();
+          const all = [...svg.querySelectorAll('text')].map((one) => [
+            one.textContent, one.getBoundingClientRect()]);
+          const name = svg.querySelector('title').textContent;
+          const out = all.filter(([, at]) => at.width && (at.left < box.left - 1
+            || at.right > box.right + 1)).map(([words]) => [name, words]);
+          all.forEach(([words, one], index) => all.slice(index + 1).forEach(([more, other]) => {
+            const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+            const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+            if (wide > 2 && high > 5) out.push([name, words, more]);
+          }));
+          return out;
+        })"""
+    )
+    return found
+
+
 def first_of(study: Findings) -> SynthesizerFindings:
     """Find the synthesizer that the page shows first."""
     return ranked_synthesizers(study, judge(study))[0]
@@ -340,6 +361,7 @@ def test_no_text_of_a_drawing_is_smaller_than_twelve_pixels(opened: Opened) -> N
         page = opened(viewport)
         unfold(page)
         assert small_texts(page) == []
+        assert colliding_texts(page) == []
 
 
 def test_every_drawing_shows_values(opened: Opened) -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -243,6 +244,17 @@ def test_every_option_is_explained(command: Command) -> None:
         assert bare == [], name
 
 
+def test_help_says_all_of_a_command_in_whole_lines(command: Command) -> None:
+    """Paragraphs are set anew: no line ends although the next word would have fitted."""
+    assert "3 not converged, 4 interrupted" in " ".join(command("run", "--help").out.split())
+    for name in COMMANDS:
+        cells = re.findall(r"^│ (.*) │$", command(name, "--help").out, re.MULTILINE)
+        for one, other in pairwise(cells):
+            if other.startswith(" " * 6):
+                room = len(one) - len(one.rstrip())
+                assert len(other.split()[0]) >= room, (name, one)
+
+
 def test_no_help_shows_an_empty_default(command: Command) -> None:
     for name in COMMANDS:
         words = " ".join(command(name, "--help").out.replace("│", " ").split())
@@ -258,6 +270,18 @@ def test_no_help_shows_an_empty_default(command: Command) -> None:
         (("check", "survey.csv", "--synthesize", "conty"), 'nearest: "county"'),
         (("check", "survey.csv", "--synthesize", "county", "--bins", "ag=2"), 'nearest: "age"'),
         (("check", "survey.csv", "--synthesize", "county", "--bins", "ag=2"), "--bins"),
+        (("check", "survey.csv", "--synthesize", "county", "--bins", "age"), "--bins such as"),
+        (("check", "survey.csv", "--synthesize", "county", "--ignore", "ag"), "list for ignore"),
+        (("check", "survey.csv", "--synthesize", "county", "--weight", "w"), "list for the weight"),
+        (("evaluate", "survey.csv", "survey.csv"), "(synthesize, --synthesize)"),
+        (
+            ("check", "survey.csv", "--unused-levels", "kept"),
+            '--unused-levels as one of "error", "keep", "drop"; found "kept" (nearest: "keep")',
+        ),
+        (
+            ("evaluate", "survey.csv", "survey.csv", "--repeats", "x"),
+            '--repeats as a whole number; found "x"',
+        ),
     ],
 )
 def test_mistakes_name_the_option_or_the_column(

@@ -10,7 +10,7 @@ from tests import findings_factory as making
 
 from understudy.findings.schema import Findings, FullySyntheticFindings
 from understudy.pages.plots.canvas import series_styles
-from understudy.pages.plots.strips import Strip, strip_svg, zone_of
+from understudy.pages.plots.strips import Strip, limit_ticks, strip_svg, zone_of
 from understudy.pages.report import page
 from understudy.verdict.thresholds import Thresholds
 from understudy.verdict.verdict import judge
@@ -53,7 +53,7 @@ def study(*positions: float, error: float = 0.0) -> Findings:
         ),
         (
             1.5,
-            "No release: 1 point fails: own-record effect.",
+            "No release. 1 point fails: own-record effect.",
             "release none of these sets",
             "fail",
         ),
@@ -74,7 +74,7 @@ def test_several_points_are_counted() -> None:
     findings = study(0.5)
     data = findings.data.model_copy(update={"codebook_declared": False})
     words = first_words(written(findings.model_copy(update={"data": data})))
-    assert "No release: 1 point fails: codebook." in words
+    assert "No release. 1 point fails: codebook." in words
     repeated = study(0.5).model_copy(update={"runs": 2, "runs_of_data": 2})
     decided = "The board decides 2 points: runs and own-record effect."
     assert decided in first_words(written(repeated))
@@ -94,6 +94,10 @@ def test_strips_show_the_recommended_synthesizer_and_others_are_folded() -> None
     assert "A fail fails on own-record effect" in words
     alike = first_words(written(study(0.1, 0.1)))
     assert "B pass preserves the tables less well" in alike
+    findings = study(0.1, 0.1)
+    small = findings.data.model_copy(update={"codebook_reviewed": False})
+    both = first_words(written(findings.model_copy(update={"data": small})))
+    assert "B review no points of its own, but preserves the tables less well" in both
 
 
 def test_the_error_bar_is_described_where_there_is_one() -> None:
@@ -105,6 +109,19 @@ def test_the_error_bar_is_described_where_there_is_one() -> None:
                                              (1.01, "fail")])  # fmt: skip
 def test_zones_from_both_sides(value: float, zone: str) -> None:
     assert zone_of(value, 0.25, 1.0) == zone
+
+
+def test_numbers_of_ticks_keep_apart() -> None:
+    """Limits where they fit; where an axis reaches far beyond them, round numbers too."""
+    assert limit_ticks((0.25, 1.0, 0.0), -0.1, 1.4, 0.11) == [0.0, 0.25, 1.0]
+    assert limit_ticks((0.25, 1.0, 0.0), -30.0, 6.0, 0.11) == [-30.0, -20.0, -10.0, 0.25]
+    assert limit_ticks((1.0, 1.0, 0.0), 0.0, 2.0, 0.11) == [0.0, 1.0]
+    wide = strip_svg(
+        Strip("t", "x", -0.2, 3.0, 0.25, 1.0), series_styles(making.findings())[0], "n"
+    )
+    assert ">0.25<" in wide
+    assert ">0<" not in wide
+    assert ">−5<" in wide
 
 
 def test_an_empty_zone_is_not_drawn() -> None:

@@ -13,6 +13,7 @@ from understudy.findings.schema import (
     AttackFindings,
     Findings,
     InformedFindings,
+    PredictionFindings,
     QuantityRow,
 )
 from understudy.pages.plots.canvas import series_styles
@@ -72,6 +73,8 @@ def test_positions_carry_the_outcome(position: float, tone: str) -> None:
 def test_unreliable_weights_are_counted() -> None:
     some = section(study(unreliable=12, refitted=9))
     assert "For 12 of 100 records these weights are unreliable; 9 of them were measured" in some
+    single = section(study(unreliable=2, refitted=1))
+    assert "unreliable; 1 of them was measured by a fit without it" in single
     none = section(study())
     assert "All weights are reliable" in none
     assert "unreliable" not in none
@@ -90,6 +93,23 @@ def test_what_the_files_tell_one_who_knows_every_other_record() -> None:
     assert "every record but one" in html
     assert html.index("7.25") < html.index("Whose odds move most")
     assert "every record but one" not in section(study())
+
+
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [(0.2, "more than the labels&#39; overall shares: on average it goes 20 %"),
+     (-0.35, "On average, a model trained on all files knows no more than")],
+)  # fmt: skip
+def test_a_model_that_knows_nothing_is_not_said_to_know_more(gain: float, words: str) -> None:
+    risk = making.synthesizer().risk
+    prediction = PredictionFindings(right=1.0, gain=gain, at_risk=3, threshold=0.3)
+    own = making.synthesizer().model_copy(
+        update={"risk": risk.model_copy(update={"prediction": prediction})}
+    )
+    said = section(making.findings([own]))
+    assert words in said
+    assert "3 of 100 records. That includes inference" in said
+    assert ("-35 %" in said) is False
 
 
 def test_one_drawing_has_all_attacks() -> None:

@@ -541,10 +541,11 @@ def test_one_that_passes_is_enough() -> None:
 
 def test_labels_paired_at_random_are_looked_at() -> None:
     identification = making.identification(0.9).model_copy(
-        update={"alignment": "rows: looks random (...)"}
+        update={"alignment": "rows: looks random in set 1 of 2 (5 true labels)"}
     )
     verdict = judge(making.findings([making.synthesizer(identification=(identification,))]))
     assert of(verdict, "alignment").outcome == "review"
+    assert "at random in set 1 of 2 (5 true labels). Either" in of(verdict, "alignment").words
     assert verdict.outcome == "review"
 
 

@@ -11,8 +11,15 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, cast, get_args
 
-from cyclopts import App, CycloptsError, MissingArgumentError, UnknownOptionError
+from cyclopts import (
+    App,
+    CoercionError,
+    CycloptsError,
+    MissingArgumentError,
+    UnknownOptionError,
+)
 
 import understudy
 from understudy.cli.shell import (
@@ -21,7 +28,7 @@ from understudy.cli.shell import (
     prepare_process,
     tolerated_streams,
 )
-from understudy.errors import ExitCode, UnderstudyError, message, nearest, quoted
+from understudy.errors import ExitCode, UnderstudyError, message, nearest, quoted, quoted_list
 from understudy.public_errors import public_error
 
 __all__ = ["app", "main"]
@@ -30,7 +37,7 @@ app = App(
     name="understudy",
     help="Stand-in data for confidential surveys: synthesize, measure, decide, release.",
     version=understudy.__version__,
-    help_format="plaintext",
+    help_format="markdown",  # sets paragraphs anew, whatever the width
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )
@@ -81,6 +88,7 @@ def _run(arguments: list[str]) -> ExitCode:
     try:
         if arguments and not arguments[0].startswith("-"):
             check_memory_limit()
+        _with_whole_help(arguments)
         with _plain_warnings():
             result = app(arguments, exit_on_error=False, print_error=False)
         return result if isinstance(result, ExitCode) else ExitCode.DONE
@@ -92,6 +100,12 @@ def _run(arguments: list[str]) -> ExitCode:
         return _say("Interrupted. Nothing half-written was left behind.", ExitCode.INTERRUPTED)
     except BaseException as problem:  # noqa: BLE001 - also what libraries raise beside Exception
         return _unforeseen(problem)
+
+
+def _with_whole_help(arguments: Sequence[str]) -> None:
+    """Let the help of a single command say all of its docstring, not only one line."""
+    if {"--help", "-h"} & set(arguments) and arguments[0] in list(app):
+        app[arguments[0]].help = None
 
 
 def _unforeseen(problem: BaseException) -> ExitCode:
@@ -136,12 +150,25 @@ def _usage(problem: CycloptsError, arguments: Sequence[str]) -> str:
             came="none",
             do=f"see understudy {command} --help",
         )
+    elif isinstance(problem, CoercionError) and problem.token and problem.token.keyword:
+        return _wrong_value(problem.token.keyword, problem.token.value, problem.target_type)
     else:
         came = " ".join(str(problem).split()).rstrip(".").replace('Command "', 'that the command "')
     return message(
         expected=f"arguments as the command {command} takes them",
         came=came,
         do=f"see understudy {command} --help",
+    )
+
+
+def _wrong_value(option: str, value: str, wanted: object) -> str:
+    """Say what an option's value should have been: one of a few words, or of a kind."""
+    words = [word for word in get_args(wanted) if isinstance(word, str)]
+    kind = {int: "a whole number", float: "a number"}.get(cast("Any", wanted), "another value")
+    return message(
+        expected=f"{option} as {f'one of {quoted_list(words)}' if words else kind}",
+        came=f"{quoted(value)}{nearest(value, words)}",
+        do="correct it",
     )
 
 

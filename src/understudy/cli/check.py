@@ -101,7 +101,8 @@ def _show(name: str, inspection: Inspection, known: Names, smallest: int | None)
         _show_patterns(inspection.data, " without the columns set aside" if aside else "")
         if smallest is not None:
             group = counted(smallest, "record")
-            say(f"Smallest group that {', '.join(map(quoted, known))} form: {group}.")
+            form = "forms" if len(known) == 1 else "form"
+            say(f"Smallest group that {', '.join(map(quoted, known))} {form}: {group}.")
         if inspection.data.synthesized:
             say()
             _show_levels(risk_levels(inspection.data, known))

@@ -104,7 +104,7 @@ def evaluate(
     formula
         A regression to ask of the original and of every file, such as "income ~ county + age".
     family
-        Its kind.
+        The kind of this regression.
     control
         A file of people who were not in the synthesis, with the same columns: what is guessed right
         about them is inference, and what is guessed right beyond it comes from people's own

@@ -51,19 +51,19 @@ def frontier(
     out
         A folder for the frontier: new, empty, or holding this frontier.
     budget
-        Most points; replaces the plan's.
+        How many points at most; replaces the plan's.
     seed
         Makes every number repeatable; replaces the plan's seed.
     beside
         Synthetic files that another tool made of the same data, to be put on the picture.
     called
-        Name of that tool.
+        Name of the tool that made the files given by --beside.
     control
         People who were not in that tool's synthesis, with the same columns: better evidence.
     choose
         A point that the board picks by its name; the choice is kept in the record.
     because
-        Who picked it, when and why.
+        Who picked that point, when and why.
     register
         A folder shared by studies, in which this frontier is entered; replaces the plan's.
     memory

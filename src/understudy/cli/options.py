@@ -172,13 +172,13 @@ def read_bins(given: Sequence[str]) -> dict[str, Bins]:
         name, equals, groups = text.rpartition("=")
         if not equals or not name or not groups.strip():
             raise SettingError(
-                expected="bins such as age=20,40,60,80 or income=quartiles",
+                expected="--bins such as age=20,40,60,80 or income=quartiles",
                 came=quoted(text),
                 do="name a column, then its cut points or a word such as quartiles",
             )
         if name in bins:
             raise SettingError(
-                expected="the bins of every column once",
+                expected="the bins (--bins) of every column once",
                 came=f"those of {quoted(name)} twice",
                 do="give all cut points of a column in one option",
             )

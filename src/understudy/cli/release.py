@@ -51,15 +51,15 @@ def release(
     overwrite
         Replace an earlier release, as a whole.
     format
-        Of the data files.
+        Format of the data files.
     formulas
         Refuse levels that a spreadsheet takes for formulas, or put an apostrophe before them.
     title
-        Of the public pages.
+        Title of the public pages.
     guessable_seed
         Release a study although its seed was given by hand.
     register
-        The register that the study was entered in, to be sure; left out: that one.
+        The register that the study was entered in. It need not be named; another one is refused.
     sign
         An SSH key to sign the manifest with; understudy verify checks the signature.
     as_json

@@ -125,13 +125,13 @@ def run_study(
     if as_json:
         say_json(verdict_as_json(study.verdict, study.report()))
     else:
-        show_verdict(study.verdict, study.report())
+        show_verdict(study.verdict, study.report(), beside=True)
         say(f"To look at it: understudy open {shlex.quote(os.fspath(out))}")
     return study.exit_code
 
 
-def show_verdict(verdict: Verdict, report: Path) -> None:
-    """Show what was decided and why, and where the report is."""
+def show_verdict(verdict: Verdict, report: Path, *, beside: bool = False) -> None:
+    """Show what was decided and why, and where the report is, which may lie in a study's folder."""
     say(paragraph(f"Verdict: {VERDICTS[verdict.outcome].format(name=verdict.recommended)}"))
     for name, own in verdict.synthesizers.items():
         if not own.converged:
@@ -145,7 +145,7 @@ def show_verdict(verdict: Verdict, report: Path) -> None:
     say()
     _show_reasons(verdict)
     say(f"Report: {report}")
-    say("It is confidential, like everything beside it.")
+    say(f"It is confidential{', like everything beside it' if beside else ''}.")
 
 
 def verdict_row(name: str, verdict: SynthesizerVerdict) -> tuple[str, ...]:

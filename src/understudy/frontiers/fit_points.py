@@ -62,7 +62,7 @@ LONGEST_NAME = 60
 NOTES = (
     "The plan of a study at the point that was chosen on a frontier.",
     "Put it beside the plan that the frontier was made from: paths are relative to that folder,",
-    "also that of the frontier, on which the study's report shows its place.",
+    "also that of the frontier, on which the study's report shows its point.",
 )
 
 

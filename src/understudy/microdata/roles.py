@@ -109,9 +109,11 @@ def assign_roles(
         raise SettingError(
             expected="at least one column to synthesize",
             came="none",
-            do=f"name one of {listed_columns(names)}",
+            do=f"name one of {listed_columns(names)} (synthesize, --synthesize)",
         )
-    _check_known(names, [*wanted, *(kept or []), *left_out, *through, *design])
+    given = {"synthesize": wanted, "keep": kept or [], "ignore": left_out, "pass_through": through}
+    for option, listed in {**given, "the weight or the design": design}.items():
+        _check_known(names, listed, option)
     _check_apart(wanted, kept or [], left_out, through)
     synthesized, out, passed = set(wanted), set(left_out), set(through)
     _check_reserved([name for name in names if name not in out])
@@ -168,7 +170,7 @@ def listed_columns(names: Sequence[str]) -> str:
     return f"the columns {quoted_list(names)}"
 
 
-def _check_known(names: Sequence[str], given: Sequence[str]) -> None:
+def _check_known(names: Sequence[str], given: Sequence[str], option: str) -> None:
     known = set(names)
     unknown = [name for name in given if name not in known]
     if not unknown:
@@ -177,7 +179,7 @@ def _check_known(names: Sequence[str], given: Sequence[str]) -> None:
     raise ColumnError(
         expected=f"one of {listed_columns(names)}",
         came=f"{quoted(unknown[0])}{nearest(unknown[0], names)}, which is not in the data",
-        do=f"use a name from the list{hint}",
+        do=f"use a name from the list for {option}{hint}",
     )
 
 

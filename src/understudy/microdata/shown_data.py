@@ -17,6 +17,7 @@ from understudy.errors import quoted
 from understudy.microdata.coding import Backend
 from understudy.microdata.frames import data_frame, stacked
 from understudy.public_errors import only_our_errors
+from understudy.summaries import counted
 
 __all__ = ["ShownData", "ShownSets"]
 
@@ -98,10 +99,13 @@ def _data_described(data: Any) -> Described:
         for variable in data.variables
     ]
     return Described(
-        f"Microdata: {data.n_records:,} records",
+        f"Microdata: {counted(data.n_records, 'record')}",
         ["variable", "role", "levels"],
         rows,
-        [f"{len(data.patterns):,} patterns, {data.n_combinations:,} combinations"],
+        [
+            f"{counted(len(data.patterns), 'pattern')}, "
+            f"{counted(data.n_combinations, 'combination')}"
+        ],
         [[_sizes(data, name).tolist()] for name in data.names],
         "sizes of the levels",
     )

@@ -31,6 +31,7 @@ from understudy.microdata.survey_design import SurveyDesign
 from understudy.microdata.variable import Variable
 from understudy.microdata.writing import write_table
 from understudy.public_errors import only_our_errors
+from understudy.summaries import counted
 
 __all__ = ["Microdata", "SyntheticSets"]
 
@@ -222,7 +223,9 @@ class Microdata(ShownData):
                     came=f"{quoted(name)}, which is synthesized and is known in every attack",
                     do=do,
                 )
-            check_one_of("what an intruder knows", name, self.kept, "use names of kept variables")
+            check_one_of(
+                "what an intruder knows", name, self.kept, "use names of kept variables (--known)"
+            )
         return tuple(name for name in self.kept if name in listed)
 
     @only_our_errors
@@ -312,13 +315,16 @@ class Microdata(ShownData):
 
     def __repr__(self) -> str:
         """Show shapes only: nothing confidential."""
-        lines = [f"Microdata: {self.n_records:,} records"]
+        lines = [f"Microdata: {counted(self.n_records, 'record')}"]
         lines += [
-            f"  {quoted(variable.name)}: {variable.role}, {variable.n_levels:,} levels"
+            f"  {quoted(variable.name)}: {variable.role}, {counted(variable.n_levels, 'level')}"
             for variable in self.variables
         ]
         lines += [f"  {quoted(name)}: passed through" for name in _passed_names(self)]
-        lines.append(f"  {len(self.patterns):,} patterns, {self.n_combinations:,} combinations")
+        lines.append(
+            f"  {counted(len(self.patterns), 'pattern')}, "
+            f"{counted(self.n_combinations, 'combination')}"
+        )
         return "\n".join(lines)
 
 
@@ -470,7 +476,8 @@ class SyntheticSets(ShownSets):
 
     def __repr__(self) -> str:
         """Show shapes only."""
-        return f"SyntheticSets: {len(self)} sets of {self.data.n_records:,} records"
+        records = counted(self.data.n_records, "record")
+        return f"SyntheticSets: {counted(len(self), 'set')} of {records}"
 
 
 def _columns(data: Microdata, drawn: Mapping[str, NDArray[Any]] | None = None) -> Columns:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from understudy.errors import quoted
+from understudy.summaries import counted
 
 __all__ = ["LABELS_KEY", "LONGEST_LEVEL", "MISSING", "Kind", "Role", "Variable"]
 
@@ -86,4 +87,4 @@ class Variable:
 
     def __repr__(self) -> str:
         """Show the shape only, never a level."""
-        return f"Variable({quoted(self.name)}, {self.role}, {self.n_levels} levels)"
+        return f"Variable({quoted(self.name)}, {self.role}, {counted(self.n_levels, 'level')})"

@@ -159,7 +159,7 @@ def _each_point(findings: FrontierFindings) -> list[Block]:
 def _facts(point: FrontierPoint, undeclared: Sequence[str]) -> str:
     measured, own = point.measured, point.measured.own_record
     evidence = EVIDENCE.get(own.evidence, own.evidence)
-    facts = [f"{measured.m} sets. Without the person: {evidence}."]
+    facts = [f"{counted(measured.m, 'set')}. Without the person: {evidence}."]
     if own.unreliable:
         again = f"; {own.refitted:,} of these by fits without them" if measured.confirmed else ""
         facts.append(f"Weights cannot be trusted for {own.unreliable:,} records{again}.")

@@ -32,7 +32,7 @@ from understudy.risk.label_guesses import (
     row_chance,
 )
 from understudy.risk.matching import find_targets, labels_of
-from understudy.summaries import Spread, number, spread_frame, spread_of
+from understudy.summaries import Spread, counted, number, spread_frame, spread_of
 
 __all__ = ["AttributeRisk", "attribute_risk"]
 
@@ -150,7 +150,7 @@ class AttributeRisk(Shown):
                  f"{spread.files}", number(getattr(self.joint, name)))
             )  # fmt: skip
         header = ("over sets", "mean", "minimum", "maximum", "std. error", "sets", "vote of all")
-        title = f"Attribute risk of {self.n_records:,} records"
+        title = f"Attribute risk of {counted(self.n_records, 'record')}"
         return Described(
             title,
             header,

@@ -26,7 +26,7 @@ from understudy.risk.alignment import IfUnaligned, aligned_sets, check_alignment
 from understudy.risk.identification import match_sets
 from understudy.risk.matching import NO_UNIQUE_MATCHES, find_targets, labels_of
 from understudy.spreading import in_order
-from understudy.summaries import number, spread_of
+from understudy.summaries import counted, number, spread_of
 
 __all__ = ["RiskLattice", "risk_lattice"]
 
@@ -94,7 +94,7 @@ class RiskLattice(Shown):
         ]  # fmt: skip
         header = ("known, with the true label", "cells", "expected match risk", "true match rate",
                   "false match rate", "unique matches")  # fmt: skip
-        title = f"Identification risk by knowledge, means over {self.n_sets} sets"
+        title = f"Identification risk by knowledge, means over {counted(self.n_sets, 'set')}"
         more = self.ranking.height - len(rows)
         remarks = [f"  and {more} less dangerous sets of variables"] if more else []
         return Described(title, header, rows, remarks)

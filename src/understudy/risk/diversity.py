@@ -33,7 +33,7 @@ from understudy.microdata.label_table import true_labels
 from understudy.microdata.plausibility import decides
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
-from understudy.summaries import number
+from understudy.summaries import counted, number
 
 __all__ = ["LabelDiversity", "label_diversity"]
 
@@ -90,7 +90,7 @@ class LabelDiversity(Shown):
         ]  # fmt: skip
         header = ("kept variable", "guessed", "without it", "dominated records", "decides")
         return Described(
-            f"Diversity of labels, {self.n_records:,} records",
+            f"Diversity of labels, {counted(self.n_records, 'record')}",
             header,
             rows,
             [

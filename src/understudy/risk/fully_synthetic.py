@@ -42,7 +42,7 @@ from understudy.public_errors import only_our_errors
 from understudy.risk.attribution_without_rows import attribution_risk, check_keys, codes_of_sets
 from understudy.risk.matching import fold_keys
 from understudy.risk.own_record.attacks import LEAST
-from understudy.summaries import number
+from understudy.summaries import counted, number
 
 __all__ = ["FullySyntheticRisk", "fully_synthetic_risk"]
 
@@ -114,7 +114,8 @@ class FullySyntheticRisk(Shown):
             f"{number(value)} ({name})" for name, value in self.expected_repeats.items()
         )
         return Described(
-            f"Fully synthetic risk of {self.n_records:,} records, {self.n_sets} files",
+            f"Fully synthetic risk of {counted(self.n_records, 'record')}, "
+            f"{counted(self.n_sets, 'file')}",
             header,
             rows,
             [

@@ -40,7 +40,7 @@ from understudy.risk.matching import (
     find_targets,
     labels_of,
 )
-from understudy.summaries import Spread, number, spread_frame, spread_of
+from understudy.summaries import Spread, counted, number, spread_frame, spread_of
 
 __all__ = [
     "IdentificationRisk",
@@ -216,8 +216,8 @@ class IdentificationRisk(Shown):
                 )
             )
         title = (
-            f"Identification risk of {self.n_records:,} records, known: {quoted_list(self.known)}"
-            " and the true label"
+            f"Identification risk of {counted(self.n_records, 'record')}, known: "
+            f"{quoted_list(self.known)} and the true label"
         )
         joint = "all sets joint" + (", c in synthetic" if self.count_in == "original" else "")
         header = ("over sets", "mean", "minimum", "maximum", "std. error", "sets", joint)

@@ -35,7 +35,7 @@ from understudy.risk.matching import (
     Targets,
     count_matches,
 )
-from understudy.summaries import number
+from understudy.summaries import counted, number
 
 __all__ = ["JointAttribute", "JointIdentification", "joint_identification", "vote_right"]
 
@@ -68,7 +68,7 @@ class JointIdentification(Shown):
     def _described(self) -> Described:
         """Show a readable table."""
         return Described(
-            f"Match probabilities averaged over {self.n_sets} sets",
+            f"Match probabilities averaged over {counted(self.n_sets, 'set')}",
             ("measure", "value"),
             [
                 ("expected match risk", number(self.expected_match_risk)),
@@ -119,7 +119,7 @@ class JointAttribute(Shown):
     def _described(self) -> Described:
         """Show a readable table."""
         rows = [("true labels", number(self.matches)), ("share of records", number(self.share))]
-        return Described(f"Vote over {self.n_sets} sets", ("measure", "value"), rows)
+        return Described(f"Vote over {counted(self.n_sets, 'set')}", ("measure", "value"), rows)
 
     def _panels(self) -> Mapping[str, Panel]:
         return {"share": Panel("share of records", ["true labels"], [self.share], bars=True)}

@@ -45,7 +45,7 @@ from understudy.risk.forest import LARGE, Forest, grow_forest
 from understudy.risk.label_guesses import count_pairs, pool_counts
 from understudy.risk.matching import labels_of
 from understudy.risk.own_record.refits import leave_out
-from understudy.summaries import number
+from understudy.summaries import counted, number
 
 __all__ = ["PredictionRisk", "grow_on_rows", "pooled_rows", "predict_labels", "prediction_risk"]
 
@@ -108,7 +108,8 @@ class PredictionRisk(Shown):
                 f"  own-record effect: {number(self.effect)} ± {number(self.standard_error)} labels"
             )
         return Described(
-            f"Prediction by a model trained on {self.n_sets} files, {self.n_records:,} records",
+            f"Prediction by a model trained on {counted(self.n_sets, 'file')}, "
+            f"{counted(self.n_records, 'record')}",
             ("measure", "with the record", "without"),
             rows,
             remarks,

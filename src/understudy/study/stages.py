@@ -54,6 +54,7 @@ from understudy.study.planned_fit import PlannedFit, check_imputable, drawing_of
 from understudy.study.progress import Pace, Tell, while_reading
 from understudy.study.stage_warnings import Notes
 from understudy.study.versions import versions
+from understudy.summaries import counted
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.coarsened_fit import CoarsenedFit
 from understudy.synthesis.registry import MODELS
@@ -193,7 +194,7 @@ class Stages:
         for name in self.synthesizers:
             listed += [
                 (f"fit {name}", f"fitting {name}"),
-                ("sets", f"drawing {self.plan.sets} sets of {name}"),
+                ("sets", f"drawing {counted(self.plan.sets, 'set')} of {name}"),
                 ("utility", f"utility of {name}"),
                 ("risk", f"risk of {name}"),
             ]

@@ -27,6 +27,7 @@ from understudy.microdata.label_table import LabelTable, true_labels
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed
+from understudy.summaries import counted
 from understudy.synthesis.chains import NO_DRAWS, ChainDraws, Plan, Summarize
 from understudy.synthesis.checkpoints import Arrays
 from understudy.synthesis.contract import DrawnSets, Observation
@@ -440,7 +441,8 @@ class SampledFit(Shown, ABC):
         """Show how long, how many, and whether it converged."""
         state = "converged" if self.converged else "not converged"
         return (
-            f"{type(self).__name__}: {self.plan.chains} chains of {self._n_draws:,} draws, "
+            f"{type(self).__name__}: {counted(self.plan.chains, 'chain')} of "
+            f"{counted(self._n_draws, 'draw')}, "
             f"{self._sampler()} sampler, {state}"
         )
 

@@ -19,7 +19,7 @@ from understudy.microdata.data_arguments import check_data
 from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
-from understudy.summaries import estimate_number, number
+from understudy.summaries import counted, estimate_number, number
 from understudy.utility.estimates import Estimates, Rule, compare, per_set_frame
 from understudy.utility.regression.fitted_regression import ESTIMATED, UNFITTED
 
@@ -59,7 +59,7 @@ class AnalysisUtility(Shown):
         ]  # fmt: skip
         header = ["quantity", "original", "combined", "overlap", "significance"]
         failed = f"failed in {len(self.failures)} of {self._sets} sets"
-        title = f"Analysis utility of {self._sets} sets"
+        title = f"Analysis utility of {counted(self._sets, 'set')}"
         return Described(title, header, rows, [failed] if self.failures else [])
 
     def _panels(self) -> Mapping[str, Panel]:

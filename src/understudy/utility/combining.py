@@ -22,7 +22,7 @@ from understudy.display.panels import Panel
 from understudy.display.result import Shown
 from understudy.errors import InputError
 from understudy.public_errors import only_our_errors
-from understudy.summaries import estimate_number
+from understudy.summaries import counted, estimate_number
 
 __all__ = [
     "CombinedEstimates",
@@ -99,7 +99,7 @@ class CombinedEstimates(Shown):
             [str(index), *map(estimate_number, values)]
             for index, values in enumerate(columns.T.tolist(), start=1)
         ]
-        title = f"Combined over {self.sets} sets by the rule for {self.rule} synthesis"
+        title = f"Combined over {counted(self.sets, 'set')} by the rule for {self.rule} synthesis"
         header = ["quantity", "estimate", "standard error", "lower", "upper", "df"]
         remarks = []
         n_negative = int(np.sum(self.negative))

@@ -25,7 +25,7 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import Spread, number, spread_of
+from understudy.summaries import Spread, counted, number, spread_of
 from understudy.utility.combining import (
     CombinedEstimates,
     combine_estimates,
@@ -78,7 +78,7 @@ class CountUtility(Shown):
             ["  of perfect sets", number(self.overlap_floor.mean)],
             ["  of a synthesizer that knows the truth", number(self.overlap_truth_floor.mean)],
         ]
-        title = f"Counts combined over {self._sets} sets"
+        title = f"Counts combined over {counted(self._sets, 'set')}"
         return Described(title, ["measure", "value"], rows)
 
     def _panels(self) -> Mapping[str, Panel]:

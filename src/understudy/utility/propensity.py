@@ -28,7 +28,7 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import Spread, estimate_number, number, spread_of
+from understudy.summaries import Spread, counted, estimate_number, number, spread_of
 from understudy.utility.noise_floors import perfect_counts
 from understudy.utility.regression.aliasing import identified_columns
 from understudy.utility.regression.design import Design, Indicators, make_design
@@ -100,7 +100,8 @@ class PropensityUtility(Shown):
             ],
             ["  ratio to the truth floor", number(self.ratio_to_truth)],
         ]
-        title = f"Propensity utility of {self.pmse.files} sets, {len(self._terms)} terms"
+        terms = counted(len(self._terms), "term")
+        title = f"Propensity utility of {counted(self.pmse.files, 'set')}, {terms}"
         return Described(title, ["measure", "value"], rows)
 
     def _panels(self) -> Mapping[str, Panel]:

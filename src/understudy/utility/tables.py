@@ -29,7 +29,7 @@ from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
 from understudy.spreading import in_order
-from understudy.summaries import Spread, estimate_number, number, spread_of
+from understudy.summaries import Spread, counted, estimate_number, number, spread_of
 from understudy.utility.noise_floors import expected_cell_deviation, perfect_counts
 from understudy.utility.table_measures import Measures, table_measures
 from understudy.utility.tabulation import (
@@ -169,8 +169,8 @@ class TableUtility(Shown):
         header = ["tables", "number", "deviation", "over the sets", "noise floor", "truth floor",
                   "ratio"]  # fmt: skip
         title = (
-            f"Table utility of {self._counted.n_sets} sets; the ratio is to the truth floor, what "
-            "a synthesizer that knew the population would score"
+            f"Table utility of {counted(self._counted.n_sets, 'set')}; the ratio is to the truth "
+            "floor, what a synthesizer that knew the population would score"
         )
         lines = [
             [self.per_set.filter(pl.col("order") == order)["deviation"].to_list()]

@@ -22,7 +22,7 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import estimate_number, number
+from understudy.summaries import counted, estimate_number, number
 from understudy.utility.estimates import Estimates, Rule, compare
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.regression.fitted_regression import ESTIMATED
@@ -78,7 +78,7 @@ class WeightedUtility(Shown):
         ]  # fmt: skip
         rows.append(["mean overlap of weighted shares", number(self.mean_overlap), "", ""])
         header = ["measure", "value", "truth floor", "ratio"]
-        return Described(f"Weighted utility of {self._sets} sets", header, rows)
+        return Described(f"Weighted utility of {counted(self._sets, 'set')}", header, rows)
 
     def _panels(self) -> Mapping[str, Panel]:
         names = [f"{row[0]}: {row[1]}" for row in self.shares.select("variable", "level").rows()]

@@ -104,8 +104,8 @@ def _group_facts(data: DataFindings) -> Reason:
     if data.dominated_patterns:
         points.append(
             f"In {counted(data.dominated_patterns, 'pattern')} "
-            f"({counted(data.dominated_records, 'record')}) one label holds nearly everybody: a "
-            "useful file tells it, whoever the person is."
+            f"({counted(data.dominated_records, 'record')}) nearly everybody has the same label: "
+            "a useful file tells it, whoever the person is."
         )
     if data.deciding:
         points.append(
@@ -113,7 +113,7 @@ def _group_facts(data: DataFindings) -> Reason:
             f"nearly decide{'s' * (len(data.deciding) == 1)} what is synthesized, and will be "
             "published unchanged."
         )
-    words = " ".join(points) or "In no pattern does one label hold nearly everybody."
+    words = " ".join(points) or "In no pattern does nearly everybody have the same label."
     return Reason(subject="group facts", outcome="review" if points else "pass", words=words)
 
 

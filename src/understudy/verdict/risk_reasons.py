@@ -95,10 +95,11 @@ def _alignment(synthesizer: SynthesizerFindings) -> list[Reason]:
         return []
     if not matches or "looks random" not in matches[0].alignment:
         return []
+    _, _, where = matches[0].alignment.partition("looks random ")
     words = (
-        "The labels look paired with the records at random: they ignore the kept variables, or "
-        "their rows are in another order and every risk is larger than it looks "
-        f"({matches[0].alignment}). Find out which."
+        f"The labels look paired with the records at random {where}. Either they ignore the kept "
+        "variables, or their rows are in another order and every risk is larger than it looks. "
+        "Find out which."
     )
     return [Reason(subject="alignment", outcome="review", words=words)]
 

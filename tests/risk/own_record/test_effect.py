@@ -144,7 +144,7 @@ def test_weights_that_cannot_be_trusted_are_refitted() -> None:
     assert (alone.unreliable, alone.refitted) == (1, 0)
     assert (again.unreliable, again.refitted) == (1, 1)
     assert [less.n_records for less in fits] == [11]
-    assert "trusted for 1 record; of these" in str(again)
+    assert "trusted for 1 record; 1 of them measured" in str(again)
     exact = np.array([(6.05 - 1) * 6, (5.05 - 1) * 5, 0.05]) / 11.15
     row = attack_of(again, "row")
     assert abs(row.without_record - exact.sum()) < 0.05

@@ -22,7 +22,7 @@ from understudy.summaries import counted, number, percent, short, shown
 __all__ = ["distances_svg", "panel_grid_svg", "panel_svg", "svg_dashes"]
 
 WIDE, HIGH = 240, 120  # pixels of a panel
-LEFT, TOP, BOTTOM = 38, 6, 8
+LEFT, TOP, BOTTOM = 44, 6, 8
 MOST_VALUED = 80  # patterns farthest above their floor, which show their numbers
 POINTED = 12  # labels of a panel that show their numbers
 DASHES = ("", "4 1.6", "1.3 1.5", "5 1.6 1.3 1.6")

@@ -5,18 +5,21 @@ The first screen has two of them, and the positions of all attacks are drawn on 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from understudy.pages.plots.canvas import LIGHT, WIDTH, SeriesStyle, drawing, svg_of, valued
+from understudy.pages.plots.marks import nice_ticks
 from understudy.summaries import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ERRORS", "Strip", "draw_zones", "strip_svg", "zone_of"]
+__all__ = ["ERRORS", "Strip", "draw_zones", "limit_ticks", "strip_svg", "tick_words", "zone_of"]
 
 ERRORS = 2.0  # standard errors on either side of a value
+CLOSE = 0.11  # share of the axis that two ticks of a strip are apart, for their numbers to fit
 NARROW = 0.13  # share of the axis below which a zone has no name of its own
 
 
@@ -81,8 +84,33 @@ def draw_zones(axes: Axes, passing: float, review: float) -> None:
             axes.annotate(zone, ((low + high) / 2, 1), xycoords=("data", "axes fraction"),
                           xytext=(0, -3), textcoords="offset points", ha="center", va="top",
                           color=LIGHT[zone], size=9)  # fmt: skip
-    ticks = sorted({0.0, passing, review})
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ticks = limit_ticks((passing, review, 0.0), left, right, CLOSE)
+    axes.set_xticks(ticks, tick_words(ticks))
+
+
+def limit_ticks(limits: Sequence[float], low: float, high: float, close: float) -> list[float]:
+    """Choose ticks whose numbers keep apart: limits, the first before others; else round numbers.
+
+    No two are closer than `close`, a share of the axis from `low` to `high`. Round numbers are
+    added where a limit had to go, because the axis reaches far beyond the limits.
+    """
+    kept: list[float] = []
+    wanted = list(dict.fromkeys(limits))
+
+    def keep(ticks: Sequence[float]) -> None:
+        for tick in ticks:
+            if low <= tick <= high and all(abs(tick - at) >= close * (high - low) for at in kept):
+                kept.append(tick)
+
+    keep(wanted)
+    if len(kept) < len(wanted):
+        keep(nice_ticks(low, high, 4))
+    return sorted(kept)
+
+
+def tick_words(ticks: Sequence[float]) -> list[str]:
+    """Write the numbers of ticks, with a real minus."""
+    return [f"{tick:g}".replace("-", "−") for tick in ticks]
 
 
 def zone_of(value: float, passing: float, review: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from understudy.pages.plots.canvas import ALONE, LIGHT, drawing, svg_of, valued
-from understudy.pages.plots.strips import ERRORS, zone_of
+from understudy.pages.plots.strips import ERRORS, limit_ticks, tick_words, zone_of
 from understudy.summaries import number
 from understudy.verdict.thresholds import Thresholds
 
@@ -18,6 +18,7 @@ __all__ = ["MapPoint", "zone_map_svg"]
 
 TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
 FAINT = 0.13
+CLOSE = 0.06  # share of the upward axis that two ticks are apart, for their numbers to fit
 Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
@@ -66,8 +67,8 @@ def _set_axes(axes: Axes, points: Sequence[MapPoint], zones: Sequence[tuple[floa
     axes.set_xticks([tick for tick in ticks if tick > 0],
                     [f"{tick:g}" for tick in ticks if tick > 0])  # fmt: skip
     axes.minorticks_off()
-    shown = sorted({0.0, passing, review})
-    axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
+    shown = limit_ticks((passing, review, 0.0), *axes.get_ylim(), CLOSE)
+    axes.set_yticks(shown, tick_words(shown))
     axes.set_xlabel("worst tables: deviation, 1 = population known")
     axes.set_ylabel("worst attack: own-record effect, 1 = exact table")
 
@@ -103,19 +104,19 @@ def _in_words(point: MapPoint, zones: Sequence[tuple[float, float]]) -> str:
 def _name_points(axes: Axes, points: Sequence[MapPoint]) -> None:
     """Write names beside points, each on the side that keeps it clear of points and names."""
     scale = 72.0 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-    end = axes.transData.transform((axes.get_xlim()[1], 0.0))[0] * scale
+    start, end = (axes.transData.transform((at, 0.0))[0] * scale for at in axes.get_xlim())
     at = [axes.transData.transform((point.loss, point.position)) * scale for point in points]
     taken: list[Box] = [(x - 5, y - 5, x + 5, y + 5) for x, y in at]
     for point, (x, y) in zip(points, at, strict=True):
         wide = 5.3 * len(point.words)
         sides = [
             ((x + across, y + low, x + across + wide, y + low + 10), across, low)
-            for low in (-3.5, 5.0, -14.0)
+            for low in (-3.5, 5.0, -14.0, 16.0, -25.0)
             for across in (8.0, -8.0 - wide)
-            if x + across + wide <= end + 2
         ]
+        inside = [side for side in sides if side[0][0] >= start - 2 and side[0][2] <= end + 2]
         box, across, low = min(
-            sides, key=lambda side: sum(_overlap(side[0], other) for other in taken)
+            inside or sides, key=lambda side: sum(_overlap(side[0], other) for other in taken)
         )
         taken.append(box)
         axes.annotate(point.words, (point.loss, point.position), xytext=(across, low),

@@ -22,7 +22,7 @@ from understudy.pages.blocks import (
 from understudy.pages.plots.canvas import SeriesStyle
 from understudy.pages.plots.traces import rhat_svg, trace_svg
 from understudy.pages.sections.section_words import known_words, styled, titles
-from understudy.summaries import number, percent, rhat_number, shown, whole
+from understudy.summaries import counted, number, percent, rhat_number, shown, whole
 from understudy.verdict.thresholds import Thresholds
 
 __all__ = ["convergence_section", "settings_section"]
@@ -181,7 +181,8 @@ def _chance_cell(comparison: ByChain, n_rows: int) -> Cell:
 
 def _remarks(synthesizer: SynthesizerFindings, chains: Convergence) -> list[str]:
     remarks = [
-        f"{chains.chains} chains of {chains.draws:,} kept draws, {chains.sweeps_per_draw} "
+        f"{counted(chains.chains, 'chain')} of {chains.draws:,} kept draws, "
+        f"{chains.sweeps_per_draw} "
         f"{'sweep' if chains.sweeps_per_draw == 1 else 'sweeps'} per draw after "
         f"{chains.warmup_sweeps:,} sweeps of warm-up. Targets: R-hat below "
         f"{number(chains.rhat_target)}, effective sample size at least {number(chains.ess_target)}."

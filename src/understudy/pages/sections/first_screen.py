@@ -53,7 +53,7 @@ def decision_words(groups: Sequence[ReasonGroup], verdict: Verdict) -> str:
     if verdict.outcome == "review":
         return f"The board decides {counted(len(open_points), 'point')}: {_named(open_points)}."
     return (
-        f"No release: {counted(len(failed), 'point')} {'fails' if len(failed) == 1 else 'fail'}"
+        f"No release. {counted(len(failed), 'point')} {'fails' if len(failed) == 1 else 'fail'}"
         f"{': ' + _named(failed) if failed else ''}."
     )
 
@@ -110,7 +110,8 @@ def _one_line(group: ReasonGroup) -> str:
     if group.outcome == "pass":
         return "preserves the tables less well"
     if not worst:
-        return "no points of its own"
+        less = "" if group.outcome == "fail" else ", but preserves the tables less well"
+        return f"no points of its own{less}"
     return f"{'fails on' if group.outcome == 'fail' else 'for the board:'} {', '.join(worst)}"
 
 

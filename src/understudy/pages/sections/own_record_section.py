@@ -115,8 +115,7 @@ def _attacks(
         if attacks:
             rows += [[heading], *(_attack_row(attack, limits) for attack in attacks)]
     table = Table(
-        f"Attacks on the sets of {shown(synthesizer.title)}, in records of "
-        f"{whole(own_record.n_records)}",
+        f"Attacks: {shown(synthesizer.title)}, in records of {whole(own_record.n_records)}",
         ["Attack", "Right", "Without own record", "Effect", "± error", "Position", *FOUR],
         rows,
         note="Right: expected with the release. Baselines: the same attack on labels drawn from "
@@ -124,7 +123,7 @@ def _attacks(
         + ". They are for aligned rows, so they are left out where shuffling matters.",
     )
     return [
-        Heading(f"Attacks on the sets of {shown(synthesizer.title)}", 3),
+        Heading(f"Attacks: {shown(synthesizer.title)}", 3),
         Paragraph(
             f"{worst.sentence(own_record.n_records)}: the worst attack, “{attacker_words(worst)}”."
         ),
@@ -140,15 +139,21 @@ def _model(prediction: PredictionFindings | None, n_records: int) -> list[Block]
     """Say how sure of true labels a model is that is trained on the files."""
     if prediction is None:
         return []
-    return [
-        Paragraph(
+    threshold, at_risk = percent(prediction.threshold), _of(prediction.at_risk, n_records)
+    if prediction.gain > 0:
+        words = (
             "A model trained on all files knows more than the labels' overall shares: on average "
             f"it goes {percent(prediction.gain)} of the way from the true label's share to "
-            f"certainty, and more than {percent(prediction.threshold)} of it for "
-            f"{_of(prediction.at_risk, n_records)} records. That includes inference; what people's "
-            "own records add is in the table."
+            f"certainty, and more than {threshold} of it for {at_risk} records."
         )
-    ]
+    else:
+        words = (
+            "On average, a model trained on all files knows no more than the labels' overall "
+            f"shares. It goes more than {threshold} of the way from the true label's share to "
+            f"certainty for {at_risk} records."
+        )
+    inference = "That includes inference; what people's own records add is in the table."
+    return [Paragraph(f"{words} {inference}")]
 
 
 def _proven(
@@ -246,6 +251,8 @@ def _refitted(records: int) -> str:
     """Say how many such records were measured by another fit."""
     if not records:
         return "none was measured by a fit without it"
+    if records == 1:
+        return "1 of them was measured by a fit without it"
     return f"{whole(records)} of them were measured by a fit without them"
 
 

@@ -41,6 +41,7 @@ HUNDRED = 100.0  # the paper prints deviations divided by this
 FOREST_ROWS = 10  # of one drawing
 MOST_SHOWN = 20  # coefficients
 BY_CHANCE = 0.0027  # share of normal deviations beyond three standard deviations
+SPREAD = "The thin line reaches from the smallest to the largest set."
 NO_PREDICTIONS = "No predictions are compared: the model was fitted on all records."
 
 Fitted = list[tuple[SynthesizerFindings, SeriesStyle, Regression]]
@@ -112,11 +113,15 @@ def _bars(findings: Findings, synthesizer: SynthesizerFindings, style: SeriesSty
         )
         blocks += topic(
             title=f"{shown(counts.name)}: original beside synthetic",
-            reading="The dark line reaches from the smallest to the largest set.",
+            reading=SPREAD if synthesizer.m > 1 else "There is one set, so no spread is drawn.",
             legend=Legend(
                 [
                     ("original", "original", SOLID),
-                    (f"{style.title}, mean of {synthesizer.m} sets", style.variable, SOLID),
+                    (
+                        f"{style.title}, mean of {counted(synthesizer.m, 'set')}",
+                        style.variable,
+                        SOLID,
+                    ),
                 ]
             ),
             figures=bar_figures(counts, names, style, f"bars-{index}"),

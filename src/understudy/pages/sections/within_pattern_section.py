@@ -131,7 +131,7 @@ def _panels(findings: Findings, small: int) -> list[Block]:
     legend = Legend(
         [
             ("original", "original", AREA),
-            (f"{style.title}, mean of {synthesizer.m} sets", style.variable, ""),
+            (f"{style.title}, mean of {counted(synthesizer.m, 'set')}", style.variable, ""),
             ("smallest to largest set", style.variable, AREA),
         ]
     )

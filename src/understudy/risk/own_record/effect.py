@@ -59,7 +59,7 @@ from understudy.risk.own_record.sampled_people import (
 )
 from understudy.risk.own_record.totals import totals_effects
 from understudy.risk.pareto_smoothing import RELIABLE
-from understudy.summaries import counted, number
+from understudy.summaries import counted, number, position_text
 from understudy.work_done import Parts
 
 __all__ = ["AttackEffect", "OwnRecordEffect", "own_record_effect"]
@@ -197,7 +197,7 @@ class OwnRecordEffect(Shown):
                 number(attack.without_record),
                 f"{number(attack.effect)} ± {number(attack.standard_error)}",
                 number(attack.exact_table),
-                f"{attack.position:.2f} ± {attack.position_error:.2f}",
+                f"{position_text(attack.position)} ± {attack.position_error:.2f}",
             )
             for attack in self.attacks
         ]
@@ -221,8 +221,8 @@ class OwnRecordEffect(Shown):
             lines.append(f"  about {self.covered:,} records whose pattern the control group has")
         if self.evidence == "draws":
             lines.append(
-                f"  weights cannot be trusted for {counted(self.unreliable, 'record')}; of these "
-                f"{self.refitted:,} by fits without such a record"
+                f"  weights cannot be trusted for {counted(self.unreliable, 'record')}; "
+                f"{self.refitted:,} of them measured by fits without such a record"
             )
         return Described(f"Own-record effect, {self.n_records:,} records", header, rows, lines)
 

@@ -26,7 +26,7 @@ from understudy.microdata.synthetic_files import as_sets
 from understudy.microdata.table import Microdata
 from understudy.public_errors import only_our_errors
 from understudy.randomness import check_seed, stream
-from understudy.summaries import Spread, number, spread_of
+from understudy.summaries import Spread, counted, number, spread_of
 from understudy.utility.estimates import Rule, compare, per_set_frame
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.regression.regression_model import RegressionModel, SetFit
@@ -129,7 +129,8 @@ class RegressionUtility(Shown):
             rows.append(["Wasserstein distance of predictions", number(self.distance.mean)])
             rows.append(["  of perfect sets", number(self.noise_floor.mean)])
             rows.append(["  of a synthesizer that knows the truth", _with_error(self.truth_floor)])
-        title = f"Regression utility of {self._sets} sets: {self.family}, {self.train:,} records"
+        records = counted(self.train, "record")
+        title = f"Regression utility of {counted(self._sets, 'set')}: {self.family}, {records}"
         return Described(title, ["measure", "value"], rows)
 
     def _panels(self) -> Mapping[str, Panel]:
