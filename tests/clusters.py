@@ -113,8 +113,13 @@ class ProcessCluster(NamedTuple):
 
 
 @contextmanager
-def processes_behind_tls(folder: Path, number: int = 2) -> Iterator[ProcessCluster]:
-    """Start a scheduler and workers by Dask's own commands, with certificates made for them."""
+def processes_behind_tls(
+    folder: Path, number: int = 2, first: dict[str, str] | None = None
+) -> Iterator[ProcessCluster]:
+    """Start a scheduler and workers by Dask's own commands, with certificates made for them.
+
+    `first` may have code that the "scheduler" or each "worker" runs before anything else.
+    """
     distributed = pytest.importorskip("distributed", reason='needs "understudy[dask]"')
     tls, file, scratch = make_certificates(folder / "tls"), folder / "scheduler", folder / "scratch"
     scratch.mkdir()
@@ -122,9 +127,11 @@ def processes_behind_tls(folder: Path, number: int = 2) -> Iterator[ProcessClust
     secured += ["--tls-key", str(tls / "key.pem"), "--scheduler-file", str(file), "--no-dashboard"]
     with ExitStack() as opened:
 
-        def start(*command: str) -> subprocess.Popen[bytes]:
+        def start(kind: str, *options: str) -> subprocess.Popen[bytes]:
+            (folder / f"{kind}_first.py").write_text((first or {}).get(kind, ""), "utf-8")
+            preload = ("--preload", str(folder / f"{kind}_first.py"))
             process = subprocess.Popen(
-                [sys.executable, "-m", "dask", *command, *secured],
+                [sys.executable, "-m", "dask", kind, *options, *preload, *secured],
                 env={**os.environ, **NEVER_TO_DISK},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -30,6 +30,8 @@ from understudy.synthesis.dpmpm.class_counts import SLICE
 pytestmark = [pytest.mark.slow, *(pytest.mark.filterwarnings(warning) for warning in QUIET)]
 CANARY = "canary county that no disk may see"
 MODEL = us.DPMPM(sampler="blocked", n_classes=6, level_prior=1.0)
+WITHOUT = 'import sys\nsys.modules["understudy"] = None\n'
+OLDER = 'import understudy\nunderstudy.__version__ = "an older one"\n'
 DIALS = """
 [frontier]
 budget = 4
@@ -71,6 +73,27 @@ def test_strangers_are_refused(
             us.on_workers(cluster=cluster.address, tls=tls),
         ):
             pass
+
+
+@pytest.mark.parametrize(
+    ("who", "code", "found"),
+    [
+        ("worker", WITHOUT, "one with none, "),
+        ("worker", OLDER, "one with an older one, "),
+        ("scheduler", WITHOUT, "one with none, "),
+    ],
+    ids=["worker without", "older worker", "scheduler without"],
+)
+def test_processes_without_the_package_or_with_another_version_are_refused(
+    who: str, code: str, found: str, tmp_path: Path
+) -> None:
+    """In processes of their own: a scheduler without it could not unpack any task either."""
+    with (
+        processes_behind_tls(tmp_path, 1, {who: code}) as cluster,
+        pytest.raises(WorkerError, match=found),
+        on_cluster(cluster),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("cut", [False, True], ids=["chains", "cut sweeps"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -264,6 +265,22 @@ def test_workers_that_would_write_memory_to_disk_are_refused(share: dict[str, fl
         pass
 
 
+def test_what_workers_write_to_disk_is_found(tmp_path: Path) -> None:
+    """The control of all tests with a canary: what such a worker holds lies on its disk."""
+    import dask
+
+    frame = pl.DataFrame({"sex": ["f", "m"] * 20, "county": [CANARY, "a county"] * 20})
+    data = us.read_microdata(frame, synthesize="county")
+    with (
+        dask.config.set({"temporary-directory": str(tmp_path)}),
+        threads_as_workers(memory={"target": 1e-9}) as address,
+        distributed.Client(address) as client,
+    ):
+        client.submit(workers._same, data).result()
+        files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(CANARY.encode() in content for content in files)
+
+
 def test_what_is_asked_for_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ({}, {"workers": 2, "cluster": "tcp://one:1"}):
         with pytest.raises(SettingError, match="a number of workers, or the address"):
@@ -271,8 +288,12 @@ def test_what_is_asked_for_is_checked(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(SettingError, match=r"ca\.pem, cert\.pem, key\.pem"):
         us.on_workers(cluster="tls://localhost:1", tls=tmp_path).__enter__()
     monkeypatch.setattr(workers, "SECONDS_TO_ANSWER", 1)
-    with ExitStack() as opened, pytest.raises(WorkerError, match="a Dask scheduler at"):
-        opened.enter_context(us.on_workers(cluster="tcp://127.0.0.1:9"))
+    for address in ("tcp://127.0.0.1:9", "tls://127.0.0.1:9"):  # the latter lacks certificates
+        with pytest.raises(WorkerError, match="a Dask scheduler at") as refused:
+            us.on_workers(cluster=address).__enter__()
+        made = [one for one in gc.get_objects() if issubclass(type(one), distributed.Client)]
+        assert {client.status for client in made} == {"closed"}  # or it blocks the next one
+        del refused  # which kept it
 
 
 def test_an_empty_cluster_is_refused() -> None:

@@ -196,7 +196,8 @@ def _checked(
 
 def _other_versions(ours: list[str], theirs: list[str]) -> WorkerError:
     return WorkerError(
-        expected=f"workers with understudy, NumPy, Numba, SciPy, Polars, Python {', '.join(ours)}",
+        expected="a scheduler and workers with understudy, NumPy, Numba, SciPy, Polars, Python "
+        f"{', '.join(ours)}",
         came=f"one with {', '.join(theirs)}",
         do="install the same versions there: with others the results may differ",
     )
@@ -359,7 +360,7 @@ def _connected(address: str, tls: str | os.PathLike[str] | None) -> Iterator[Any
             UnderstudyWarning,
         )
     try:
-        client = distributed.Client(address, security=security, timeout=SECONDS_TO_ANSWER)
+        client = _client(distributed, address, security)
     except (OSError, TypeError, ValueError) as problem:  # TypeError: TLS without certificates
         raise WorkerError(
             expected=f"a Dask scheduler at {quoted(address)}",
@@ -370,17 +371,39 @@ def _connected(address: str, tls: str | os.PathLike[str] | None) -> Iterator[Any
         yield client
 
 
+def _client(distributed: Any, address: str, security: Any) -> Any:
+    """Connect to a scheduler; a client that cannot is closed at once.
+
+    Dask would close it when it is collected, which blocks forever if another is starting then.
+    """
+
+    class Client(distributed.Client):  # type: ignore[misc]
+        def start(self, **options: Any) -> None:
+            try:
+                super().start(**options)
+            except BaseException:
+                self.close()
+                raise
+
+    return Client(address, security=security, timeout=SECONDS_TO_ANSWER)
+
+
 def _check_workers(client: Any) -> None:
-    """Refuse workers without the package, with other versions, or that write memory to disk."""
+    """Refuse workers without the package, with other versions, or that write memory to disk.
+
+    The scheduler unpacks every task before a worker does, so it needs the package too.
+    """
     answers = client.run(eval, WHAT_WORKERS_ARE, on_error="return")
     if not answers:
         raise WorkerError(
             expected="at least one worker", came="none", do="start workers, then try again"
         )
     ours = deciding_versions()
-    for versions, memory in answers.values():
+    there = [client.run_on_scheduler(eval, WHAT_WORKERS_ARE), *answers.values()]
+    for versions, _ in there:
         if versions != ours:
             raise _other_versions(ours, versions)
+    for _, memory in answers.values():
         if any(share is not False for share in memory):
             raise WorkerError(
                 expected="workers that write no memory to disk: it holds confidential data",
