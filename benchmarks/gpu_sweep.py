@@ -1,10 +1,11 @@
 """Does a GPU pay for the blocked sampler? A fit's work there and on the processor, in one run.
 
 ``python -m benchmarks.gpu_sweep [--combinations 5e6] [--classes 100]`` invents distinct
-combinations of ten variables. It times whole sweeps, and a kept draw as fits make it: sixty sweeps,
-then the log-likelihood and 16,384 label probabilities. On the GPU classes are drawn there and the
-rest is the processor's; against it stand two threads of the processor. It needs CuPy and a CUDA
-GPU, and says so where there is none.
+combinations of ten variables. It times whole sweeps, a kept draw as fits make it (sixty sweeps,
+then the log-likelihood and 16,384 label probabilities), and a short chain from its start, with what
+goes to the GPU before. On the GPU classes are drawn there and the rest is the processor's; against
+it stand two threads of the processor. It needs CuPy and a CUDA GPU, and says so where it finds
+none.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.errors import SettingError
+from understudy.synthesis.chains import Plan, run_chains
 from understudy.synthesis.dpmpm.gpu_classes import GpuClasses
 from understudy.synthesis.dpmpm.model import DPMPM
 from understudy.synthesis.dpmpm.problem import NO_HOLE, Problem
@@ -89,6 +91,16 @@ def timed(problem: Problem, n_classes: int, on_gpu: GpuClasses | None) -> Second
     return Seconds((swept - begin) / SWEEPS, observed - swept, occupied)
 
 
+def whole_chain(problem: Problem, n_classes: int, *, gpu: bool) -> float:
+    """Time a chain from its start: ten sweeps, then four kept draws, five sweeps apart."""
+    begin = time.perf_counter()
+    on_gpu = GpuClasses(problem) if gpu else None
+    prior = DPMPM().concentration_prior
+    chain = BlockedChain(problem, some_cells(problem), prior, n_classes, 2, on_gpu)
+    run_chains(chain, Plan(chains=1, warmup=10, draws=4, thin=5, seed=1, threads=1))
+    return time.perf_counter() - begin
+
+
 def main() -> None:
     """Time both, where there is a GPU."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -110,6 +122,8 @@ def main() -> None:
         print(f"{name:24}{line}")
     ratios = here.sweep / there.sweep, here.kept_draw / there.kept_draw
     print(f"{'ratio':24}{ratios[0]:12.0f}{ratios[1]:12.0f}")
+    short, long = (whole_chain(problem, asked.classes, gpu=gpu) for gpu in (True, False))
+    print(f"a chain of 30 sweeps: {long:.2f} and {short:.2f} s, ratio {long / short:.0f}")
 
 
 if __name__ == "__main__":

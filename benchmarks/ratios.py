@@ -36,6 +36,7 @@ from tests.naive import dpmpm as naive
 from tests.naive.utility import tables_of
 
 import understudy as us
+from benchmarks.gpu_sweep import invented
 from benchmarks.risk import large_data, perfect_sets, quadratic
 from benchmarks.small_multiples import Series, draw_small_multiples
 from understudy.randomness import stream
@@ -275,6 +276,40 @@ def reading() -> Iterator[tuple[str, float]]:
     yield "reading 500,000 records over DuckDB counting them", theirs / ours
 
 
+def scaling() -> Iterator[tuple[str, float]]:
+    """How many times more is done a second where there is ten times as much: 1 is in proportion."""
+    data = [large_data(records) for records in (20_000, 200_000)]
+    sets = [perfect_sets(own, 2) for own in data]
+    problems = [invented(combinations) for combinations in (20_000, 200_000)]
+    states = [blocked.init(stream(4, "benchmark", "ratios"), own, 40, 40) for own in problems]
+
+    def sweep(at: int) -> None:
+        blocked.step(stream(5, "benchmark", "ratios"), problems[at], states[at], PRIOR)
+
+    def speed_up(work: Callable[[int], Any]) -> float:
+        few, many = (seconds(partial(work, at)) for at in range(2))
+        return 10 * few / many
+
+    size = "a second: 200,000 over 20,000"
+    yield f"blocked sweep, combinations {size}", speed_up(sweep)
+    yield (
+        f"identification risk, records {size}",
+        speed_up(lambda at: us.identification_risk(data[at], sets[at], ["sex", "age"])),
+    )
+    yield (
+        f"tables with floors, records {size}",
+        speed_up(lambda at: table_utility(data[at], sets[at], (1, 2, 3), repeats=1, seed=1)),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"records-{own.n_records}.csv" for own in data]
+        for own, path in zip(data, paths, strict=True):
+            own.write(path)
+        yield (
+            f"reading, records {size}",
+            speed_up(lambda at: us.read_microdata(paths[at], synthesize="county")),
+        )
+
+
 def regression() -> Iterator[tuple[str, float]]:
     """An ordered logit with few coefficients, against statsmodels."""
     from understudy.utility.regression.design import make_design
@@ -299,6 +334,9 @@ def regression() -> Iterator[tuple[str, float]]:
     weights = np.ones(data.n_records)
     ours = seconds(lambda: fit_ordered_logit(rows, income, weights))
     yield "ordered logit of 6,208 records over statsmodels", theirs / ours
+
+
+PARTS = (sweeps, draws, numpyro, risk, other_measures, tables, reading, scaling, regression)
 
 
 def machine() -> str:
@@ -352,7 +390,7 @@ def main() -> int:
     """Measure, print the table, store it, and say what has become worse."""
     warnings.simplefilter("ignore")
     ratios: dict[str, float] = {}
-    for part in (sweeps, draws, numpyro, risk, other_measures, tables, reading, regression):
+    for part in PARTS:
         for name, ratio in part():
             ratios[name] = float(f"{ratio:.3g}")
             print(f"{name:62} {ratio:10,.2f}", flush=True)

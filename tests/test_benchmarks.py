@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -38,6 +39,27 @@ def test_ratios_are_drawn_over_time(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     root = ET.fromstring((tmp_path / "ratios.svg").read_text("utf-8"))  # noqa: S314  (our own)
     texts = [element.text for element in root.iter() if element.tag.endswith("text")]
     assert texts == ["a < b", "1", "11-18", "40", "11-18"]
+
+
+def test_a_run_is_stored_and_what_is_worse_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the machine, versions and date; the third run lies below 0.7 times (10 + 8) / 2."""
+    monkeypatch.setattr(ratios, "RESULTS", tmp_path / "ratios.jsonl")
+    monkeypatch.setattr(ratios, "FIGURE", tmp_path / "ratios.svg")
+    for ratio, code in ((10.0, 0), (8.0, 0), (6.2, 1)):
+        monkeypatch.setattr(ratios, "PARTS", (lambda own=ratio: iter([("speed", own)]),))
+        assert ratios.main() == code
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == "WORSE by more than 30 %: speed: 6.2, before 9"
+    assert sum("WORSE" in line for line in said) == 1
+    stored = [json.loads(line) for line in ratios.RESULTS.read_text("utf-8").splitlines()]
+    assert [entry["ratios"]["speed"] for entry in stored] == [10.0, 8.0, 6.2]
+    for entry in stored:
+        assert date.fromisoformat(entry["date"]) >= date(2026, 11, 18)
+        assert entry["machine"] == ratios.machine()
+        assert {"python", "understudy", "numpy"} <= set(entry["versions"])
+    assert ratios.FIGURE.exists()
 
 
 def test_stored_results_can_be_read_and_tell_no_name_of_a_machine() -> None:
