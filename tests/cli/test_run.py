@@ -163,6 +163,7 @@ def test_progress_without_a_terminal(
     with study_progress() as show:
         show(fitting)
     assert capsys.readouterr().err == ""  # it ended before a line was due
+    assert output.SECONDS_BETWEEN_LINES == 30  # as the documentation says
     monkeypatch.setattr(output, "SECONDS_BETWEEN_LINES", 0.001)
     printed = threading.Event()
     lines: list[str] = []

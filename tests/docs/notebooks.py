@@ -15,6 +15,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +90,11 @@ def _outputs(text: str, name: str, names: dict[str, Any]) -> Iterator[tuple[str,
 def notebook_of(cells: list[Cell]) -> str:
     """Write cells as a notebook in Jupyter's format, version 4.5."""
     listed: list[dict[str, Any]] = []
+    runs = count(1)
     for number, cell in enumerate(cells):
         own: dict[str, Any] = {"id": f"cell-{number}", "metadata": {}, "source": cell.text}
         if cell.code:
-            own |= {"cell_type": "code", "execution_count": None, "outputs": [
+            own |= {"cell_type": "code", "execution_count": next(runs), "outputs": [
                 {"output_type": "display_data", "metadata": {}, "data": {kind: content}}
                 for kind, content in cell.outputs
             ]}  # fmt: skip

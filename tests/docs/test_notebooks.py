@@ -38,6 +38,8 @@ def test_the_notebook_and_the_page_with_outputs_have_the_same_cells(path: Path) 
     assert [(cell["source"], cell["cell_type"] == "code") for cell in kept["cells"]] == [
         (cell.text, cell.code) for cell in cells_of(path)
     ]
+    runs = [cell["execution_count"] for cell in kept["cells"] if cell["cell_type"] == "code"]
+    assert runs == list(range(1, len(runs) + 1))  # executed, once and in order
     for cell, shown in zip(cells := cells_of(path), kept["cells"], strict=True):
         outputs = [output["data"] for output in shown.get("outputs", [])]
         cell.outputs = [next(iter(data.items())) for data in outputs]

@@ -55,6 +55,9 @@ def test_the_citation_is_of_this_version() -> None:
         assert re.search(rf"^{key}:", text, re.M), key
     assert re.search(r'^date-released: "\d{4}-\d\d-\d\d"$', text, re.M)
     assert "arXiv:1809.10074" in text
+    page = (ROOT / "docs" / "cite.md").read_text(encoding="utf-8")
+    assert f"version = {{{understudy.__version__}}}" in page
+    assert "10.48550/arXiv.1809.10074" in page
 
 
 @pytest.mark.slow

@@ -288,6 +288,17 @@ def test_one_table_has_the_risks_of_all_files_and_what_perfect_sets_reach() -> N
     assert alone[-3:] == ["2.0000", "4.0000", "10.0000"]
 
 
+def test_one_overlap_is_shown_everywhere() -> None:
+    """That of the coefficients that resampled sets can estimate, as the verdict has it."""
+    regression = making.regression().model_copy(
+        update={"mean_overlap": 0.83, "overlap_in_common": 0.71}
+    )
+    findings = making.findings([making.synthesizer(regressions=(regression,))])
+    told = " ".join(Reader(page(findings, judge(findings))).words)
+    assert told.count("71 %") == 3  # the study in one table, the verdict, the regression's table
+    assert "83 %" not in told
+
+
 def test_a_mean_over_some_sets_says_over_how_many() -> None:
     synthesizer = making.synthesizer()
     rate = making.spread(0.9, None, 0.8, None)

@@ -34,7 +34,11 @@ from understudy.pages.sections.section_words import (
     known_words,
     titles,
 )
-from understudy.pages.sections.utility_section import regression_section, tables_section
+from understudy.pages.sections.utility_section import (
+    judged_overlap,
+    regression_section,
+    tables_section,
+)
 from understudy.pages.sections.verdict_strips import strips
 from understudy.pages.sections.within_pattern_section import within_section
 from understudy.summaries import counted, position_text, shown
@@ -195,7 +199,7 @@ def _utility_rows(every: Sequence[SynthesizerFindings]) -> list[list[Cell | str]
     ]
     regressions = [synthesizer.utility.regressions for synthesizer in every]
     if any(regressions):
-        overlaps = [_first([regression.mean_overlap for regression in own]) for own in regressions]
+        overlaps = [_first(list(map(judged_overlap, own))) for own in regressions]
         floor = _first([regression.overlap_floor for own in regressions for regression in own])
         rows.append(["Interval overlap of the regression", "", *overlaps, floor])
     return rows

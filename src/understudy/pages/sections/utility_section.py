@@ -35,7 +35,7 @@ from understudy.pages.sections.section_words import level_words, styled
 from understudy.summaries import counted, number, percent, shown
 from understudy.verdict.grading import table_ratios
 
-__all__ = ["regression_section", "tables_section"]
+__all__ = ["judged_overlap", "regression_section", "tables_section"]
 
 HUNDRED = 100.0  # the paper prints deviations divided by this
 FOREST_ROWS = 10  # of one drawing
@@ -373,11 +373,7 @@ def _overlaps(fitted: Fitted) -> Table:
         [
             [
                 synthesizer.title,
-                percent_cell(
-                    regression.mean_overlap
-                    if regression.overlap_in_common is None
-                    else regression.overlap_in_common
-                ),
+                percent_cell(judged_overlap(regression)),
                 percent_cell(regression.overlap_truth_floor),
                 percent_cell(
                     _over(regression.overlap_in_common, regression.overlap_truth_floor)
@@ -396,6 +392,13 @@ def _overlaps(fitted: Fitted) -> Table:
         "over the coefficients that resampled sets can estimate, too. Truth floor: what a "
         "synthesizer that knew the population would reach. Not estimable: separated or absent.",
     )  # fmt: skip
+
+
+def judged_overlap(regression: Regression) -> float | None:
+    """Give the overlap of the coefficients that resampled sets can estimate too; else of all."""
+    if regression.overlap_in_common is None:
+        return regression.mean_overlap
+    return regression.overlap_in_common
 
 
 def _distances(fitted: Fitted) -> Table:
