@@ -214,5 +214,6 @@ def test_five_million_combinations_fit_into_a_quarter_of_24_gigabytes() -> None:
     options = {"chains": 4, "warmup": 4000, "draws": None, "thin": 60, "until": None}
     planned = PlannedFit("DPMPM", "dpmpm", load_model("dpmpm")(), options)
     needs = memory_needs(large, 5, {"dpmpm": planned})
-    assert 1e9 < max(needs.values()) < 6e9
+    assert max(needs.values()) < 6e9
+    assert needs["10,000,000 records and 5 sets, drawn and matched"] > 5.9e9  # what it took
     assert needs["utility of 5 sets, with 5,000,000 combinations"] > 3e9

@@ -460,9 +460,16 @@ def test_the_command(
 
 
 @quiet
-@pytest.mark.parametrize("what", ["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("what", "number"), [("plain", 1), ("plain", 2), ("plain", 3), ("weighted", 2)]
+)
 def test_points_on_workers_have_the_same_bytes(
-    what: str, plan: Path, measured: Frontier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str,
+    number: int,
+    plan: Path,
+    measured: Frontier,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Several fits at a time are tasks, also those that weights come from; one spreads chains."""
     alone = plan.parent / "out"
@@ -477,7 +484,7 @@ def test_points_on_workers_have_the_same_bytes(
         return real(self, function, given)
 
     monkeypatch.setattr(Workers, "as_finished", listed)
-    with threads_as_workers(2) as address, us.on_workers(cluster=address):
+    with threads_as_workers(number) as address, us.on_workers(cluster=address):
         us.frontier(plan, tmp_path / "helped", seed=3 if what == "weighted" else None)
     assert len(tasks) == 5  # fits of the declared points; the last point of the search is alone
     assert files(tmp_path / "helped") == files(alone)

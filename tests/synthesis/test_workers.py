@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -349,6 +349,26 @@ def test_a_study_from_the_command_line(tmp_path: Path, monkeypatch: pytest.Monke
     with threads_as_workers() as address:
         run_command(plan, out=tmp_path / "helped", helpers=HelperOptions(cluster=address))
     assert files_of(tmp_path / "helped") == files_of(tmp_path / "alone")
+
+
+def test_options_of_the_command_line_are_those_of_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def recorded(*arguments: Any, **options: Any) -> Any:
+        asked.append((arguments, options))
+        return nullcontext()
+
+    monkeypatch.setattr(workers, "on_workers", recorded)
+    given = ({"workers": 3}, {"cluster": "tls://one:1", "tls": tmp_path})
+    for options in given:
+        with helped_by(HelperOptions(**options)):  # type: ignore[arg-type]
+            pass
+    assert asked == [
+        ((3,), {"cluster": None, "tls": None}),
+        ((None,), {"cluster": "tls://one:1", "tls": tmp_path}),
+    ]
 
 
 def test_certificates_without_a_cluster_are_refused(tmp_path: Path) -> None:
