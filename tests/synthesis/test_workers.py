@@ -363,7 +363,7 @@ def test_options_of_the_command_line_are_those_of_workers(
     monkeypatch.setattr(workers, "on_workers", recorded)
     given = ({"workers": 3}, {"cluster": "tls://one:1", "tls": tmp_path})
     for options in given:
-        with helped_by(HelperOptions(**options)):  # type: ignore[arg-type]
+        with helped_by(HelperOptions(**options)):
             pass
     assert asked == [
         ((3,), {"cluster": None, "tls": None}),
