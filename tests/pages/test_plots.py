@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from xml.etree import ElementTree as ET
@@ -301,3 +302,15 @@ def test_the_frontiers_scale_is_wider_near_the_truth_and_can_be_turned_round() -
     assert frontier_plot._ratio(heights) == pytest.approx(ratios)
     assert (heights[3] - heights[2]) / (heights[5] - heights[2]) > 0.1  # 0.02 of the logarithms
     assert np.isfinite(frontier_plot._height(0.0))  # an error bar that reaches below
+
+
+def test_wide_names_have_room() -> None:
+    """Capitals, m and w, and letters as broad as high take more than others."""
+    style = series_styles(making.findings())[0]
+    counts = LabelCounts(name="town", levels=("a",), original=(4,), synthetic=(3.0,), lowest=(2,),
+                         highest=(4,))  # fmt: skip
+    begins = []
+    for name in ("iiiii", "WWWWW", "日本日本日"):
+        (svg,) = bar_figures(counts, [name], style, "bars")
+        begins.append(float(re.findall(r'<rect x="([\d.]+)"', svg)[1]))
+    assert begins == [8 + 5 * 7.5, 8 + 5 * 10.0, 8 + 5 * 13.0]

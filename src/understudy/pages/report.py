@@ -92,14 +92,15 @@ def _sections(
 
 def _about(findings: Findings) -> str:
     data, every = findings.data, findings.synthesizers
-    drawn = " and ".join(shown(name) for name in data.synthesized)
-    kept = known_words(data.kept) or "nothing"
+    *others, last = [shown(name) for name in data.synthesized] or ["nothing"]
+    drawn = f"{', '.join(others)} and {last}" if others else last
+    patterns = counted(data.n_patterns or len(data.patterns), "pattern")
+    kept = f"{known_words(data.kept)} kept ({patterns})" if data.kept else "nothing kept"
     sets = " or ".join(map(str, sorted({synthesizer.m for synthesizer in every}))) or "no"
     origin = "" if len(every) < 2 else f" from each of {len(every)} synthesizers"
     return (
         f"{counted(data.n_records, 'record')}; {drawn} synthesized "
-        f"({counted(data.n_labels, 'label')}), {kept} kept "
-        f"({counted(data.n_patterns or len(data.patterns), 'pattern')}); "
+        f"({counted(data.n_labels, 'label')}), {kept}; "
         f"{'1 synthetic set' if sets == '1' else f'{sets} synthetic sets'}{origin}."
         f"{_missing_words(findings)}"
     )

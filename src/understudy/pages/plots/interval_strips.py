@@ -14,6 +14,7 @@ from understudy.pages.plots.marks import (
     nice_ticks,
     rectangle,
     text,
+    text_width,
     value,
 )
 from understudy.summaries import short
@@ -56,7 +57,7 @@ def interval_svg(
         return None
     ticked = written or (lambda at: f"{at:,.10g}")
     written = written or _alike(max(map(abs, ends)))
-    left = 8 + LETTER * max(len(short(row.words, LONGEST)) for row in rows)
+    left = 8 + max(text_width(short(row.words, LONGEST)) for row in rows)
     right = WIDTH - 10 - LETTER * max(len(written(row.mean)) for row in rows)
     low, high = min(ends), max(ends)
     if low >= 0 and low < 0.5 * high:

@@ -16,6 +16,7 @@ from understudy.pages.plots.marks import (
     nice_ticks,
     rectangle,
     text,
+    text_width,
     value,
 )
 from understudy.summaries import short, shown, whole
@@ -40,7 +41,7 @@ def bar_figures(
     columns = -(-len(names) // ROWS)
     length = -(-len(names) // columns)
     top = max(*counts.original, *counts.highest, 1)
-    left = 8 + LETTER * max(len(short(name, LONGEST)) for name in names)
+    left = 8 + max(text_width(short(name, LONGEST)) for name in names)
     return [
         _bars(counts, names, slice(start, start + length), style, (left, top), f"{name}-{start}")
         for start in range(0, len(names), length)
@@ -113,7 +114,7 @@ def heat_figures(
     `n_sets` sets.
     """
     names = max((listed for _, listed, _ in pairs), key=len, default=[])
-    left = 8 + LETTER * max((len(short(name, LONGEST)) for name in names), default=0)
+    left = 8 + max((text_width(short(name, LONGEST)) for name in names), default=0.0)
     room = max(1, int((WIDTH - left) // CELL))
     return [
         _heat(parts, names, left, n_sets, f"{name}-{index}")
@@ -142,9 +143,9 @@ def _packed(
 def _heat(
     drawn: Sequence[HeatPart], names: Sequence[str], left: float, n_sets: int, name: str
 ) -> str:
-    longest = max(len(short(name, LONGEST)) for part in drawn for name in part.names)
-    turned = longest * LETTER > CELL - 2
-    top = 20 + (longest * LETTER + 6 if turned else 16)
+    longest = max(text_width(short(name, LONGEST)) for part in drawn for name in part.names)
+    turned = longest > CELL - 2
+    top = 20 + (longest + 6 if turned else 16)
     parts = [text(left - 6, top + HIGH * row + 13, short(name, LONGEST), "end")
              for row, name in enumerate(names)]  # fmt: skip
     x, far = left, 0

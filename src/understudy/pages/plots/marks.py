@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
+from unicodedata import east_asian_width
 
 from understudy.summaries import shown
 
@@ -21,11 +22,23 @@ __all__ = [
     "rectangle",
     "svg_opening",
     "text",
+    "text_width",
     "value",
 ]
 
 WIDTH = 344  # pixels
 LETTER = 7.5  # pixels that a letter takes, at most on average
+CAPITAL, BROAD = 10.0, 13.0  # capitals and m, w; letters as broad as high
+
+
+def text_width(words: str) -> float:
+    """Say how many pixels a text takes at most."""
+    return sum(
+        BROAD if east_asian_width(letter) in "WF" or letter == "…"
+        else CAPITAL if letter.isupper() or letter in "mw@%"
+        else LETTER
+        for letter in words
+    )  # fmt: skip
 
 
 def hand_drawn(name: str, title: str, description: str, height: float, parts: Iterable[str]) -> str:
