@@ -2,8 +2,8 @@
 
 Units are drawn with replacement within strata: over strata, n/(n - 1) times the sum of squared
 deviations of the n units' totals from their mean. A stratum with one unit deviates from the mean
-over all units. With replicates it is always the factor of their method times the sum of squared
-deviations of the estimate by each replicate from that by the weights.
+over all units. With replicates it is always the factor of their method (`survey_design`)
+times the sum of squared deviations of the estimate by each replicate from that by the weights.
 
 References
 ----------

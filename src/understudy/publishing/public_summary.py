@@ -2,8 +2,8 @@
 
 The findings of a study hold values of single records and patterns and exact sums over the
 confidential file. The public page never sees them. It sees a `Summary`, made of texts in which
-every number computed from confidential labels has gone through `rounding.print_shares`. Bounds on
-what one label can do, files and fit held fixed (n is the number of records):
+every number computed from confidential labels has gone through `random_rounding.print_shares`.
+Bounds on what one label can do, files and fit held fixed (n is the number of records):
 
 - right guesses, matches, unique matches: each record counts for itself, so 1 record;
 - deviation of tables, per table and as a share of 2n: two cells change by 1, so 1 record;

@@ -1,8 +1,8 @@
 """What grades are made of: a reason, the grade of a value against its limits, and positions.
 
 A measure passes on its value alone. It fails only where it lies above the review limit by more than
-two standard errors: a perfect synthesizer lies at Max, a little above it half of the time. An
-undefined value never passes.
+two standard errors: a perfect synthesizer lies at Max, a little above it half of the time.
+The worst of many attacks is allowed three (`risk_reasons`). An undefined value never passes.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 OWN_RECORD = "own-record effect"
-ERRORS = 3.0  # standard errors that chance is allowed: the worst of some twenty attacks is judged
+ATTACK_ERRORS = 3.0  # standard errors that chance is allowed the worst of some twenty attacks
 FALSE_ALARM = 0.00135  # probability that a normal variable lies so many errors above its mean
 EVIDENCE = {
     "draws": "",
@@ -135,7 +135,7 @@ def effect_outcome(attack: AttackFindings, limits: Thresholds) -> Outcome:
     if attack.effect <= passing or (limits.own_record_pass and _only_totals(attack, least)):
         return "pass"
     excess = attack.effect - limits.own_record_review * attack.scale
-    return "review" if excess <= max(least, ERRORS * error) else "fail"
+    return "review" if excess <= max(least, ATTACK_ERRORS * error) else "fail"
 
 
 def _only_totals(attack: AttackFindings, least: float) -> bool:
@@ -144,7 +144,7 @@ def _only_totals(attack: AttackFindings, least: float) -> bool:
     Both are simulated with about the same error.
     """
     error = sqrt(2.0) * attack.standard_error
-    return attack.totals > 0 and attack.effect - attack.totals <= max(least, ERRORS * error)
+    return attack.totals > 0 and attack.effect - attack.totals <= max(least, ATTACK_ERRORS * error)
 
 
 def judged_attack(own_record: OwnRecordFindings, limits: Thresholds) -> AttackFindings:
@@ -334,4 +334,4 @@ def _above_perfect(risk: FullySyntheticFindings, least: float) -> bool:
     most = max(risk.perfect_repeats, *risk.expected_repeats.values())
     share = min(most / risk.uniques, 1.0)
     error = sqrt(risk.uniques * share * (1.0 - share))  # of a single file, at most
-    return risk.repeated - most > max(least, ERRORS * error)
+    return risk.repeated - most > max(least, ATTACK_ERRORS * error)

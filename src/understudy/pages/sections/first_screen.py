@@ -1,6 +1,6 @@
 """The first screen: the verdict in plain words, and its reasons in groups.
 
-The strips below the words are in `verdict_strips`.
+The strips below the words are in `verdict_strips`; title and the line under it in `pages.report`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """The attacks by name.
 
 To add an attack: its name below, and in `WITHOUT_ROWS` if the order of the rows does not matter;
-its chances, under a `Key` with that name, in `from_draws`, `from_table` and `from_files`; the case
-in ``tests/risk/own_record/test_effect.py`` where all files are enumerated. Findings, verdict and
-pages then have it.
+its chances, under a `Key` with that name, in `from_draws`, `from_table` and `from_files`, with
+their error if they are simulated; in `totals` if totals alone allow it; in `risk.attribute` or
+`risk.identification` and in `risk.baselines`, for the value of the files themselves; the case in
+``tests/risk/own_record/test_effect.py`` where all files are enumerated. Verdict and pages then have
+it.
 
 Attacks on the label, each counted as the expected number of records whose label is guessed right:
 
