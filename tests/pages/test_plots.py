@@ -14,7 +14,7 @@ from tests import findings_factory as making
 
 from understudy.errors import InputError
 from understudy.findings.label_schema import LabelCounts, PairCounts
-from understudy.findings.schema import Coefficient, Findings, Histogram
+from understudy.findings.schema import Coefficient, Findings, Histogram, Trace
 from understudy.pages.plots import bare_png, frontier_plot, public_figures
 from understudy.pages.plots.canvas import LIGHT, drawing, series_styles, svg_of, valued
 from understudy.pages.plots.coefficients import by_disagreement, changed_significances, smoothed
@@ -24,6 +24,7 @@ from understudy.pages.plots.label_bars import bar_figures, heat_figures
 from understudy.pages.plots.marks import WIDTH, nice_ticks
 from understudy.pages.plots.pattern_panels import panel_svg
 from understudy.pages.plots.risk_plots import baseline_svg
+from understudy.pages.plots.traces import trace_svg
 from understudy.pages.plots.zone_map import MapPoint, zone_map_svg
 from understudy.verdict.thresholds import Thresholds
 
@@ -314,3 +315,20 @@ def test_wide_names_have_room() -> None:
         (svg,) = bar_figures(counts, [name], style, "bars")
         begins.append(float(re.findall(r'<rect x="([\d.]+)"', svg)[1]))
     assert begins == [8 + 5 * 7.5, 8 + 5 * 10.0, 8 + 5 * 13.0]
+
+
+def test_four_chains_have_four_strokes() -> None:
+    """Told apart by dashes and weight, without colours."""
+    style = series_styles(making.findings())[0]
+    values = tuple(tuple(float(chain + draw % 5) for draw in range(30)) for chain in range(4))
+    ranks = ((6.0,) * 5,) * 4
+    trace = Trace(quantity="log_score", draws=tuple(range(1, 31)), values=values, ranks=ranks)
+    drawn = ET.fromstring(trace_svg(trace, style, "t"))  # noqa: S314 - our own text
+    lines = [
+        dict(part.split(": ", 1) for part in element.get("style", "").split("; "))
+        for element in drawn.iter("path")
+        if f"stroke: var(--{style.variable})" in element.get("style", "")
+    ]
+    strokes = [(look.get("stroke-dasharray"), look.get("stroke-width")) for look in lines]
+    assert len(set(strokes)) == 4
+    assert all(strokes.count(stroke) >= 3 for stroke in strokes)  # trace, its name, ranks

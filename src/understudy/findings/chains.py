@@ -76,7 +76,7 @@ def convergence_findings(
     ----------
     diagnostics : polars.DataFrame
         Columns quantity, rhat, ess_bulk, ess_tail, converged, judged; label probabilities are
-        named ``label_probability[NUMBER]``, margins ``label_margin[NUMBER]``.
+        named ``label_probability[PATTERN -> LABEL]``, margins ``label_margin[LABEL]``.
     scalars : mapping of str to float (chain, draw)
         Quantities about the whole posterior.
     converged : bool
