@@ -426,6 +426,16 @@ def ignored_lines(text: str) -> str:
     return " ".join(" ".join(text.split()).partition("Ignored:")[2].split(". ")[:1])
 
 
+def test_a_weight_that_is_not_named_is_offered_as_one(
+    command: Command, make_file: MakeFile, tmp_path: Path
+) -> None:
+    """Not "in groups", as numbers are: utility and risk use it as it is."""
+    path = make_file(SURVEY)
+    told = " ".join(command("init", path, "--synthesize", "town", "--out", tmp_path).out.split())
+    assert "utility and risk may use it (--weight weight)" in told
+    assert "in groups it can stay (--weight" not in told
+
+
 @pytest.mark.parametrize("keep", [(), ("--keep", "sex")])
 def test_columns_with_a_part_are_not_ignored(
     keep: tuple[str, ...], command: Command, make_file: MakeFile, tmp_path: Path

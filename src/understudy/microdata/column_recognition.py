@@ -117,9 +117,9 @@ class Suggestion:
     def left_out(self) -> str:
         """Say why the column is left out, and how it could stay."""
         reason = self.advice.partition(": ")[0]
-        return (
-            reason if self.part == "ignore" else f"{reason}; in groups it can stay ({self.option})"
-        )
+        stays = {"bins": "in groups it can stay", "weight": "utility and risk may use it"}
+        how = stays.get(self.part)
+        return reason if how is None else f"{reason}; {how} ({self.option})"
 
 
 def recognize(
@@ -160,8 +160,8 @@ def recognize(
 ADVICE: dict[Holds, tuple[Part, str]] = {
     "survey weights": (
         "weight",
-        "looks like survey weights, which the models do not use: name it as the weight of utility "
-        "and population risk; pass_through releases it",
+        "looks like survey weights, which the models do not use: pass_through releases it; utility "
+        "and population risk use it if it is named as the weight",
     ),
     "replicate weights": (
         "ignore",
