@@ -12,8 +12,8 @@ from understudy.verdict.thresholds import Thresholds
 __all__ = ["utility_reasons"]
 
 TOO_FEW = (
-    " So few of them cannot represent the analysis: in the plan, compare its levels with ones that "
-    'many records have (reference = "largest"), or fit it to more records (train = "all").'
+    " So few of them cannot represent the analysis: compare its levels with ones that many records "
+    'have, or fit it to more records (in a plan: reference = "largest", train = "all").'
 )
 
 
@@ -70,7 +70,7 @@ def _weighted(weighted: WeightedFindings, limits: Thresholds) -> Reason:
     if outcome != "pass":
         words += (
             " Where the weight depends on the label beyond the kept variables, its quantile groups "
-            "as a predictor bring them closer: weight_groups in the plan, or more of them."
+            "as a predictor bring them closer: weight_groups in a plan, or more of them."
         )
     return Reason(
         subject="weighted tables",

@@ -257,7 +257,8 @@ def move(
     gain = -np.inf
     if arrived:
         height, _ = log_density(problem, pieces, frame, free)
-        gain = height - 0.5 * float((momentum**2).sum()) - energy
+        with np.errstate(over="ignore"):  # one that ran away has no chance
+            gain = height - 0.5 * float((momentum**2).sum()) - energy
     probability = float(np.exp(min(0.0, gain))) if np.isfinite(gain) else 0.0
     if generator.random() < probability:
         state = state_of(frame, free, state)
