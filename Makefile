@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Hundreds of processes of the tests import the same modules: they are compiled once.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test quick fast lint types browser r unit docs picture bench calibrate fuzz mutants lock minimum oldest clean help
+.PHONY: demo test quick fast lint types tools browser r unit docs picture bench calibrate fuzz mutants lock minimum oldest clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -19,7 +19,9 @@ help:  ## list the targets
 demo: $(VENV)/run.stamp  ## the main job on the bundled data
 	$(BIN)/understudy demo
 
-test: lint types docs browser r unit  ## everything that must hold
+test: $(VENV)/test.stamp  ## everything that must hold
+	@$(MAKE) --no-print-directory -j $(CORES) --output-sync=target lint types docs tools
+	@$(MAKE) --no-print-directory unit
 
 quick: $(VENV)/test.stamp  ## what to run while coding: style, types and the fast tests
 	@$(MAKE) --no-print-directory -j 3 lint types fast
@@ -33,6 +35,10 @@ lint: $(VENV)/test.stamp  ## style
 
 types: $(VENV)/test.stamp  ## static types
 	$(BIN)/mypy
+
+tools:  ## Chromium and R for the tests, one after the other
+	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory r
 
 browser:  ## a Chromium to test the report with; installed where that is possible
 	@command -v chromium || command -v chromium-browser || command -v google-chrome \
