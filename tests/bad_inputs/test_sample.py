@@ -21,7 +21,7 @@ def test_small_patterns(command: Command, make_file: MakeFile) -> None:
     answer = command("check", path, "--synthesize", "county", "--known", "a")
     assert answer.code == 0
     assert "smallest pattern has 1 record (" in " ".join(answer.out.split())
-    assert 'group that "a" form: 3 records' in answer.out
+    assert 'group that "a" forms: 3 records' in answer.out
 
 
 @covers(56)

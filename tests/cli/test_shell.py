@@ -164,7 +164,7 @@ def test_full_output_of_every_command(
         (("--version",), ExitCode.WRONG_INPUT),
     ]
     monkeypatch.setattr("understudy.study.run.Study", lambda *_, **__: Ended())
-    monkeypatch.setattr("understudy.cli.run.show_verdict", lambda *_: print("the verdict"))
+    monkeypatch.setattr("understudy.cli.run.show_verdict", lambda *_, **__: print("the verdict"))
     for arguments, code in calls:
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdout", Full())
