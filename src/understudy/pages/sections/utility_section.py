@@ -318,11 +318,13 @@ def _regression(findings: Findings, index: int) -> list[Block]:
         "changes significance" if changed == 1 else "change significance"
     )
     worst = f"The {len(shown_rows)} of {len(rows)} coefficients that disagree most"
+    total = len(first.coefficients)
+    counted_words = f" The other {total - both:,} lack an interval in one of the two."
     about = topic(
         title=heading if both else formula,
         reading=f"{worst if len(rows) > len(shown_rows) else 'The coefficients'}, with 95 % "
         "intervals. Where the synthetic interval covers the original's range, an analyst "
-        "concludes the same.",
+        f"concludes the same.{counted_words if 0 < both < total else ''}",
         figures=_forests((style, first), shown_rows, f"forest-{index}"),
         remarks=[NO_PREDICTIONS] if first.train >= findings.data.n_records else [],
         tables=[_overlaps(fitted)],
