@@ -144,8 +144,9 @@ def test_risk_and_tables_are_those_of_one_machine(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Workers, "share", share)
     with threads_as_workers(2) as address, us.on_workers(cluster=address):
         assert measured() == alone
-    assert Counter(asked) == {"attacked": 12, "in_closed_form": 4, "_measure": 7 + 7 + 3 * 7,
-                              "_identification": 2, "_regression": 2}  # fmt: skip
+    assert Counter(asked) == {"attacked": 12, "in_closed_form": 4, "_measure": 3 * 7,
+                              "_deviations": 3 * 7, "_identification": 2,
+                              "_regression": 2}  # fmt: skip
     assert sent.count("SyntheticSets") == 1
 
 

@@ -76,7 +76,8 @@ def draw_zones(axes: Axes, passing: float, review: float) -> None:
     """Shade the zones over the axes' own range, name them, and put ticks at their limits."""
     left, right = axes.get_xlim()
     ends = {"pass": (left, passing), "review": (passing, review), "fail": (review, right)}
-    for zone, (low, high) in ends.items():
+    for zone, end in ends.items():
+        low, high = (min(max(at, left), right) for at in end)  # a limit may lie beyond the axis
         if high <= low:
             continue
         axes.axvspan(low, high, color=LIGHT[zone], alpha=0.14, linewidth=0, zorder=0)
