@@ -36,6 +36,8 @@ def run_tests(package: Path, tests: str, names: Iterable[str]) -> bool:
         )
     except subprocess.TimeoutExpired:
         return False
+    if done.returncode < 0:  # the bug crashed the program, writing beyond an array for instance
+        return False
     if done.returncode not in {0, 1}:  # 5: no test was selected; others: pytest itself failed
         raise SystemExit(f"{tests}: the tests could not be run\n{done.stdout}{done.stderr}")
     return done.returncode == 0
