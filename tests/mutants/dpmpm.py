@@ -320,6 +320,14 @@ MUTANTS = [
         "auto_follows",
     ),
     Mutant(
+        "dpmpm: sweeps are taken for twice as long as they are",
+        "synthesis/dpmpm/costs.py",
+        "drawing = 3e-8 * n_classes * n_levels + 1.5e-8 *",
+        "drawing = 6e-8 * n_classes * n_levels + 3e-8 *",
+        "tests/synthesis/test_default_run.py",
+        "as_long_as_was_seen",
+    ),
+    Mutant(
         "dpmpm: weighing combinations costs nothing",
         "synthesis/dpmpm/costs.py",
         "return drawing + WEIGHING * products * n_classes / 4",

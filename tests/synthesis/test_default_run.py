@@ -36,6 +36,23 @@ def test_what_sweeps_cost_settles_sampler_and_classes() -> None:
     assert costs.blocked_pays(distinct, 300, 400, sampled=True)
 
 
+def test_a_sweep_takes_about_as_long_as_was_seen() -> None:
+    """Long default fits: bundled data, Chem97, gss_wages, invented stops.
+
+    Limits are settled by it: twice too long, and a fit ends at half of its time.
+    """
+    seen = [  # records, combinations, classes, levels, products, seconds of a blocked sweep
+        (6_208, 2_234, 41, 144, 2_600, 0.43e-3),
+        (31_022, 4_573, 70, 143, 18_300, 0.87e-3),
+        (57_858, 8_343, 86, 549, 33_500, 3.2e-3),
+        (50_000, 4_389, 82, 103, 5_200, 0.98e-3),
+    ]
+    for records, combinations, n_classes, levels, products, seconds in seen:
+        counts = np.full(combinations, records // combinations)
+        estimate = costs.sweep_seconds("blocked", counts, levels, n_classes, products=products)
+        assert 0.65 < estimate / seconds < 1.5
+
+
 def settled_sampler(data: us.Microdata, level_prior: Any) -> tuple[str, int]:
     """What "auto" takes, and how many classes that has."""
     settled = us.DPMPM(level_prior=level_prior).settled(data)

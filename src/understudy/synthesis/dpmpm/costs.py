@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 __all__ = ["blocked_pays", "count_products", "cutting_pays", "enough_classes", "sweep_seconds"]
 
-SAMPLED_SWEEPS = 2.5  # that are worth a collapsed one, by effective draws: sampled level priors
-GIVEN_SWEEPS = 0.5  # the same for given ones; sweeps cost less than estimated where there are few
+SAMPLED_SWEEPS = 5.0  # that are worth a collapsed one, by effective draws: sampled level priors
+GIVEN_SWEEPS = 1.0  # the same for given ones
 WEAK_PRIOR, MORE_CLASSES = 0.3, 2.5  # prior counts below it fill so many times as many classes
 WEIGHING = 1.5e-9  # seconds of a product, for each class in use
 ROUND_SECONDS = 0.03  # of a sweep on workers, beside what is computed and what travels
@@ -62,7 +62,7 @@ def sweep_seconds(
         return 5e-9 * n_classes * float(counts.sum())
     if device == "gpu":
         return (6e-8 * n_levels + 2.5e-4) * n_classes
-    drawing = 6e-8 * n_classes * n_levels + 3e-8 * float(np.minimum(counts, n_classes).sum())
+    drawing = 3e-8 * n_classes * n_levels + 1.5e-8 * float(np.minimum(counts, n_classes).sum())
     return drawing + WEIGHING * products * n_classes / 4
 
 
