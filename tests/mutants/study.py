@@ -39,4 +39,12 @@ MUTANTS = [
         "tests/study/test_stage_warnings.py",
         "caller",
     ),
+    Mutant(
+        "study: a set's file lacks the second slice of its records",
+        "study/parquet_file.py",
+        "itertools.chain((first, second), rest)",
+        "itertools.chain((first,), rest)",
+        "tests/study/test_parquet_file.py",
+        "in_order",
+    ),
 ]

@@ -48,6 +48,7 @@ from understudy.randomness import child_seed
 from understudy.storage import digest_of
 from understudy.study.folder import REPORT, StudyFolder
 from understudy.study.memory_needs import check_memory
+from understudy.study.parquet_file import parquet_file
 from understudy.study.plan import StudyPlan
 from understudy.study.plan_template import plan_as_toml
 from understudy.study.planned_fit import PlannedFit, check_imputable, drawing_of
@@ -246,7 +247,7 @@ class Stages:
             book["passed"] = [column.model_dump(include={"name", "stored"})
                               for column in findings.passed]  # fmt: skip
             book["columns"] = self.data.passed.order
-            more = [(PASSED, _parquet(self.data.passed.frame))]
+            more = [(PASSED, parquet_file([self.data.passed.frame]))]
         content = json.dumps(book, indent=1).encode("utf-8")
         of = digest_of(content + findings.model_dump_json().encode("utf-8"))
         self._stage("data", of, lambda: findings, [("codebook.json", content), *more])
@@ -294,7 +295,7 @@ class Stages:
             chains = chain_findings(fit, drawing, self.intruders)
             self.folder.save_findings(f"{name}-fit", "", chains, notes)
             self.folder.save_findings(f"{name}-own-record", "", own_record, Notes(name))
-            self.folder.save(f"{name}-sets", self._set_files(name, drawing))
+            self.folder.save(f"{name}-sets", self._parquet_files(name, drawing))
         self.pace.end(computed=False)
         self.folder.drop_fit(name)
 
@@ -471,14 +472,14 @@ class Stages:
             self._read_back = name, sets
         return self._read_back[1]
 
-    def _set_files(self, name: str, drawing: Drawing) -> Iterator[tuple[str, bytes]]:
+    def _parquet_files(self, name: str, drawing: Drawing) -> Iterator[tuple[str, bytes]]:
         """Draw every set and write it as a Parquet file, rows beside the records.
 
         Columns that pass through lie beside them once, and are joined to the sets at release.
         """
         width = max(2, len(str(len(drawing))))
-        for number, frame in enumerate(drawing.frames(), start=1):
-            yield f"sets/{name}/{number:0{width}d}.parquet", _parquet(frame)
+        for number, slices in enumerate(drawing.slices(), start=1):
+            yield f"sets/{name}/{number:0{width}d}.parquet", parquet_file(slices)
             self.pace.done(OWN_RECORD + (1.0 - OWN_RECORD) * number / len(drawing))
 
     def _sets_digest(self, name: str) -> str:
@@ -490,9 +491,3 @@ class Stages:
 
     def _tell_fit(self, run: Progress) -> None:
         self.pace.report(run.sweep / run.n_sweeps, run.seconds_left, run.words)
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()

@@ -105,16 +105,18 @@ class SetDrawing:
         """Count the sets."""
         return len(self.chain)
 
-    def frames(self) -> Iterator[pl.DataFrame]:
-        """Draw one set after the other as a frame of what files show, put together of slices."""
-        for number in range(len(self)):
-            first, parts = 0, []
-            for codes in self.draw_codes(number):
-                rows = slice(first, first + len(codes))
-                of_record, first = self.data.of_record[rows], rows.stop
-                part = replace(self.data, of_record=of_record, passed=None, survey=None)
-                parts.append(SyntheticSets(part, codes[None]).frame(0, "polars"))
-            yield pl.concat(parts, rechunk=False).select(self.data.released.names)
+    def slices(self) -> Iterator[Iterator[pl.DataFrame]]:
+        """Draw one set after the other, slice by slice, as frames of what files show."""
+        return (self._slices(number) for number in range(len(self)))
+
+    def _slices(self, number: int) -> Iterator[pl.DataFrame]:
+        first = 0
+        for codes in self.draw_codes(number):
+            rows = slice(first, first + len(codes))
+            of_record, first = self.data.of_record[rows], rows.stop
+            part = replace(self.data, of_record=of_record, passed=None, survey=None)
+            drawn = SyntheticSets(part, codes[None]).frame(0, "polars")
+            yield drawn.select(self.data.released.names)
 
     def all(self) -> DrawnSets:
         """Draw all sets into memory."""
@@ -179,10 +181,10 @@ class NestedDrawing:
             for codes in itertools.islice(labels, self.sets):
                 yield self._drawn(codes[None], shown, (self.chain[number],), (self.draw[number],))
 
-    def frames(self) -> Iterator[pl.DataFrame]:
-        """Draw one set after the other as a frame of what files show."""
+    def slices(self) -> Iterator[Iterator[pl.DataFrame]]:
+        """Draw one set after the other, as one frame of what files show."""
         shown = self.data.released.names
-        return (drawn.frame(0, "polars").select(shown) for drawn in self.one_by_one())
+        return (iter([drawn.frame(0, "polars").select(shown)]) for drawn in self.one_by_one())
 
     def all(self) -> DrawnSets:
         """Draw all sets into memory."""
