@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from understudy.study.parquet_file import parquet_file
@@ -39,6 +41,7 @@ def test_all_rows_are_written_in_order(number: int, last: int) -> None:
     content = parquet_file(slices(number, last))
     assert pl.read_parquet(io.BytesIO(content)).equals(pl.concat(slices(number, last)))
     assert pl.read_parquet(io.BytesIO(content)).schema["level"] == LEVELS
+    assert pq.ParquetFile(io.BytesIO(content)).num_row_groups == number
     assert parquet_file(slices(number, last)) == content
 
 
@@ -63,7 +66,7 @@ def test_few_slices_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
                 ahead.append(len(drawn) - taken)
 
     monkeypatch.setattr(module, "register_io_source", lambda given, **_: Writer(given))
-    parquet_file(drawn.append(index) or part for index, part in enumerate(slices(20)))  # type: ignore[func-returns-value]
+    parquet_file(_listed(slices(20), drawn))
     assert len(drawn) == len(ahead) == 20
     assert max(ahead) <= 3
 
@@ -81,13 +84,73 @@ def test_what_goes_wrong_while_drawing_comes_out() -> None:
         assert not drawing_threads()
 
 
-def test_what_goes_wrong_while_writing_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing ends: nobody waits for a writer that is gone."""
+class Panic(BaseException):
+    """As Polars' own, which is no `Exception`."""
+
+
+@pytest.mark.parametrize("problem", [OSError, Panic])
+def test_what_goes_wrong_while_writing_comes_out(
+    problem: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drawing ends: nobody waits for a writer that is gone, or draws for it."""
+    drawn: list[int] = []
 
     def refused(*_: object, **__: object) -> pl.LazyFrame:
-        raise OSError("no room")
+        raise problem("no room")
 
     monkeypatch.setattr(module, "register_io_source", refused)
-    with pytest.raises(OSError, match="no room"):
-        parquet_file(slices(5))
+    with pytest.raises(problem, match="no room"):
+        parquet_file(_listed(slices(50), drawn))
+    assert len(drawn) <= 3
     assert not drawing_threads()
+
+
+def test_a_writer_that_fails_may_still_wait_for_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polars reads in threads of its own, which end with the slices."""
+    readers: list[threading.Thread] = []
+
+    class Writer:
+        def __init__(self, given: Any) -> None:
+            self.given = given
+
+        def sink_parquet(self, *_: object, **__: object) -> None:
+            readers.append(threading.Thread(target=lambda: list(self.given()), daemon=True))
+            readers[0].start()
+            raise OSError("no room")
+
+    monkeypatch.setattr(module, "register_io_source", lambda given, **_: Writer(given))
+    with pytest.raises(OSError, match="no room"):
+        parquet_file(slices(50))
+    readers[0].join(60.0)
+    assert not readers[0].is_alive()
+    assert not drawing_threads()
+
+
+def test_interrupts_at_any_instant_leave_no_thread_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests in the background may have SIGINT ignored."""
+
+    class Writer:
+        def __init__(self, given: Any) -> None:
+            self.given = given
+
+        def sink_parquet(self, *_: object, **__: object) -> None:
+            for _part in self.given():
+                for _time in range(9):  # one while a slice is handed over, others while the end is
+                    signal.pthread_kill(main, signal.SIGINT)
+                    time.sleep(0.001)
+
+    main = threading.main_thread().ident or 0
+    monkeypatch.setattr(module, "register_io_source", lambda given, **_: Writer(given))
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            parquet_file(slices(1000))
+    finally:
+        signal.signal(signal.SIGINT, outside)
+    assert not drawing_threads()
+
+
+def _listed(parts: Iterator[pl.DataFrame], drawn: list[int]) -> Iterator[pl.DataFrame]:
+    for number, part in enumerate(parts):
+        drawn.append(number)
+        yield part

@@ -1,8 +1,8 @@
 """Parquet files of sets, written slice by slice of the records as they are drawn.
 
 Polars writes in a thread of its own, which waits for the next slice. Drawing stays in the study's
-thread, with its workers, its limits and its interrupts. So a few slices are in memory at a time,
-beside the packed file.
+thread, with its workers and its limits; an interrupt waits for the slice at hand. So a few slices
+are in memory at a time, beside the packed file.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import itertools
 from collections.abc import Iterable, Iterator
 from queue import Queue
 from threading import Thread
-from typing import Any
 
 import polars as pl
 from polars.io.plugins import register_io_source
+
+from understudy.interrupts import postponed_interrupts
 
 __all__ = ["parquet_file"]
 
@@ -34,34 +35,35 @@ def parquet_file(slices: Iterable[pl.DataFrame]) -> bytes:
 def _write(slices: Iterable[pl.DataFrame], first: pl.DataFrame, buffer: io.BytesIO) -> None:
     """Write slices in their order, each as a row group."""
     drawn: Queue[pl.DataFrame | None] = Queue(maxsize=1)
-    taken = _taken(drawn)
-    problems: list[Exception] = []
-
-    def given(*_: Any) -> Iterator[pl.DataFrame]:
-        for part in taken:  # noqa: UP028  (else it would be closed with this one)
-            yield part
+    problems: list[BaseException] = []
 
     def write() -> None:
         try:
-            source = register_io_source(given, schema=first.schema)
+            source = register_io_source(lambda *_: _taken(drawn), schema=first.schema)
             source.sink_parquet(buffer, row_group_size=first.height, maintain_order=True)
-        except Exception as problem:  # noqa: BLE001  (raised where the set is drawn)
+        except BaseException as problem:  # noqa: BLE001  (also a panic; raised where sets are drawn)
             problems.append(problem)
-        for _ in taken:  # so that drawing does not wait for a writer that failed
+        for _ in _taken(drawn):  # so that drawing does not wait for a writer that failed
             pass
 
     writer = Thread(target=write, daemon=True)
-    writer.start()
-    try:
-        for part in slices:
-            drawn.put(part)
-    finally:
-        drawn.put(None)
-        writer.join()
+    with postponed_interrupts() as interrupts:
+        writer.start()
+        try:
+            for part in slices:
+                interrupts.raise_postponed()
+                if problems:
+                    break
+                drawn.put(part)
+        finally:
+            drawn.put(None)
+            writer.join()
     if problems:
         raise problems[0]
 
 
 def _taken(drawn: Queue[pl.DataFrame | None]) -> Iterator[pl.DataFrame]:
+    """Take slices up to the end, which stays for others: a writer that failed may still wait."""
     while (part := drawn.get()) is not None:
         yield part
+    drawn.put(None)
