@@ -276,10 +276,17 @@ def module_name(path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
+def packages_of(module: str) -> set[str]:
+    """Name the packages around a module."""
+    parts = module.split(".")
+    return {".".join(parts[:size]) for size in range(1, len(parts))}
+
+
 def module_imports() -> dict[str, set[str]]:
     """Map every module to the modules of ours that it imports, inside of functions too.
 
-    The names that the package itself loads on demand are left out: importing it runs none of them.
+    Importing a module runs the packages around it too, except those that the importing module lies
+    in. The names that the package itself loads on demand are left out: importing it runs none.
     """
     names = {module_name(path): path for path in MODULES}
     graph: dict[str, set[str]] = {name: set() for name in names}
@@ -294,7 +301,8 @@ def module_imports() -> dict[str, set[str]]:
                 wanted = {full if full in names else node.module or "" for full in inside}
             else:
                 continue
-            graph[name] |= (wanted & set(names)) - {name}
+            around = {package for full in wanted for package in packages_of(full)}
+            graph[name] |= ((wanted | around) & set(names)) - {name, *packages_of(name)}
     return graph
 
 

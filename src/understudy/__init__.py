@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from understudy.risk.population import population_risk
     from understudy.risk.prediction import prediction_risk
     from understudy.study.run import Study
-    from understudy.synthesis.areal import DPAreal
-    from understudy.synthesis.backoff import BackoffTree
+    from understudy.synthesis.areal.model import DPAreal
+    from understudy.synthesis.backoff.model import BackoffTree
     from understudy.synthesis.baselines import Marginal, Others, Perfect, Uniform
     from understudy.synthesis.diagnostics import ConvergenceTargets
-    from understudy.synthesis.dpmpm import DPMPM
+    from understudy.synthesis.dpmpm.model import DPMPM
     from understudy.synthesis.formal_dirichlet import FormalDirichlet
     from understudy.synthesis.risk_weights import risk_weights
     from understudy.synthesis.synthesize import synthesize
@@ -116,10 +116,10 @@ __all__ = [  # noqa: RUF022  (plain order of text, as the test of public names h
 __version__ = "0.1.0"
 
 _HOME = {
-    "BackoffTree": "understudy.synthesis.backoff",
+    "BackoffTree": "understudy.synthesis.backoff.model",
     "ConvergenceTargets": "understudy.synthesis.diagnostics",
-    "DPAreal": "understudy.synthesis.areal",
-    "DPMPM": "understudy.synthesis.dpmpm",
+    "DPAreal": "understudy.synthesis.areal.model",
+    "DPMPM": "understudy.synthesis.dpmpm.model",
     "FormalDirichlet": "understudy.synthesis.formal_dirichlet",
     "Microdata": "understudy.microdata.table",
     "Marginal": "understudy.synthesis.baselines",

@@ -30,7 +30,7 @@ from understudy.study import stages
 from understudy.study.folder import StudyFolder, check_study_folder
 from understudy.study.plan import read_plan
 from understudy.study.progress import StudyProgress
-from understudy.synthesis.dpmpm import DPMPM
+from understudy.synthesis.dpmpm.model import DPMPM
 from understudy.verdict.verdict import Verdict
 
 STAGES = ["data", "intruder-1", "dpmpm-fit", "dpmpm-own-record", "dpmpm-sets", "dpmpm-utility"]

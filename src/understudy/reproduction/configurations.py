@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.microdata.table import Microdata
-from understudy.synthesis.areal import DPAreal
+from understudy.synthesis.areal.model import DPAreal
 from understudy.synthesis.chains import Progress
 from understudy.synthesis.contract import DrawnSets
 from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, meets
-from understudy.synthesis.dpmpm import DPMPM
+from understudy.synthesis.dpmpm.model import DPMPM
 
 __all__ = [
     "AREAL", "CONFIGURATIONS", "FITS", "FULL", "LEVEL_PRIORS", "PRIORS", "QUICK", "Configuration",

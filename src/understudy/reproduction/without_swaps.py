@@ -16,7 +16,8 @@ from understudy.microdata.table import Microdata
 from understudy.pages.blocks import Block, Paragraph, Table
 from understudy.randomness import stream
 from understudy.reproduction.published import printed_cell
-from understudy.synthesis.dpmpm import DPMPM, blocked
+from understudy.synthesis.dpmpm import blocked
+from understudy.synthesis.dpmpm.model import DPMPM
 from understudy.synthesis.dpmpm.problem import Problem, make_problem
 
 __all__ = ["classes_without_swaps", "sweep_without_swaps", "without_swaps_blocks"]

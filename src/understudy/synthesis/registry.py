@@ -166,7 +166,7 @@ RISK_WEIGHTING = {
 MODELS = {
     "dpmpm": Model(
         title="DPMPM",
-        location="understudy.synthesis.dpmpm:DPMPM",
+        location="understudy.synthesis.dpmpm.model:DPMPM",
         words="classes of records, independent variables within a class",
         public="a Dirichlet process mixture of products of multinomials: every record belongs to a "
         "latent class, and within a class the variables are independent",
@@ -218,7 +218,7 @@ MODELS = {
     ),
     "areal": Model(
         title="DP-areal",
-        location="understudy.synthesis.areal:DPAreal",
+        location="understudy.synthesis.areal.model:DPAreal",
         words="counts of patterns by labels, clusters of labels",
         public="Poisson-lognormal counts of every combination of kept variables and label, with a "
         "Dirichlet process prior on the random effects",
@@ -253,7 +253,7 @@ MODELS = {
     ),
     "backoff": Model(
         title="Back-off tree",
-        location="understudy.synthesis.backoff:BackoffTree",
+        location="understudy.synthesis.backoff.model:BackoffTree",
         words="label distributions of groups, around those of larger groups",
         public="label distributions that back off along a tree: the distribution of the labels in "
         "a group of records is a Dirichlet draw around that of the larger group it belongs to",

@@ -5,7 +5,3 @@ of a sweep, which lie in `hamiltonian` (with `leapfrog`), `split_merge`, `cluste
 `effects` and `covariance`; `poisson_lognormal` has counts with their log rates integrated out, and
 `gradient_table` a coarse table of them that most of the work is done by.
 """
-
-from understudy.synthesis.areal.model import DPAreal, DPArealFit
-
-__all__ = ["DPAreal", "DPArealFit"]

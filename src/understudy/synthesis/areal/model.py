@@ -154,7 +154,7 @@ class DPAreal(SampledModel[DPArealFit], warmup=1000, draws=None, thin=4):
 
     Examples
     --------
-    >>> from understudy.synthesis.areal import DPAreal
+    >>> from understudy.synthesis.areal.model import DPAreal
     >>> DPAreal(variant="script").n_clusters
     50
     """

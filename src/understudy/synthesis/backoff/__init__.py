@@ -4,8 +4,3 @@
 `node_counts` brings them into the form of the sampler, `gibbs` lists the conditionals of a sweep,
 `synthetic_labels` draws label distributions and synthetic labels from what is kept of a draw.
 """
-
-from understudy.synthesis.backoff.fit import BackoffFit
-from understudy.synthesis.backoff.model import BackoffTree
-
-__all__ = ["BackoffFit", "BackoffTree"]

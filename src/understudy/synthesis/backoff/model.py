@@ -52,7 +52,7 @@ class BackoffTree(SampledModel[BackoffFit], warmup=250, draws=None, thin=3):
 
     Examples
     --------
-    >>> from understudy.synthesis.backoff import BackoffTree
+    >>> from understudy.synthesis.backoff.model import BackoffTree
     >>> BackoffTree(order=["income", "age"]).order
     ('income', 'age')
     """

@@ -4,8 +4,3 @@
 is a further move of the collapsed one and `class_counts` the first of the blocked one; `parameters`
 goes from a partition to weights and level probabilities; `synthetic_labels` draws labels from them.
 """
-
-from understudy.synthesis.dpmpm.fit import DPMPMFit
-from understudy.synthesis.dpmpm.model import DPMPM
-
-__all__ = ["DPMPM", "DPMPMFit"]

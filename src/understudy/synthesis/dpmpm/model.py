@@ -104,7 +104,7 @@ class DPMPM(SampledModel[DPMPMFit], warmup=4000, draws=None, thin=60):
 
     Examples
     --------
-    >>> from understudy.synthesis.dpmpm import DPMPM
+    >>> from understudy.synthesis.dpmpm.model import DPMPM
     >>> DPMPM(n_classes=30, sampler="blocked").n_classes
     30
     """
