@@ -21,6 +21,7 @@ __all__ = [
     "LARGEST_RARE",
     "UNDEFINED",
     "Spread",
+    "aligned",
     "counted",
     "estimate_number",
     "frequencies",
@@ -213,10 +214,16 @@ def short(text: object, longest: int = 24) -> str:
 
 def text_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Set a plain table under its title: first column to the left, the others to the right."""
-    table = [header, *rows]  # (line, column)
-    widths = [max(len(text) for text in column) for column in zip(*table, strict=True)]
-    lines = [title]
-    for first, *rest in table:
-        texts = [text.rjust(width) for text, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  " + "  ".join([first.ljust(widths[0]), *texts]).rstrip())
-    return "\n".join(lines)
+    return "\n".join([title, *(f"  {line}".rstrip() for line in aligned([header, *rows]))])
+
+
+def aligned(lines: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Set lines of cells in columns, the first ones flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            text.ljust(width) if column < left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from understudy.cli.options import AsJson, HelperOptions, helped_by
-from understudy.cli.output import paragraph, say, say_aside, say_json, study_progress
+from understudy.cli.output import paragraph, say, say_interrupted, say_json, study_progress
 from understudy.errors import ExitCode
 from understudy.interrupts import stoppable
 
@@ -91,11 +91,7 @@ def frontier(
                 progress=progress,
             )
     except KeyboardInterrupt:
-        say_aside(
-            "understudy: Interrupted. What was finished is saved; the same command goes on from "
-            "there and ends with the same result."
-        )
-        return ExitCode.INTERRUPTED
+        return say_interrupted()
     if as_json:
         say_json(_as_json(measured))
     else:

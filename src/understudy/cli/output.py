@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from understudy.errors import visible
+from understudy.errors import ExitCode, visible
 from understudy.microdata.csv_reader import Progress
 from understudy.study.progress import StudyProgress, Tell, while_reading
+from understudy.summaries import aligned
 from understudy.work_done import telling
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "reading_progress",
     "say",
     "say_aside",
+    "say_interrupted",
     "say_json",
     "study_progress",
     "table",
@@ -42,6 +44,15 @@ def say(text: str = "") -> None:
 def say_aside(text: str) -> None:
     """Print a line beside the results, on the error stream."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def say_interrupted() -> ExitCode:
+    """Tell the user of a run that was stopped how it goes on, and give the exit code."""
+    say_aside(
+        "understudy: Interrupted. What was finished is saved; the same command goes on from there "
+        "and ends with the same result."
+    )
+    return ExitCode.INTERRUPTED
 
 
 def say_json(content: Any) -> None:
@@ -64,17 +75,9 @@ def paragraph(text: str, first: str = "", rest: str = "") -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Set a table in columns, the first ones flush left and the others flush right."""
-    lines = [list(header), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = [
-        "  ".join(
-            text.ljust(width) if column < left else text.rjust(width)
-            for column, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    return "\n".join([shown[0], "  ".join("-" * width for width in widths), *shown[1:]])
+    """Set a table with a rule below its header, columns as in `aligned`."""
+    rule = ["-" * max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    return "\n".join(aligned([header, rule, *rows], left))
 
 
 def in_time(seconds: float) -> str:

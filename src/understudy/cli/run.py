@@ -11,7 +11,7 @@ from understudy.cli.options import AsJson, HelperOptions, helped_by
 from understudy.cli.output import (
     paragraph,
     say,
-    say_aside,
+    say_interrupted,
     say_json,
     study_progress,
     table,
@@ -117,11 +117,7 @@ def run_study(
         with stoppable(), study_progress() as progress:
             study.run(out, progress=progress, register=register, frontier=frontier)
     except KeyboardInterrupt:
-        say_aside(
-            "understudy: Interrupted. What was finished is saved; the same command goes on from "
-            "there and ends with the same result."
-        )
-        return ExitCode.INTERRUPTED
+        return say_interrupted()
     if as_json:
         say_json(verdict_as_json(study.verdict, study.report()))
     else:

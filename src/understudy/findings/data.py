@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.findings.schema import DataFindings, Pattern, VariableFindings
 from understudy.findings.survey_schema import PassedFindings, PopulationFindings
+from understudy.microdata.shown_data import level_sizes
 from understudy.microdata.table import Microdata
 from understudy.microdata.telling_columns import telling_passed
 
@@ -162,7 +163,7 @@ def pattern_levels(data: Microdata, pattern: int) -> tuple[str, ...]:
 def _missing(data: Microdata, *, modelled: bool) -> dict[str, int]:
     """Count the records without a value, by variable, where that is modelled or is a level."""
     return {
-        variable.name: int(_level_counts(data, variable.name)[-1])
+        variable.name: int(level_sizes(data, variable.name)[-1])
         for variable in data.variables
         if variable.has_missing and variable.has_holes == modelled
     }
@@ -172,17 +173,12 @@ def _undeclared(data: Microdata) -> tuple[str, ...]:
     return tuple(variable.name for variable in data.variables if not variable.declared)
 
 
-def _level_counts(data: Microdata, name: str) -> NDArray[np.int64]:
-    """Count the records with each level, (level,)."""
-    return np.bincount(data.codes(name), minlength=data.variable(name).n_levels)
-
-
 def _observed_only(data: Microdata) -> tuple[str, ...]:
     """Name the declared variables each level of which somebody has."""
     return tuple(
         variable.name
         for variable in data.variables
-        if variable.declared and _level_counts(data, variable.name).all()
+        if variable.declared and level_sizes(data, variable.name).all()
     )
 
 
@@ -190,6 +186,6 @@ def _rare_levels(data: Microdata) -> dict[str, int]:
     """Count, by variable, the levels that one or two records have."""
     rare = {}
     for name in data.names:
-        counts = _level_counts(data, name)
+        counts = level_sizes(data, name)
         rare[name] = int(((counts > 0) & (counts < RARE)).sum())
     return {name: number for name, number in rare.items() if number}

@@ -19,7 +19,7 @@ from understudy.microdata.frames import data_frame, stacked
 from understudy.public_errors import only_our_errors
 from understudy.summaries import counted
 
-__all__ = ["ShownData", "ShownSets"]
+__all__ = ["ShownData", "ShownSets", "level_sizes"]
 
 
 class ShownData:
@@ -106,14 +106,16 @@ def _data_described(data: Any) -> Described:
             f"{counted(len(data.patterns), 'pattern')}, "
             f"{counted(data.n_combinations, 'combination')}"
         ],
-        [[_sizes(data, name).tolist()] for name in data.names],
+        [[level_sizes(data, name).tolist()] for name in data.names],
         "sizes of the levels",
     )
 
 
 def _sets_described(title: str, data: Any, codes: NDArray[np.integer[Any]]) -> Described:
     """Describe the synthesized variables; lines: levels of the original and of every set."""
-    lines = [[_sizes(data, name), *_sizes_of_sets(data, name, codes)] for name in data.synthesized]
+    lines = [
+        [level_sizes(data, name), *_sizes_of_sets(data, name, codes)] for name in data.synthesized
+    ]
     return Described(
         title,
         ["synthesized variable", "levels"],
@@ -132,7 +134,7 @@ def _levels_panel(
     variable).
     """
     chosen = data.variable(data.synthesized[0] if name is None else name)
-    original = _sizes(data, chosen.name)
+    original = level_sizes(data, chosen.name)
     if codes is None:
         return Panel(
             "records", chosen.levels, original.tolist(), bars=True, title=chosen.name,
@@ -155,7 +157,7 @@ def _levels_panel(
     )
 
 
-def _sizes(data: Any, name: str) -> NDArray[np.int64]:
+def level_sizes(data: Any, name: str) -> NDArray[np.int64]:
     """Count the records of every level: (level,)."""
     return np.bincount(data.codes(name), minlength=data.variable(name).n_levels)
 

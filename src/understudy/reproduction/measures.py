@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import DataWarning
+from understudy.microdata.shown_data import level_sizes
 from understudy.microdata.table import Microdata, SyntheticSets
 from understudy.randomness import stream
 from understudy.risk.attribute import attribute_risk
@@ -62,7 +63,7 @@ def _measured(data: Microdata, sets: SyntheticSets, seed: int) -> Values:
 def measure_regression(data: Microdata, sets: SyntheticSets, seed: int) -> list[dict[str, Any]]:
     """Set the intervals of the largest counties' coefficients beside the original's."""
     compared = regression_utility(data, sets, reference="largest", seed=seed, repeats=2)
-    sizes = np.bincount(data.codes("county"), minlength=data.variable("county").n_levels)
+    sizes = level_sizes(data, "county")
     largest = np.argsort(-sizes, kind="stable")[1:6]  # the first one is the reference
     names = [f"county[{data.variable('county').levels[code]}]" for code in largest]
     columns = (

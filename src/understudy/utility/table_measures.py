@@ -7,12 +7,13 @@ of the same size n.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Measures", "table_measures"]
+__all__ = ["Measures", "over_floor", "table_measures"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,3 +92,12 @@ def _standardized(
     statistic: NDArray[np.float64], freedom: NDArray[np.integer]
 ) -> NDArray[np.float64]:
     return np.where(freedom > 0, statistic / np.maximum(freedom, 1), np.nan)
+
+
+def over_floor(
+    deviation: Mapping[int, float], floors: Mapping[int, float]
+) -> dict[int, float | None]:
+    """Divide deviations by floors, by the order of the tables; None over 0."""
+    return {
+        order: deviation[order] / floor if floor > 0 else None for order, floor in floors.items()
+    }

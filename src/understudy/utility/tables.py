@@ -31,7 +31,7 @@ from understudy.randomness import check_seed, stream
 from understudy.spreading import in_order
 from understudy.summaries import Spread, counted, estimate_number, number, spread_of
 from understudy.utility.noise_floors import expected_cell_deviation, perfect_counts
-from understudy.utility.table_measures import Measures, table_measures
+from understudy.utility.table_measures import Measures, over_floor, table_measures
 from understudy.utility.tabulation import (
     CountedSets,
     TableCounts,
@@ -89,10 +89,7 @@ class TableUtility(Shown):
     @property
     def ratio(self) -> dict[int, float | None]:
         """Deviation over `truth_floor`, by order: 1 for a right synthesizer; None over 0."""
-        return {
-            order: self.deviation[order] / floor if floor > 0 else None
-            for order, floor in self.truth_floor.items()
-        }
+        return over_floor(self.deviation, self.truth_floor)
 
     @cached_property
     def signed(self) -> pl.DataFrame:

@@ -26,6 +26,7 @@ from understudy.summaries import counted, estimate_number, number
 from understudy.utility.estimates import Estimates, Rule, compare
 from understudy.utility.noise_floors import perfect_codes
 from understudy.utility.regression.fitted_regression import ESTIMATED
+from understudy.utility.table_measures import over_floor
 
 __all__ = ["WeightedUtility", "share_estimates", "weighted_utility"]
 
@@ -58,10 +59,7 @@ class WeightedUtility(Shown):
     @property
     def ratio(self) -> dict[int, float | None]:
         """Deviation over `truth_floor`, by order; None over 0."""
-        return {
-            order: self.deviation[order] / floor if floor > 0 else None
-            for order, floor in self.truth_floor.items()
-        }
+        return over_floor(self.deviation, self.truth_floor)
 
     @property
     def mean_overlap(self) -> float | None:

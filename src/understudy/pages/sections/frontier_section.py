@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from understudy.findings.frontier_schema import FrontierFindings
-from understudy.findings.schema import Findings, SynthesizerFindings
+from understudy.findings.schema import Findings
 from understudy.pages.blocks import Cell, Section, Table, number_cell, topic
 from understudy.pages.plots.frontier_plot import StudyMark, frontier_svg
+from understudy.pages.sections.risk_utility_map import map_point
+from understudy.pages.sections.section_words import styled
 from understudy.summaries import shown
-from understudy.verdict.grading import table_ratios
-from understudy.verdict.risk_reasons import judged_attack
 from understudy.verdict.thresholds import Thresholds
 
 __all__ = ["frontier_section"]
@@ -21,9 +21,9 @@ def frontier_section(
     if frontier is None:
         return None
     marks = [
-        mark
-        for synthesizer in findings.synthesizers
-        if (mark := _mark(synthesizer, limits)) is not None
+        StudyMark(point.words, point.position, point.loss)
+        for synthesizer, style in styled(findings)
+        if (point := map_point(synthesizer, style, shown(synthesizer.title), limits)) is not None
     ]
     rows: list[list[Cell | str]] = [
         [
@@ -63,12 +63,3 @@ def frontier_section(
         remarks=[*above, *because],
     )
     return Section("frontier", "Where this study lies on the frontier", blocks, short="Frontier")
-
-
-def _mark(synthesizer: SynthesizerFindings, limits: Thresholds) -> StudyMark | None:
-    own_record = synthesizer.risk.own_record
-    ratios = [ratio for _, ratio in table_ratios(synthesizer) if ratio is not None]
-    if own_record is None or not own_record.attacks or not ratios:
-        return None
-    position = judged_attack(own_record, limits).position
-    return StudyMark(shown(synthesizer.title), position, max(ratios))
