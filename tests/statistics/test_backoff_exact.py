@@ -23,18 +23,24 @@ from tests.statistics.tiny_backoff import (
     TREE,
     at_pairs,
     forest_of,
+    forest_of_two,
     records_key,
     state_of,
 )
 
 from understudy.randomness import stream
 from understudy.synthesis.backoff import gibbs
+from understudy.synthesis.backoff.node_counts import Forest
 from understudy.synthesis.backoff.synthetic_labels import draw_rows, wanted
 from understudy.synthesis.backoff.tree import ROOT_PRIOR
 
 DRAWS = 6_000
 FALSE_ALARM = 1e-4
 FOREST = forest_of(TREE)
+NODES = np.arange(5)
+# Before it another tree, of four labels; its concentration is the first of three.
+OTHER = naive.TinyTree([-1, 0, 0], [None, (1, 4, 0, 2), (3, 0, 1, 1)], 4)
+WITH_OTHER, NODES_WITH_OTHER = forest_of_two(OTHER, TREE)
 
 Levels = Callable[[float], float]
 
@@ -127,11 +133,19 @@ def drawn_distributions(
     return np.maximum(table, 1e-300)
 
 
-def test_sweep_leaves_the_exact_posterior_unchanged() -> None:
+@pytest.mark.parametrize(
+    ("forest", "nodes"),
+    [(FOREST, NODES), (WITH_OTHER, NODES_WITH_OTHER)],
+    ids=["alone", "beside another"],
+)
+def test_sweep_leaves_the_exact_posterior_unchanged(
+    forest: Forest, nodes: NDArray[np.int64]
+) -> None:
     """All table configurations of five nodes by three labels; 1e-4 for tables and each c."""
     exact = naive.exact_records(TREE, ROOT_PRIOR, MIDDLE)
     keys = list(exact)
     generator = stream(303, "enumeration")
+    other = forest.n_groups - 2  # its concentrations come first
     chosen = generator.choice(len(keys), size=DRAWS, p=[exact[key][0] for key in keys])
     quantiles = {
         key: [concentration_levels(tuple(terms)) for _, terms in sorted(exact[key][1].items())]
@@ -142,15 +156,17 @@ def test_sweep_leaves_the_exact_posterior_unchanged() -> None:
     for draw in range(DRAWS):
         key = keys[chosen[draw]]
         c = np.array([exp(quantile(generator.random())) for quantile, _ in quantiles[key]])
-        distributions = drawn_distributions(generator, np.array(key), c)
-        state = state_of(FOREST, c, distributions)
+        distributions = np.full((forest.parent.size, forest.n_labels.max()), 0.25)
+        distributions[nodes, :3] = drawn_distributions(generator, np.array(key), c)
+        state = state_of(forest, np.append(np.ones(other), c), distributions)
         for _ in range(3):
-            gibbs.step(generator, FOREST, state, MIDDLE, 1.0)
-        after = records_key(FOREST, state.records, 3)
+            gibbs.step(generator, forest, state, MIDDLE, 1.0)
+        rows = records_key(forest, state.records, forest.n_labels.max())
+        after = tuple(rows[node][:3] for node in nodes)
         seen[after] += 1
+        own = state.concentration[other:]
         levels[draw] = [
-            level(np.log(value))
-            for (_, level), value in zip(quantiles[after], state.concentration, strict=True)
+            level(np.log(value)) for (_, level), value in zip(quantiles[after], own, strict=True)
         ]
     assert len(exact) > 30
     assert chi_square_p(seen, {key: value[0] for key, value in exact.items()}) > FALSE_ALARM
@@ -158,21 +174,47 @@ def test_sweep_leaves_the_exact_posterior_unchanged() -> None:
         assert kstest(levels[:, depth], "uniform").pvalue > FALSE_ALARM
 
 
-def test_distributions_given_tables_are_dirichlet() -> None:
+def test_nothing_is_learned_from_what_the_scale_makes_of_a_state() -> None:
+    """Bit by bit the sweep without a scale, from the same random numbers; no false alarms."""
+    plain, scaled = gibbs.init(FOREST, 4.0), gibbs.init(FOREST, 4.0, 0.1)
+    for sweep in range(20):
+        for state, scale in ((plain, 1.0), (scaled, 0.1)):
+            gibbs.step(stream(310, "scale", sweep), FOREST, state, MIDDLE, scale)
+        for own, other in zip(plain[:3], scaled[:3], strict=True):
+            assert np.array_equal(own, other)
+    assert not np.array_equal(scaled.scaled_probability, scaled.probability)
+
+
+def test_scaled_tables_come_from_scaled_distributions() -> None:
+    """Labels that are all but impossible at the root open one table; no false alarms."""
+    state = gibbs.init(FOREST, 1e6, 10.0)
+    state.scaled_probability[:] = 1e-30
+    gibbs.step(stream(313, "scaled tables"), FOREST, state, MIDDLE, 10.0)
+    assert records_key(FOREST, state.scaled_records, 3)[:2] == ((2, 2, 1), (2, 1, 1))
+    assert sum(records_key(FOREST, state.records, 3)[0]) > 8
+
+
+@pytest.mark.parametrize(
+    ("forest", "nodes"),
+    [(FOREST, NODES), (WITH_OTHER, NODES_WITH_OTHER)],
+    ids=["alone", "beside another"],
+)
+def test_distributions_given_tables_are_dirichlet(forest: Forest, nodes: NDArray[np.int64]) -> None:
     """Pairs' probabilities, and whole rows: marginals are beta; false-alarm rate 1e-4 each.
 
     A child's are looked at given its parent's, by their distribution function.
     """
     generator = stream(304, "distributions")
     concentration = np.array([4.0, 0.8])
-    state = gibbs.init(FOREST, 1.0)
-    asked = wanted(FOREST, np.arange(5))
-    n = np.array(records_key(FOREST, state.records, 3))  # (node, label)
+    every = np.append(np.full(forest.n_groups - 2, 7.0), concentration)  # the other tree's first
+    state = gibbs.init(forest, 1.0)
+    asked = wanted(forest, nodes)
+    n = np.array(records_key(forest, state.records, forest.n_labels.max()))[nodes]  # (node, label)
     levels: dict[str, list[float]] = {}
     for _ in range(1_500):
-        gibbs.draw_distributions(generator, FOREST, concentration, state.records, state.probability)
-        sparse = np.array(_table(state.probability))
-        whole = draw_rows(generator, FOREST, asked, concentration, state.records)
+        gibbs.draw_distributions(generator, forest, every, state.records, state.probability)
+        sparse = _table(forest, state.probability)[nodes]
+        whole = draw_rows(generator, forest, asked, every, state.records)
         assert np.allclose(whole.sum(axis=1), 1.0)
         for name, table in (("pairs", sparse), ("rows", whole)):
             for node, label in ((0, 0), (1, 1), (2, 1), (3, 0), (4, 2)):
@@ -189,10 +231,10 @@ def test_distributions_given_tables_are_dirichlet() -> None:
         assert kstest(grouped, "uniform").pvalue > FALSE_ALARM
 
 
-def _table(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    table = np.zeros((5, 3))
-    node = np.repeat(np.arange(5), np.diff(FOREST.pair_start))
-    table[node, FOREST.pair_label] = probability
+def _table(forest: Forest, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    table = np.zeros((forest.parent.size, forest.n_labels.max()))
+    node = np.repeat(np.arange(forest.parent.size), np.diff(forest.pair_start))
+    table[node, forest.pair_label] = probability
     return table
 
 
@@ -261,13 +303,17 @@ def test_without_records_everything_has_its_prior() -> None:
         assert kstest(level, "uniform").pvalue > FALSE_ALARM
 
 
-def test_one_level_with_a_fixed_concentration_is_dirichlet_multinomial() -> None:
+@pytest.mark.parametrize("scale", [1.0, 0.1])
+def test_one_level_with_a_fixed_concentration_is_dirichlet_multinomial(
+    scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Leaves' records are Dirichlet-multinomial given the root: its posterior is in closed form.
 
     With two labels that of the root's probability p of the first is the product of
     p^(-1/2) (1 - p)^(-1/2) and a Dirichlet-multinomial of parameters c p, c (1 - p) for each leaf;
     a leaf's mean is that of (c p + n) / (c + total). Sweeps without the moves of c: distribution of
-    p (false-alarm rate 1e-4), and means within five standard errors (below 1e-5).
+    p (false-alarm rate 1e-4), and means within five standard errors (below 1e-5). So it is with
+    what the scale makes of c / scale.
     """
     c, leaves = 2.5, ((5, 2), (1, 3))
     forest = forest_of(naive.TinyTree([-1, 0, 0], [None, *leaves], 2))
@@ -281,17 +327,20 @@ def test_one_level_with_a_fixed_concentration_is_dirichlet_multinomial() -> None
     weights = np.exp(logs - logs.max())
     cumulative = np.cumsum(weights) / weights.sum()
     generator = stream(309, "one level")
-    state = gibbs.init(forest, c)
+
+    def tables(
+        generator: np.random.Generator, forest: Forest, state: gibbs.State, _: float
+    ) -> None:
+        gibbs.draw_tables(generator, forest, state.concentration, state.records, state.probability)
+
+    monkeypatch.setattr(gibbs, "move_concentrations", tables)
+    state = gibbs.init(forest, c / scale, scale)
+    probability = state.probability if scale == 1.0 else state.scaled_probability
     drawn = np.empty((4_000, 3))  # (draw, node) of the first label
     for draw in range(4_000):
         for _ in range(5):
-            gibbs.draw_tables(
-                generator, forest, state.concentration, state.records, state.probability
-            )
-            gibbs.draw_distributions(
-                generator, forest, state.concentration, state.records, state.probability
-            )
-        drawn[draw] = state.probability[forest.pair_start[:-1]]
+            gibbs.step(generator, forest, state, MIDDLE, scale)
+        drawn[draw] = probability[forest.pair_start[:-1]]
     assert kstest(np.interp(drawn[:, 0], grid, cumulative), "uniform").pvalue > FALSE_ALARM
     for leaf, n in enumerate(leaves, 1):
         mean = weights @ ((c * grid + n[0]) / (c + sum(n))) / weights.sum()

@@ -20,6 +20,36 @@ def forest_of(tree: TinyTree, impossible: dict[int, tuple[int, ...]] | None = No
 
     `impossible` names labels by leaf; -1 for those that nobody ever has.
     """
+    shape, labels, counts = _parts_of(tree)
+    nodes = shape.leaf_of_row
+    possible = np.ones((len(tree.parent), tree.n_labels), dtype=bool)
+    for leaf, without in (impossible or {}).items():
+        possible[leaf, list(without)] = False
+        possible[:, list(without)] &= leaf >= 0
+    ever = np.ones(tree.n_labels, dtype=bool)
+    ever[list((impossible or {}).get(-1, ()))] = False
+    rules = None if impossible is None else Rules(nodes, possible, ever, ())
+    data = Rows((), (), labels, counts, tree.n_labels, rules)
+    forest, (numbers,) = plant([shape], [data])
+    assert np.array_equal(numbers, np.arange(len(tree.parent)))
+    return forest
+
+
+def forest_of_two(first: TinyTree, second: TinyTree) -> tuple[Forest, NDArray[np.int64]]:
+    """Bring two tiny trees into one forest; also the numbers of the second one's nodes."""
+    parts = [_parts_of(tree) for tree in (first, second)]
+    forest, (_, numbers) = plant(
+        [shape for shape, _, _ in parts],
+        [
+            Rows((), (), labels, counts, tree.n_labels)
+            for tree, (_, labels, counts) in zip((first, second), parts, strict=True)
+        ],
+    )
+    return forest, numbers
+
+
+def _parts_of(tree: TinyTree) -> tuple[Tree, NDArray[np.int32], NDArray[np.int64]]:
+    """Give a tree's shape, and labels and counts of its rows."""
     rows = [
         (node, label, count)
         for node, counts in enumerate(tree.counts)
@@ -36,17 +66,7 @@ def forest_of(tree: TinyTree, impossible: dict[int, tuple[int, ...]] | None = No
         child=np.empty(0, dtype=np.int32),
         leaf_of_row=nodes,
     )
-    possible = np.ones((parent.size, tree.n_labels), dtype=bool)
-    for leaf, without in (impossible or {}).items():
-        possible[leaf, list(without)] = False
-        possible[:, list(without)] &= leaf >= 0
-    ever = np.ones(tree.n_labels, dtype=bool)
-    ever[list((impossible or {}).get(-1, ()))] = False
-    rules = None if impossible is None else Rules(nodes, possible, ever, ())
-    data = Rows((), (), labels.astype(np.int32), counts, tree.n_labels, rules)
-    forest, (numbers,) = plant([shape], [data])
-    assert np.array_equal(numbers, np.arange(parent.size))
-    return forest
+    return shape, labels.astype(np.int32), counts
 
 
 def at_pairs(forest: Forest, table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 
 import understudy as us
 from understudy.errors import DataWarning, InputError, SettingError
-from understudy.microdata.label_table import combined_labels, empirical_labels
+from understudy.microdata.label_table import combined_labels, true_labels
 from understudy.randomness import stream
 from understudy.synthesis.backoff import sampler, splits, tree
 from understudy.synthesis.backoff import synthetic_labels as backoff_labels
@@ -316,25 +316,37 @@ def test_sets_follow_their_table() -> None:
     assert np.abs((seen - expected) / error).max() < 5.5
 
 
-def test_the_scale_leads_from_the_pattern_to_the_marginal() -> None:
+@pytest.mark.parametrize(
+    ("names", "order"),
+    [(("county",), ("gender", "age", "region")), (("county", "region"), ("gender", "age"))],
+    ids=["one", "two"],
+)
+def test_the_scale_leads_from_the_pattern_to_the_marginal(
+    names: tuple[str, ...], order: tuple[str, ...]
+) -> None:
     """Posterior means: Perfect's table near zero, the marginal at a large scale.
 
-    240 draws with standard deviations below 0.2; 0.06 is five standard errors (below 1e-5).
+    Of two variables the table of both, and the product of their marginals. 240 draws with standard
+    deviations below 0.2; 0.06 is five standard errors (below 1e-5).
     """
-    data = small_data()
-    order = ["gender", "age", "region"]
+    data = small_data(names)
     tables = {}
     for scale in (1e-7, 1.0, 1e7):
         fit = quiet_fit(us.BackoffTree(order=order, scale=scale), data, seed=3, chains=4)
         tables[scale] = np.mean(list(fit.predictive_tables()), axis=0)  # (pattern, label)
-    perfect = empirical_labels(data)
-    exact = np.empty_like(perfect.probabilities)
-    exact[data.patterns.of_combination] = perfect.probabilities[perfect.row_of_combination]
-    marginal = (np.bincount(data.codes("county"), minlength=6) + 0.5) / (data.n_records + 3)
-    assert np.abs(tables[1e-7] - exact).max() < 0.06
-    assert np.abs(tables[1e7] - marginal).max() < 0.02
-    assert np.abs(tables[1.0] - marginal).max() > 0.05
-    assert np.abs(tables[1.0] - exact).max() > 0.1
+    kept = data.cells(order)
+    exact = np.zeros((len(kept), data.n_labels))  # shares of labels among records with the order's
+    np.add.at(exact, (kept.of_combination, true_labels(data)), data.counts)
+    exact = (exact / exact.sum(axis=1, keepdims=True))[kept.of_combination]  # (combination, label)
+    marginal = np.ones(1)
+    for name in names:
+        counts = np.bincount(data.codes(name), minlength=data.variable(name).n_levels) + 0.5
+        marginal = np.outer(marginal, counts / counts.sum()).ravel()  # (label,)
+    near, own, far = (tables[scale][data.patterns.of_combination] for scale in tables)
+    assert np.abs(near - exact).max() < 0.06
+    assert np.abs(far - marginal).max() < 0.02
+    assert np.abs(own - marginal).max() > 0.05
+    assert np.abs(own - exact).max() > 0.1
 
 
 def test_fully_synthetic_is_one_group_for_the_first_variable() -> None:
