@@ -338,15 +338,15 @@ MUTANTS = [
     Mutant(
         "weights: the power taken of the class weight too",
         "synthesis/dpmpm/weighted_classes.py",
-        "            joint *= each\n        joint += log_weights\n",
-        "            joint += log_weights\n            joint *= each\n",
+        "            joint *= record_weight\n        joint += log_weights\n",
+        "            joint += log_weights\n            joint *= record_weight\n",
         "tests/statistics/test_weighted.py",
         "truncated or multinomial",
     ),
     Mutant(
         "weights: blocked counts are of records",
         "synthesis/dpmpm/weighted_classes.py",
-        "level_count[row[variable]] += each * drawn",
+        "level_count[row[variable]] += record_weight * drawn",
         "level_count[row[variable]] += 1.0 * drawn",
         "tests/statistics/test_weighted.py",
         "truncated",

@@ -42,8 +42,8 @@ MUTANTS = [
     Mutant(
         "collapsed: a record stays counted in the class it left",
         "synthesis/dpmpm/collapsed.py",
-        "row, each, size[left], mass, count[left]",
-        "row, each, size[left] + 1, mass + 1, count[left]",
+        "row, record_weight, size[left], mass, count[left]",
+        "row, record_weight, size[left] + 1, mass + 1, count[left]",
         "tests/statistics/test_enumeration.py",
         "all_records",
     ),
@@ -90,8 +90,8 @@ MUTANTS = [
     Mutant(
         "weights: the predictive to a power in place of gamma ratios",
         "synthesis/dpmpm/collapsed.py",
-        "log_likelihood += lgamma(here + each) - lgamma(here)",
-        "log_likelihood += each * np.log(here)",
+        "log_likelihood += lgamma(here + record_weight) - lgamma(here)",
+        "log_likelihood += record_weight * np.log(here)",
         "tests/statistics/test_weighted.py",
         "ratios_of_marginal",
     ),
@@ -106,7 +106,7 @@ MUTANTS = [
     Mutant(
         "weights: a record counts one where it joins",
         "synthesis/dpmpm/collapsed.py",
-        "count[joined, row[variable]] += each",
+        "count[joined, row[variable]] += record_weight",
         "count[joined, row[variable]] += 1",
         "tests/statistics/test_weighted.py",
         "all_records-fractions",
@@ -114,7 +114,7 @@ MUTANTS = [
     Mutant(
         "weights: a new class as without weights",
         "synthesis/dpmpm/collapsed.py",
-        "new_weight *= _likelihood(row, each, mass, nothing, prior, prior_sum, holes)\n",
+        "new_weight *= _likelihood(row, record_weight, mass, nothing, prior, prior_sum, holes)\n",
         "new_weight *= prior[row[0]] / prior_sum[0]\n",
         "tests/statistics/test_weighted.py",
         "all_records-fractions",

@@ -157,8 +157,8 @@ def _show_patterns(data: Microdata, limits: str) -> None:
     )
     smallest = sorted(sizes.tolist())[:MOST_PATTERNS]
     if len(set(smallest)) == 1:
-        each = counted(smallest[0], "record")
-        say(f"Records in the {len(smallest)} smallest patterns: {each} each.")
+        records = counted(smallest[0], "record")
+        say(f"Records in the {len(smallest)} smallest patterns: {records} each.")
     else:
         listed = ", ".join(f"{size:,}" for size in smallest)
         say(f"Records in the {len(smallest)} smallest patterns: {listed}.")

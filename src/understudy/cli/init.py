@@ -177,8 +177,8 @@ def init(
     for name, number in beyond.items():
         words = f"{counted(number, 'level')} of {quoted(name)} in the data"
         several = "were not declared, and are added at the end: review them"
-        one = "was not declared, and is added at the end: review it"
-        say(paragraph(f"{words} {one if number == 1 else several}."))
+        single = "was not declared, and is added at the end: review it"
+        say(paragraph(f"{words} {single if number == 1 else several}."))
     return ExitCode.DONE
 
 

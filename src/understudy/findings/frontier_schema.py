@@ -56,7 +56,7 @@ class MeasuredPoint(Record):
     @property
     def worst(self) -> OrderRatio | None:
         """Tables of the worst order: what a study's verdict judges."""
-        return max(self.ratios, key=lambda each: each.ratio, default=None)
+        return max(self.ratios, key=lambda order: order.ratio, default=None)
 
     @property
     def ratio(self) -> float | None:

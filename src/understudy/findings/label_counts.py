@@ -46,13 +46,13 @@ def label_counts(data: Microdata, sets: SyntheticSets) -> tuple[LabelCounts, ...
     from understudy.utility.tabulation import count_sets, tabulate
 
     counted = count_sets(sets)
-    found = []
+    listed = []
     for name in data.synthesized[:MOST_VARIABLES]:
         table = tabulate(counted, [name])
         order = np.argsort(-table.original, kind="stable")
         shown, others = order[:MOST_LEVELS], order[MOST_LEVELS:]
         levels, drawn = data.variable(name).levels, table.synthetic[:, shown]  # (set, level)
-        found.append(
+        listed.append(
             LabelCounts(
                 name=name,
                 levels=tuple(levels[code] for code in table.codes[shown, 0]),
@@ -65,7 +65,7 @@ def label_counts(data: Microdata, sets: SyntheticSets) -> tuple[LabelCounts, ...
                 others_synthetic=round(float(table.synthetic[:, others].sum() / len(sets)), DIGITS),
             )
         )
-    return tuple(found)
+    return tuple(listed)
 
 
 def pair_counts(data: Microdata, sets: SyntheticSets) -> tuple[PairCounts, ...]:
@@ -75,7 +75,7 @@ def pair_counts(data: Microdata, sets: SyntheticSets) -> tuple[PairCounts, ...]:
     drawn = data.synthesized[:MOST_VARIABLES]
     pairs = [(name, other) for name in drawn for other in data.kept] or list(combinations(drawn, 2))
     counted = count_sets(sets)
-    found = []
+    listed = []
     for name, other in pairs[:MOST_PAIRS]:
         table = tabulate(counted, [name, other])
         at, beside = (table.codes[:, table.names.index(variable)] for variable in (name, other))
@@ -91,7 +91,7 @@ def pair_counts(data: Microdata, sets: SyntheticSets) -> tuple[PairCounts, ...]:
             if row is not None and column is not None:
                 both[:, row, column] = table.original[cell], round(mean[cell], DIGITS)
         levels, other_levels = (data.variable(variable).levels for variable in (name, other))
-        found.append(
+        listed.append(
             PairCounts(
                 name=name,
                 other=other,
@@ -103,7 +103,7 @@ def pair_counts(data: Microdata, sets: SyntheticSets) -> tuple[PairCounts, ...]:
                 n_far=int(far.sum()),
             )
         )
-    return tuple(found)
+    return tuple(listed)
 
 
 def _shown(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int64]:

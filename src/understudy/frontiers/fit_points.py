@@ -430,8 +430,8 @@ class FrontierRun:
         )
         steps, spent = self.plan.frontier.budget, time.monotonic() - self.begin
         left = spent / self._measured_now * (steps - done) if self._measured_now else None
-        each = None if left is None else left / max(steps - done, 1)
-        tell(StudyProgress(words, done, steps, None, each, left))
+        step_seconds_left = None if left is None else left / max(steps - done, 1)
+        tell(StudyProgress(words, done, steps, None, step_seconds_left, left))
 
         def of_fit(run: Progress) -> None:
             share = run.sweep / run.n_sweeps

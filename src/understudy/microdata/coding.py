@@ -211,10 +211,10 @@ class CombinationStore:
     def _reserve(self, new_rows: int) -> None:
         size = _grown(self._counts.size, self._size + new_rows)
         if size > self._counts.size:
-            each = 4 * self.n_columns + 16  # bytes of a combination, slots included
+            n_bytes = 4 * self.n_columns + 16  # bytes of a combination, slots included
             check_fits(
                 f"{self._size:,} distinct combinations of {self.n_columns} columns so far",
-                each * (size + self._counts.size),
+                n_bytes * (size + self._counts.size),
                 "keep fewer or coarser variables",
             )
             codes = np.zeros((size, self._codes.shape[1]), dtype=np.int32)

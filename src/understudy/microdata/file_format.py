@@ -129,8 +129,8 @@ class RemoteFile:
 
 def is_remote(source: str | os.PathLike[str]) -> bool:
     """Tell whether a source is an address of a file system, such as ``s3://bucket/folder``."""
-    kind, found, _ = str(os.fspath(source)).partition("://")
-    return bool(found) and kind not in INTERNET
+    kind, separator, _ = str(os.fspath(source)).partition("://")
+    return bool(separator) and kind not in INTERNET
 
 
 def open_source(source: str | os.PathLike[str]) -> SourceFile:

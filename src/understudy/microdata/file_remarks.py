@@ -73,15 +73,15 @@ def _changed(data: Microdata, table: OpenTable, number: int) -> list[str]:
     return remarks
 
 
-def _comparable(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
+def _comparable(original: pl.Series, synthetic: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Bring columns of two files to one type: numbers where both hold nothing else, or text."""
-    numbers = [column.cast(pl.Float64, strict=False) for column in (one, other)]
+    numbers = [column.cast(pl.Float64, strict=False) for column in (original, synthetic)]
     lost = [
         number.null_count() > column.null_count()
-        for number, column in zip(numbers, (one, other), strict=True)
+        for number, column in zip(numbers, (original, synthetic), strict=True)
     ]
     if any(lost) or not all(number.len() for number in numbers):
-        return one.cast(pl.String), other.cast(pl.String)
+        return original.cast(pl.String), synthetic.cast(pl.String)
     return numbers[0], numbers[1]
 
 

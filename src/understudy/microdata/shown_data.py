@@ -70,7 +70,8 @@ class ShownSets:
         rows = self.data.n_records if len(self) else 0
         numbers = np.repeat(np.arange(1, len(self) + 1), rows)
         columns = {
-            column: stacked([each[column] for each in several], rows) for column in several[0]
+            column: stacked([columns_of_set[column] for columns_of_set in several], rows)
+            for column in several[0]
         }
         return data_frame({name: pl.Series(numbers), **columns}, backend or self.data.backend)
 

@@ -42,20 +42,20 @@ def rule_words(rule: str) -> tuple[str, str, str]:
 
 def rule_parts(rule: str, files_of_each: int) -> str:
     """Say what a rule is made of; `files_of_each` is the number of files of an imputation."""
-    each = (
+    taking = (
         "take the estimate {q} and its squared standard error {u}, as if the file were the "
         "original."
     )
     if rule != "nested":
         return (
-            f"From file l of m {each.format(q='q(l)', u='u(l)')} Let q be the mean of the "
+            f"From file l of m {taking.format(q='q(l)', u='u(l)')} Let q be the mean of the "
             "estimates, u the mean of the squared standard errors, and b the variance of the "
             "estimates (divisor m − 1)."
         )
     return (
         f"The first {files_of_each} files are of the first imputation, the next {files_of_each} of "
         "the second, and so on. From file l of r of imputation i of m "
-        f"{each.format(q='q(i, l)', u='u(i, l)')} Let q be the mean of all estimates, u the mean "
+        f"{taking.format(q='q(i, l)', u='u(i, l)')} Let q be the mean of all estimates, u the mean "
         "of all squared standard errors, b the variance of the m means of imputations (divisor "
         "m − 1), and w the mean of the m variances within imputations (divisor r − 1)."
     )

@@ -84,7 +84,7 @@ def conclusion_blocks(results: dict[str, Any]) -> list[Block]:
             ],
             file="signs",
         ),
-        Paragraph(_whatever(list(signs.values()), measures)),
+        Paragraph(_what_always_holds(list(signs.values()), measures)),
     ]  # fmt: skip
 
 
@@ -206,10 +206,10 @@ def _against(
     return sorted_by_sign
 
 
-def _whatever(signs: list[dict[str, list[str]]], measures: tuple[str, ...]) -> str:
+def _what_always_holds(signs: list[dict[str, list[str]]], measures: tuple[str, ...]) -> str:
     """Say what holds for every way of computing the DPMPM."""
     same, opposite = (
-        "; ".join(words for words in measures if all(words in each[sign] for each in signs))
+        "; ".join(words for words in measures if all(words in words_of[sign] for words_of in signs))
         or "nothing"
         for sign in ("same", "opposite")
     )

@@ -87,8 +87,8 @@ class FitPlan:
 
 COUNTIES = 133
 FITS = {
-    each.key: each
-    for each in (
+    fit_plan.key: fit_plan
+    for fit_plan in (
         FitPlan(
             "collapsed",
             "DPMPM, collapsed sampler",

@@ -14,20 +14,20 @@ __all__ = ["convergence_blocks"]
 
 def convergence_blocks(results: dict[str, Any]) -> list[Block]:
     """Set the fits, those that have not converged first, and what it means for the page."""
-    found: dict[str, list[tuple[int, dict[str, Any]]]] = {}  # (population, fit) by key
+    fits_of: dict[str, list[tuple[int, dict[str, Any]]]] = {}  # (population, fit) by key
     for number, population in enumerate(results["populations"]):
         for key, fit in population["fits"].items():
-            found.setdefault(key, []).append((number, fit))
+            fits_of.setdefault(key, []).append((number, fit))
     rows: list[Sequence[str]] = []
     for failed, words in ((True, "has not converged"), (False, "has converged")):
         group = [
             _row(key, those)
-            for key, fits in found.items()
+            for key, fits in fits_of.items()
             if (those := [fit for fit in fits if (fit[1]["labels"]["failed"] > 0) is failed])
         ]
         if group:
             rows += [(f"{'Some' if failed else 'Every'} label probability {words}",), *group]
-    rests = [fit["rest"] for fits in found.values() for _, fit in fits]
+    rests = [fit["rest"] for fits in fits_of.values() for _, fit in fits]
     missed = [rest for rest in rests if rest["failed"] > 0]
     return [
         Heading("Have the chains converged?"),

@@ -152,8 +152,8 @@ def _table(name: str, comparisons: list[Comparison], results: dict[str, Any]) ->
     ]
 
 
-def _overview(found: Comparison | None) -> tuple[str, str]:
-    return ("", "") if found is None else (found.cell.printed, _detail(found))
+def _overview(comparison: Comparison | None) -> tuple[str, str]:
+    return ("", "") if comparison is None else (comparison.cell.printed, _detail(comparison))
 
 
 def _every_way(own: list[Comparison], positions: dict[str, str] | None) -> list[Block]:
@@ -209,17 +209,17 @@ def _ways(words: str, shown: list[Comparison], positions: dict[str, str] | None)
     return Table(caption, ("", *titles, *extra), rows, folded=True)
 
 
-def _detail(found: Comparison) -> str:
+def _detail(comparison: Comparison) -> str:
     """Write our value, its range over populations, and whether the printed cell is outside."""
-    defined, sets = found.sets
+    defined, sets = comparison.sets
     counted = f"{defined} of {sets} sets" if 0 < defined < sets else ""
-    ends = found.over_populations
-    written = [] if ends is None else [_value(end, found.cell) for end in ends]
-    same = set(written) == {_value(found.value, found.cell)}
+    ends = comparison.over_populations
+    written = [] if ends is None else [_value(end, comparison.cell) for end in ends]
+    same = set(written) == {_value(comparison.value, comparison.cell)}
     over = between(*written) if written and not same else ""
     brackets = "; ".join(part for part in (over, counted) if part)
-    mark = OUTSIDE if found.inside is False else ""
-    return _value(found.value, found.cell) + (f" ({brackets})" if brackets else "") + mark
+    mark = OUTSIDE if comparison.inside is False else ""
+    return _value(comparison.value, comparison.cell) + (f" ({brackets})" if brackets else "") + mark
 
 
 def _compatibility(comparisons: list[Comparison], results: dict[str, Any]) -> list[Block]:
@@ -233,13 +233,13 @@ def _compatibility(comparisons: list[Comparison], results: dict[str, Any]) -> li
             continue
         counted = {}
         for table in TABLES:
-            found = [
+            inside = [
                 comparison.inside
                 for comparison in comparisons
                 if (comparison.configuration, comparison.cell.table) == (configuration, table)
                 and comparison.inside is not None
             ]
-            counted[table] = f"{sum(found)} of {len(found)}" if found else ""
+            counted[table] = f"{sum(inside)} of {len(inside)}" if inside else ""
         position = {True: "yes", False: "no", None: ""}[position_inside(results, configuration)]
         rows.append(
             (

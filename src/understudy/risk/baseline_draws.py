@@ -91,21 +91,21 @@ def in_closed_form(name: str, sampling: Sampling) -> tuple[ExpectedRisk, float |
 def attacked(task: tuple[str, Sequence[int]], sampling: Sampling) -> tuple[Attacked, Attacked]:
     """Draw one file in every repeat and attack it; draw all files and attack them together."""
     name, repeats = task
-    one, together = Attacked([], [], []), Attacked([], [], [])
+    by_file, together = Attacked([], [], []), Attacked([], [], [])
     targets, patterns = sampling.targets, sampling.patterns
     for repeat in repeats:
         labels = sampling.draw(name, repeat)
         matched, counts = targets.match_rows(labels)
         sums = PerRecord.zeros(labels.size)
-        one.matches.append(count_matches(targets, counts, matched == targets.of_record, sums))
+        by_file.matches.append(count_matches(targets, counts, matched == targets.of_record, sums))
         chance = modal_chance(patterns, *count_labels(patterns, labels))
-        one.guesses.append(float(chance @ patterns.sizes))
+        by_file.guesses.append(float(chance @ patterns.sizes))
         if sampling.sets is not None:
             _attack_together(name, repeat, sampling, together)
-    return one, together
+    return by_file, together
 
 
-def _attack_together(name: str, repeat: int, sampling: Sampling, found: Attacked) -> None:
+def _attack_together(name: str, repeat: int, sampling: Sampling, together: Attacked) -> None:
     """Draw as many files as the intruder holds, attack them together, and add what is found."""
     targets, patterns, n_sets = sampling.targets, sampling.patterns, sampling.sets or 0
     n_records = targets.of_record.size
@@ -116,12 +116,12 @@ def _attack_together(name: str, repeat: int, sampling: Sampling, found: Attacked
         made = sampling.draw(name, "joint", repeat, index)
         labels[index] = made
         matched[index], counts[index] = targets.match_rows(made)
-    found.matches.append(match_jointly(targets, matched, counts))
+    together.matches.append(match_jointly(targets, matched, counts))
     right = np.zeros(n_records)  # (record,)
     kernels.vote(targets.label[targets.of_record], labels, right)
-    found.votes.append(float(right.sum()))
+    together.votes.append(float(right.sum()))
     chance = modal_chance(patterns, *count_labels(patterns, labels))
-    found.guesses.append(float(chance @ patterns.sizes))
+    together.guesses.append(float(chance @ patterns.sizes))
 
 
 def _believed(

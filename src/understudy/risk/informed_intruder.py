@@ -247,14 +247,14 @@ def _moved(
     data = attacked.data
     moved = np.empty((3, data.n_records))
     true = attacked.label[data.of_record]
-    each = np.arange(data.n_records)
+    record = np.arange(data.n_records)
     before = after = np.empty(0)
     for index in range(3):
         first = np.log(without_files[index])[data.of_record]  # (record, label)
         second = first + ratio[index][data.of_record]
         if own_rows is not None:
             second = second + own_rows
-        shares = [_softmax(table)[each, true] for table in (first, second)]
+        shares = [_softmax(table)[record, true] for table in (first, second)]
         odds = [np.log(share) - np.log(np.maximum(1.0 - share, SMALLEST)) for share in shares]
         moved[index] = odds[1] - odds[0]
         if index == 0:

@@ -48,8 +48,8 @@ def count_pairs(pairs: NDArray[np.int64], n_pairs: int) -> Counts:
 
 def count_sets(labels: Labels, patterns: Targets) -> tuple[list[Counts], Counts]:
     """Count the rows of every set by pattern and label, and of all sets together."""
-    each = [count_labels(patterns, labels.of_set(index)) for index in range(len(labels.sets))]
-    return each, reduce(pool_counts, each)
+    by_set = [count_labels(patterns, labels.of_set(index)) for index in range(len(labels.sets))]
+    return by_set, reduce(pool_counts, by_set)
 
 
 def pool_counts(first: Counts, second: Counts) -> Counts:

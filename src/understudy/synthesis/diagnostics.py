@@ -173,13 +173,15 @@ def diagnose(
     rows: list[tuple[str, float | None, float | None, float | None, bool, bool]] = []
     for kind, judged in ((sums, True), (shown or {}, False)):
         for name, values in kind.items():
-            found = _diagnosed(np.asarray(values)[:, :, None])[0]
-            rows.append((name, *found, _met(targets, values, found), judged))
+            diagnosed = _diagnosed(np.asarray(values)[:, :, None])[0]
+            rows.append((name, *diagnosed, _met(targets, values, diagnosed), judged))
     for name, tables in many.items():
-        each = targets.for_each_of(tables.shape[2], tables.shape[0])
+        cell_targets = targets.for_each_of(tables.shape[2], tables.shape[0])
         own = (names or {}).get(name) or range(tables.shape[2])
-        for part, found in zip(own, _diagnosed(tables, threads), strict=True):
-            rows.append((f"{name}[{part}]", *found, _met(each, tables, found), True))
+        for part, diagnosed in zip(own, _diagnosed(tables, threads), strict=True):
+            rows.append(
+                (f"{name}[{part}]", *diagnosed, _met(cell_targets, tables, diagnosed), True)
+            )
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -193,10 +195,10 @@ SCHEMA = {
 }
 
 
-def _met(targets: ConvergenceTargets, values: NDArray[np.floating], found: Diagnosed) -> bool:
+def _met(targets: ConvergenceTargets, values: NDArray[np.floating], diagnosed: Diagnosed) -> bool:
     """Tell whether a quantity meets its targets; too few chains or draws never do."""
     several = values.shape[0] > 1 and values.shape[1] >= FEWEST_DRAWS
-    return several and targets.met_by(*found)
+    return several and targets.met_by(*diagnosed)
 
 
 def spread_cells(n_cells: int, most_cells: int | None) -> NDArray[np.int64]:

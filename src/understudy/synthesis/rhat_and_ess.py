@@ -52,8 +52,8 @@ def rhat_and_ess(
         )  # (quantity, chain, draw)
         finite = np.isfinite(block).all(axis=(1, 2))  # (quantity,)
         changing = block.max(axis=(1, 2)) != block.min(axis=(1, 2))  # (quantity,)
-        found = statistics[first : first + BLOCK]
-        found[~finite] = np.inf, 0.0, 0.0
+        of_block = statistics[first : first + BLOCK]
+        of_block[~finite] = np.inf, 0.0, 0.0
         which = np.flatnonzero(finite & changing)
         if not which.size:
             return
@@ -62,7 +62,7 @@ def rhat_and_ess(
         halves = _halves(block)
         judged = np.full((which.size, 3), np.nan)  # (quantity, R-hat or bulk or tail)
         _judge(*_ordered(halves), *_ordered(_folded(halves)), edges, scores, effective, judged)
-        found[which] = judged
+        of_block[which] = judged
 
     with postponed_interrupts() as interrupts, ThreadPoolExecutor(threads) as pool:
         try:

@@ -150,10 +150,10 @@ def _own_record(fit: Any) -> Floats:
     for table, likelihood in zip(
         fit.predictive_tables(), fit.left_out_weights_tables(), strict=True
     ):
-        own, each = table[pattern, label], 1.0 / np.maximum(likelihood[pattern, label], 1e-300)
+        own, inverse = table[pattern, label], 1.0 / np.maximum(likelihood[pattern, label], 1e-300)
         mean += own
-        above += own * each
-        below += each
+        above += own * inverse
+        below += inverse
         n_draws += 1
     effect = mean / n_draws - above / below
     exact = _exact_effect(data)

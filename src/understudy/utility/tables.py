@@ -288,11 +288,11 @@ def signed_deviations(
     counted = count_sets(as_sets(data, synthetic))
     names = [table for order in orders for table in _tables_of(data, order)]
     counts: dict[int, Counter[int]] = {order: Counter() for order in orders}
-    for variables, found in zip(names, in_order(_deviations, names, counted), strict=True):
-        counts[len(variables)].update(found)
+    for variables, signed in zip(names, in_order(_deviations, names, counted), strict=True):
+        counts[len(variables)].update(signed)
     return {
-        order: (np.array(sorted(found)), np.array([found[value] for value in sorted(found)]))
-        for order, found in counts.items()
+        order: (np.array(sorted(signed)), np.array([signed[value] for value in sorted(signed)]))
+        for order, signed in counts.items()
     }
 
 

@@ -250,7 +250,7 @@ class _Floors(NamedTuple):
         size = sizes[pattern]  # (combination,)
         keys = size * (int(data.counts.max()) + 1) + data.counts
         _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
-        each = np.arange(first.size)  # combinations of one size and count are alike: (kind,)
+        kinds = np.arange(first.size)  # combinations of one size and count are alike: (kind,)
 
         def distance(deviation: NDArray[Any]) -> Numbers:
             added = np.bincount(pattern, weights=deviation, minlength=sizes.size)
@@ -259,7 +259,7 @@ class _Floors(NamedTuple):
         floor, truth = (
             distance(
                 expected_deviation(
-                    size[first], data.counts[first], each, each.size, between_two=two
+                    size[first], data.counts[first], kinds, kinds.size, between_two=two
                 )[kind]
             )
             for two in (False, True)

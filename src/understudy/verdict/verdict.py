@@ -137,12 +137,12 @@ class Verdict(Shown, Record):
 
 def _share_of_limit(reason: Reason) -> float | None:
     """Give found over limit; of what has to be large enough, limit over found."""
-    found, limit = reason.found, reason.limit
-    if found is None or not limit:
+    value, limit = reason.found, reason.limit
+    if value is None or not limit:
         return None
     if "overlap" in reason.subject or "pattern" in reason.subject:
-        return limit / found if found else None
-    return found / limit
+        return limit / value if value else None
+    return value / limit
 
 
 def judge(findings: Findings, thresholds: Thresholds | None = None) -> Verdict:

@@ -118,7 +118,7 @@ def signed_svg(findings: Findings, styles: list[SeriesStyle], order: int, name: 
         axes.spines["left"].set_visible(False)
         axes.set_title(f"{order}-way tables")
         axes.set_xlabel("synthetic minus original count of a cell")
-        named = [("resampled", floor), *((style.title, each) for style, each in series)]
+        named = [("resampled", floor), *((style.title, own) for style, own in series)]
         valued_strips(axes, *_shares_by_bin(named, reach))
         name_series(axes, names)
         return svg_of(

@@ -102,7 +102,9 @@ def nice_ticks(low: float, high: float, most: int = 4) -> Sequence[float]:
         return [low]
     rough = (high - low) / most
     scale = 10.0 ** math.floor(math.log10(rough))
-    step = next(each * scale for each in (1, 2, 2.5, 5, 10) if each * scale >= rough * (1 - 1e-9))
+    step = next(
+        factor * scale for factor in (1, 2, 2.5, 5, 10) if factor * scale >= rough * (1 - 1e-9)
+    )
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [round(index * step, 12) for index in range(first, last + 1)]

@@ -21,9 +21,9 @@ def frontier_section(
     if frontier is None:
         return None
     marks = [
-        StudyMark(point.words, point.position, point.loss)
+        StudyMark(own.words, own.position, own.loss)
         for synthesizer, style in styled(findings)
-        if (point := map_point(synthesizer, style, shown(synthesizer.title), limits)) is not None
+        if (own := map_point(synthesizer, style, shown(synthesizer.title), limits)) is not None
     ]
     rows: list[list[Cell | str]] = [
         [

@@ -170,17 +170,17 @@ def _by_knowledge(findings: Findings) -> list[Block]:
 
 
 def _matches(findings: Findings, intruder: IntruderFindings) -> Table:
-    found = [identified(synthesizer, intruder) for synthesizer in findings.synthesizers]
+    risks = [identified(synthesizer, intruder) for synthesizer in findings.synthesizers]
     rows: list[list[Cell | str]] = [
         [
             measure.title,
             _baseline(intruder.minimum, name),
-            *(_spread(risk.measures.get(name) if risk else None, name) for risk in found),
+            *(_spread(risk.measures.get(name) if risk else None, name) for risk in risks),
             _baseline(intruder.maximum, name),
         ]
         for name, measure in MEASURES.items()
     ]
-    linked = [number_cell(risk.random_linkage if risk else None) for risk in found]
+    linked = [number_cell(risk.random_linkage if risk else None) for risk in risks]
     rows.append(["Rows paired at random: match risk", "", *linked, ""])
     return Table(
         f"Matches, known: {known_words(intruder.known)}; mean over sets",

@@ -28,7 +28,7 @@ def strips(findings: Findings, verdict: Verdict) -> list[Figures | Paragraph]:
     if not ranked:
         return []
     synthesizer = ranked[0]
-    (style,) = [own for each, own in styled(findings) if each.name == synthesizer.name]
+    (style,) = [own for judged, own in styled(findings) if judged.name == synthesizer.name]
     risk = _risk(synthesizer, style, verdict.thresholds)
     utility = _utility(synthesizer, style, verdict.thresholds)
     drawn = [figure for figure in (risk, utility) if figure is not None]

@@ -168,8 +168,8 @@ def _panel(
     pattern = findings.data.patterns[index]
     full = pattern_words(findings, pattern.levels)
     within = [synthesizer.utility.within for synthesizer in findings.synthesizers]
-    distances = [each.distance[index] for each in within]
-    floors = [each.truth_floor[index] for each in within]
+    distances = [measured.distance[index] for measured in within]
+    floors = [measured.truth_floor[index] for measured in within]
     excess = [distance - floor for distance, floor in zip(distances, floors, strict=True)]
     style, reach, top = drawn
     names = [label_words(findings, label) for label in own.labels]

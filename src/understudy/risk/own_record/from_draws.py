@@ -328,11 +328,11 @@ def _attack_pattern(
     own_part = float(parts[1][np.searchsorted(parts[0], pattern)])
     own_rows = draws.own_rows.probabilities[draws.own_rows.row_of_combination[combinations]]
     without_rows = np.empty((len(subsets), label.size, rows.shape[1]))
-    for each in attacked.groups_of[pattern].tolist():
-        columns = np.flatnonzero(group == each)
+    for own_group in attacked.groups_of[pattern].tolist():
+        columns = np.flatnonzero(group == own_group)
         some: Any = slice(None) if columns.size == label.size else columns
         without_rows[:, some] = means.weighted_rows(
-            draws.left_out[:, each].astype(np.float64), some
+            draws.left_out[:, own_group].astype(np.float64), some
         )
     of_pattern = without_rows.copy()
     keeps_labels = draws.group is not draws.left_out

@@ -217,10 +217,10 @@ def _match_chances(
 ) -> dict[str, NDArray[np.float64]]:
     """Chance that each record is found, (record,), in one file and in all together."""
     targets = find_targets(data, known, labels.of_combination, labels.size)
-    found = match_sets(targets, labels)
+    matches = match_sets(targets, labels)
     return {
-        "match_one_file": found.sums.probability / len(labels.sets),
-        "match_all_files": match_each_jointly(targets, found.matched, found.counts),
+        "match_one_file": matches.sums.probability / len(labels.sets),
+        "match_all_files": match_each_jointly(targets, matches.matched, matches.counts),
     }
 
 

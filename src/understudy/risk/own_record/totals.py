@@ -37,10 +37,10 @@ def totals_effects(
         labels, counts = attacked.label[combinations], data.counts[combinations]
         without = np.maximum(n * shares - np.eye(shares.size)[labels], 0.0) / (n - 1)
         size = int(attacked.sizes[pattern])
-        one = modal_of_reference(generator, shares, without, labels, size)[:, 0]
+        by_file = modal_of_reference(generator, shares, without, labels, size)[:, 0]
         pooled, _ = simulate_pooled(
             generator, attacked, combinations, [(size, shares[None])], shares[None], without[None]
         )
-        effects[Key("modal")] += scale * float((one[0] - one[1]) @ counts)
+        effects[Key("modal")] += scale * float((by_file[0] - by_file[1]) @ counts)
         effects[Key("pooled_modal")] += scale * float((pooled[0, 0] - pooled[1, 0]) @ counts)
     return effects

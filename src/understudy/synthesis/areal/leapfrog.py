@@ -296,9 +296,9 @@ def _push_likelihood(problem, forces, entries, effects, log_weights, on_effects,
             for number in range(n_seen):
                 height[number] = np.exp(height[number] - highest)
                 mass += height[number]
-            each = pair_size[pair] / mass
+            scale = pair_size[pair] / mass
             for number in range(n_seen):
-                expected = each * height[number]
+                expected = scale * height[number]
                 shares[order[seen[number]]] += expected
                 pull[seen[number]] += expected * slope[number]
                 spread += expected * (bend[number] + slope[number] * slope[number])

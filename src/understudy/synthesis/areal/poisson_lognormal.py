@@ -214,10 +214,10 @@ def _make_node(pieces, node, index, count):  # type: ignore[no-untyped-def]
         if np.isnan(integrals[node, index, slot, 0]):
             mean, precision = LOWEST + node / PER_UNIT, np.exp(pieces.tags[slot] / PER_LOG)
             mean += pieces.shift[index]
-            found = poisson_lognormal(count, mean, precision)
-            integrals[node, index, slot, 0] = found[0]
-            integrals[node, index, slot, 1] = found[1] / PER_UNIT
-            integrals[node, index, slot, 2] = found[2] / PER_UNIT**2
+            at_node = poisson_lognormal(count, mean, precision)
+            integrals[node, index, slot, 0] = at_node[0]
+            integrals[node, index, slot, 1] = at_node[1] / PER_UNIT
+            integrals[node, index, slot, 2] = at_node[2] / PER_UNIT**2
         log_p += share * integrals[node, index, slot, 0]
         slope += share * integrals[node, index, slot, 1]
         bend += share * integrals[node, index, slot, 2]
@@ -422,12 +422,12 @@ def _marginal(problem, pieces, means, precision, log_weights, slopes, shares):  
                 if most < highest + single:
                     continue
                 if here < 0:
-                    found = _integrated(pieces, t, count, index, precision)
+                    pieced = _integrated(pieces, t, count, index, precision)
                 else:
                     if np.isnan(made[here, index, 0]):
                         _make_piece(pieces, here, index, count)
-                    found = _log_p_and_slopes(made, here, t, index)
-                log_p, slope[n_seen], bend[n_seen] = found
+                    pieced = _log_p_and_slopes(made, here, t, index)
+                log_p, slope[n_seen], bend[n_seen] = pieced
                 height[n_seen] = log_weights[cluster] + log_p
                 highest = max(highest, height[n_seen])
                 seen[n_seen] = cluster
@@ -439,9 +439,9 @@ def _marginal(problem, pieces, means, precision, log_weights, slopes, shares):  
                 mass += height[number]
             total += problem.pair_size[pair] * (highest + np.log(mass))
             # 3. every cluster has its share of the pair's cells, and of the slopes
-            each = problem.pair_size[pair] / mass
+            scale = problem.pair_size[pair] / mass
             for number in range(n_seen):
-                expected = each * height[number]
+                expected = scale * height[number]
                 shares[seen[number]] += expected
                 slopes[seen[number], pattern] += expected * slope[number]
                 spread += expected * (bend[number] + slope[number] * slope[number])
@@ -469,7 +469,7 @@ def marginal(
     itself does as a rate. Single ones are passed over where the coarse table says as much.
     """
     turn_forces(problem, pieces, float(np.log(precision)))
-    found: tuple[float, float] = _marginal(
+    value_and_slope: tuple[float, float] = _marginal(
         problem, pieces, means, precision, log_weights, slopes, shares
     )
-    return found
+    return value_and_slope

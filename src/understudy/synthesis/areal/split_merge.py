@@ -177,14 +177,14 @@ def _gain(problem, forces, clusters, columns, tried, old, first, every):  # type
     for side in range(2):
         free, column = columns.effects[side], columns.proposed[side]
         _fill_patterns(problem, forces, clusters, free, first, every, column)
-    one, two = tried
+    cluster, partner = tried
     gain = 0.0
     for pattern in range(first, problem.design.shape[0], every):
         for pair in range(problem.pair_start[pattern], problem.pair_start[pattern + 1]):
-            there = columns.mass[pair] - old[0] * columns.of_cluster[one, pair]
-            there = max(there - old[1] * columns.of_cluster[two, pair], SMALLEST)
-            there += clusters.weights[one] * columns.proposed[0, pair]
-            there += clusters.weights[two] * columns.proposed[1, pair]
+            there = columns.mass[pair] - old[0] * columns.of_cluster[cluster, pair]
+            there = max(there - old[1] * columns.of_cluster[partner, pair], SMALLEST)
+            there += clusters.weights[cluster] * columns.proposed[0, pair]
+            there += clusters.weights[partner] * columns.proposed[1, pair]
             gain += problem.pair_size[pair] * np.log(there / columns.mass[pair])
     return gain
 
@@ -198,41 +198,43 @@ def _try_exchanges(generator, problem, forces, clusters, columns, n_tries):  # t
     weights = clusters.weights
     n_passed, total = 0, 0.0
     for _ in range(n_tries):
-        one = _draw_cluster(generator, weights.size)
-        two = _draw_cluster(generator, weights.size)
-        if one == two:
+        cluster = _draw_cluster(generator, weights.size)
+        partner = _draw_cluster(generator, weights.size)
+        if cluster == partner:
             continue
-        old = weights[one], weights[two]
+        old = weights[cluster], weights[partner]
         both = old[0] + old[1]
         share = old[1] / both
         new_share, log_ratio = _propose(
-            generator, clusters.free[one], clusters.free[two], share, columns.effects
+            generator, clusters.free[cluster], clusters.free[partner], share, columns.effects
         )
         if min(1.0 - new_share, new_share) * both < SMALLEST:
             continue
         # 1. prior of the weights, densities of the cubes, and the patterns looked at first
         log_ratio -= log_prior_of_weights(weights, clusters.concentration, clusters.by_sticks)
-        weights[one], weights[two] = (1.0 - new_share) * both, new_share * both
+        weights[cluster], weights[partner] = (1.0 - new_share) * both, new_share * both
         log_ratio += log_prior_of_weights(weights, clusters.concentration, clusters.by_sticks)
         if new_share != share:
             log_ratio += (2.0 / 3.0) * (np.log(new_share) - np.log(share))
-        gain = _gain(problem, forces, clusters, columns, (one, two), old, 0, EVERY)
+        gain = _gain(problem, forces, clusters, columns, (cluster, partner), old, 0, EVERY)
         passed = np.log(1.0 - generator.random()) < log_ratio + gain
         # 2. all others
         if passed:
             rest = 0.0
             for first in range(1, min(EVERY, problem.design.shape[0])):
-                rest += _gain(problem, forces, clusters, columns, (one, two), old, first, EVERY)
+                rest += _gain(
+                    problem, forces, clusters, columns, (cluster, partner), old, first, EVERY
+                )
             passed = np.log(1.0 - generator.random()) < rest
             gain += rest
         if passed:
             n_passed += 1
             total += gain
-            clusters.free[one], clusters.free[two] = columns.effects
-            columns.of_cluster[one], columns.of_cluster[two] = columns.proposed
+            clusters.free[cluster], clusters.free[partner] = columns.effects
+            columns.of_cluster[cluster], columns.of_cluster[partner] = columns.proposed
             _add_up(clusters, columns)
         else:
-            weights[one], weights[two] = old
+            weights[cluster], weights[partner] = old
     return n_passed, total
 
 

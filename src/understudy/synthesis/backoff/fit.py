@@ -59,9 +59,9 @@ class BackoffFit(SampledFit):
         """Give p(own label | pattern) of each combination, without a table of all labels."""
         data, problem = self.data, self.cells.problem
         patterns = data.patterns.of_combination.astype(np.int64)  # (combination,)
-        found = cell_nodes(data, problem, patterns, true_labels(data))
+        nodes = cell_nodes(data, problem, patterns, true_labels(data))
         for snapshot in self._snapshots():
-            yield cell_chances(problem, KeptDraw(**snapshot), *found)
+            yield cell_chances(problem, KeptDraw(**snapshot), *nodes)
 
     def drawer(self, snapshot: Arrays) -> Drawer:
         """Prepare to draw from one kept draw."""

@@ -157,8 +157,8 @@ def _mass(problem, size, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _likelihood(row, each, mass, count, prior, prior_sum, holes):  # type: ignore[no-untyped-def]
-    """What a class adds to its probability by a record that counts `each`, one or a weight.
+def _likelihood(row, record_weight, mass, count, prior, prior_sum, holes):  # type: ignore[no-untyped-def]
+    """What a class adds to its probability by a record of `record_weight`.
 
     `row` int64 (variable,) are the record's levels, `mass` the weighted size of the class, `count`
     (level,) its level counts, `prior` float64 (level,), `prior_sum` float64 (variable,) and `holes`
@@ -170,19 +170,19 @@ def _likelihood(row, each, mass, count, prior, prior_sum, holes):  # type: ignor
         if level != hole:
             here = count[level] + prior[level]
             whole = (mass if hole < 0 else mass - count[hole]) + prior_sum[variable]
-            log_likelihood += lgamma(here + each) - lgamma(here)
-            log_likelihood -= lgamma(whole + each) - lgamma(whole)
+            log_likelihood += lgamma(here + record_weight) - lgamma(here)
+            log_likelihood -= lgamma(whole + record_weight) - lgamma(whole)
     return np.exp(log_likelihood)
 
 
 @compiled
-def _class_weight(row, each, size, mass, count, prior, prior_sum, holes):  # type: ignore[no-untyped-def]
-    """Weight of a class of `size` records for a record; arguments as in `_likelihood`.
+def _class_weight(row, record_weight, size, mass, count, prior, prior_sum, holes):  # type: ignore[no-untyped-def]
+    """Weight of a class of `size` records for a record of `record_weight`; see `_likelihood`.
 
     For a record that counts one: n_k prod_v (n_kvl + a_vl) / (n_k + sum_l a_vl).
     """
-    if each != 1:
-        return size * _likelihood(row, each, mass, count, prior, prior_sum, holes)
+    if record_weight != 1:
+        return size * _likelihood(row, record_weight, mass, count, prior, prior_sum, holes)
     weight = float(size)
     for variable in range(row.size):
         level, hole = row[variable], holes[variable]
@@ -235,23 +235,23 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
     n_moved = 0
     failed = False
     for combination in range(n_combinations):
-        each = problem.weights[combination] if problem.weights.size else 1
+        record_weight = problem.weights[combination] if problem.weights.size else 1
         new_weight = state.concentration
         for variable in range(n_variables):
             row[variable] = levels[combination, variable]
             if row[variable] != holes[variable]:
                 new_weight *= prior[row[variable]] / prior_sum[variable]
-        if each != 1:
+        if record_weight != 1:
             new_weight = state.concentration
             mass = _mass(problem, np.int64(0), nothing)
-            new_weight *= _likelihood(row, each, mass, nothing, prior, prior_sum, holes)
+            new_weight *= _likelihood(row, record_weight, mass, nothing, prior, prior_sum, holes)
         n_waiting = problem.counts[combination]
         for slot in range(n_slots):
             k = occupied[slot]
             waiting[slot] = members[combination, k]
             mass = _mass(problem, size[k], count[k])
             weights[slot] = _class_weight(
-                row, each, size[k], mass, count[k], prior, prior_sum, holes
+                row, record_weight, size[k], mass, count[k], prior, prior_sum, holes
             )
         for _ in range(min(visits, n_waiting)):
             # 1. the next record: any of those that wait
@@ -267,10 +267,10 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
             members[combination, left] -= 1
             size[left] -= 1
             for variable in range(n_variables):
-                count[left, row[variable]] -= each
+                count[left, row[variable]] -= record_weight
             mass = _mass(problem, size[left], count[left])
             weights[slot] = _class_weight(
-                row, each, size[left], mass, count[left], prior, prior_sum, holes
+                row, record_weight, size[left], mass, count[left], prior, prior_sum, holes
             )
             if size[left] == 0:
                 n_slots -= 1
@@ -304,10 +304,10 @@ def move_records(generator, problem, state, visits):  # type: ignore[no-untyped-
             members[combination, joined] += 1
             size[joined] += 1
             for variable in range(n_variables):
-                count[joined, row[variable]] += each
+                count[joined, row[variable]] += record_weight
             mass = _mass(problem, size[joined], count[joined])
             weights[slot] = _class_weight(
-                row, each, size[joined], mass, count[joined], prior, prior_sum, holes
+                row, record_weight, size[joined], mass, count[joined], prior, prior_sum, holes
             )
             n_moved += joined != left
     state = State(members, size, count, state.concentration, state.strengths)

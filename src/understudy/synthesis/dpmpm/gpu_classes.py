@@ -176,10 +176,10 @@ def check_gpu() -> Any:
     try:
         import cupy
 
-        found = cupy.cuda.runtime.getDeviceCount() > 0
+        has_gpu = cupy.cuda.runtime.getDeviceCount() > 0
     except Exception:  # noqa: BLE001  (no CuPy, no driver, no device: each has its own error)
-        found = False
-    if not found:
+        has_gpu = False
+    if not has_gpu:
         raise SettingError(
             expected='a CUDA GPU and CuPy (pip install "understudy[gpu]") for device="gpu"',
             came="a machine on which CuPy finds none",

@@ -111,7 +111,7 @@ class PossibleLabels:
         patterns: NDArray[np.integer],
         given: Floats,
         labels: Floats,
-        each: Floats,
+        by_class: Floats,
     ) -> Floats:
         """Condition a table of label probabilities, (row, label), on what is possible; changes it.
 
@@ -124,11 +124,13 @@ class PossibleLabels:
             for (group, kind), boxes in cut.items():
                 rows = np.flatnonzero(of_pattern[patterns] == group)
                 columns = np.flatnonzero(of_label == kind)
-                share = box_probabilities(boxes, self.level_start, each.T).sum(axis=0)  # (class,)
+                share = box_probabilities(boxes, self.level_start, by_class.T).sum(
+                    axis=0
+                )  # (class,)
                 table[np.ix_(rows, columns)] = (given[rows] * share) @ labels[:, columns]
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-    def of_kinds(self, each: Floats) -> Floats:
+    def of_kinds(self, by_class: Floats) -> Floats:
         """Probability in each class that a combination's holes are possible: (kind, class)."""
         _, kind_of_box, boxes = self.completions
-        return kind_probabilities(boxes, kind_of_box, self.level_start, each.T)
+        return kind_probabilities(boxes, kind_of_box, self.level_start, by_class.T)

@@ -98,11 +98,11 @@ class Problem(NamedTuple):
     def level_counts(self, members: NDArray[np.integer[Any]], first: int = 0) -> NDArray[Any]:
         """Count (level, class) members (combination from the first on, class), or sum weights."""
         block = slice(first, first + len(members))
-        each = members if not self.weights.size else members * self.weights[block, None]
+        masses = members if not self.weights.size else members * self.weights[block, None]
         kind = np.float64 if self.weights.size else np.int64
         counted = np.zeros((self.prior.size, members.shape[1]), dtype=kind)  # (level, class)
         for variable in range(self.levels.shape[1]):
-            np.add.at(counted, self.levels[block, variable], each)
+            np.add.at(counted, self.levels[block, variable], masses)
         return counted
 
 

@@ -134,8 +134,8 @@ def _shuffle(generator, listed, in_second):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _added(problem, combination, each, mass, count):  # type: ignore[no-untyped-def]
-    """Log of what a record with a weight adds to a class's probability, but for its size.
+def _added(problem, combination, record_weight, mass, count):  # type: ignore[no-untyped-def]
+    """Log of what a record of `record_weight` adds to a class's probability, but for its size.
 
     `mass` and `count` (level,) are the weighted size and the counts of the class.
     """
@@ -144,7 +144,12 @@ def _added(problem, combination, each, mass, count):  # type: ignore[no-untyped-
         level = problem.levels[combination, variable]
         here = count[level] + problem.prior[level]
         whole = mass + problem.prior_sum[variable]
-        total += lgamma(here + each) - lgamma(here) + lgamma(whole) - lgamma(whole + each)
+        total += (
+            lgamma(here + record_weight)
+            - lgamma(here)
+            + lgamma(whole)
+            - lgamma(whole + record_weight)
+        )
     return total
 
 
@@ -161,11 +166,11 @@ def _allocate(generator, problem, listed, in_second, count, size, mass, choose):
     weight = np.empty(2)  # (side,)
     for member in range(listed.size):
         combination = listed[member]
-        each = problem.weights[combination] if problem.weights.size else 1
+        record_weight = problem.weights[combination] if problem.weights.size else 1
         for side in range(2):
             weight[side] = size[side]
-            if each != 1:
-                added = _added(problem, combination, each, mass[side], count[side])
+            if record_weight != 1:
+                added = _added(problem, combination, record_weight, mass[side], count[side])
                 weight[side] *= np.exp(added)
                 continue
             for variable in range(prior_sum.size):
@@ -184,9 +189,9 @@ def _allocate(generator, problem, listed, in_second, count, size, mass, choose):
         side = 1 if in_second[member] else 0
         log_probability += np.log(weight[side]) - np.log(total)
         size[side] += 1
-        mass[side] += each
+        mass[side] += record_weight
         for variable in range(prior_sum.size):
-            count[side, levels[combination, variable]] += each
+            count[side, levels[combination, variable]] += record_weight
     return log_probability
 
 

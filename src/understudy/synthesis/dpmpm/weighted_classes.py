@@ -58,12 +58,12 @@ def _draw_all(generator, problem, log_weights, log_probabilities, class_size, le
     level_count[:] = 0.0
     failed = False
     for combination in range(problem.counts.size):
-        row, each = problem.levels[combination], problem.weights[combination]
+        row, record_weight = problem.levels[combination], problem.weights[combination]
         joint[:] = 0.0
-        if each > 0.0:
+        if record_weight > 0.0:
             for variable in range(row.size):
                 joint += log_probabilities[row[variable]]
-            joint *= each
+            joint *= record_weight
         joint += log_weights
         highest = joint.max()
         if not highest > -np.inf:
@@ -73,7 +73,7 @@ def _draw_all(generator, problem, log_weights, log_probabilities, class_size, le
         _draw_combination(generator, problem.counts[combination], joint, joint.sum(), drawn)
         class_size += drawn
         for variable in range(row.size):
-            level_count[row[variable]] += each * drawn
+            level_count[row[variable]] += record_weight * drawn
     return failed
 
 
