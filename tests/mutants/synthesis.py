@@ -40,6 +40,23 @@ MUTANTS = [
         "exceeds",
     ),
     Mutant(
+        "fits: what they take is never said",
+        "synthesis/run_fit.py",
+        "        note_time(settings._sweep_seconds(data), options, FIT_SECONDS)\n"
+        "        plan = options.plan(prepared.snapshot_bytes)\n",
+        "        plan = options.plan(prepared.snapshot_bytes)\n",
+        "tests/synthesis/test_areal.py",
+        "before_its_first_sweep",
+    ),
+    Mutant(
+        "areal: half a million cells are refused",
+        "synthesis/areal/problem.py",
+        "MOST_CELLS = 20_000_000",
+        "MOST_CELLS = 400_000",
+        "tests/synthesis/test_areal.py",
+        "before_its_first_sweep",
+    ),
+    Mutant(
         "weights: risk raises the weight",
         "synthesis/risk_weights.py",
         "np.clip(1.0 - dial * risks, 0.0, 1.0)",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.areal import large
 from tests.synthesis.conftest import quiet_fit, quiet_sets, small_data
 from tests.synthesis.test_fit import bytes_of
 
@@ -20,6 +21,7 @@ from understudy.errors import (
     ConvergenceWarning,
     DataWarning,
     InputError,
+    InternalError,
     SettingError,
     UnderstudyWarning,
 )
@@ -301,6 +303,24 @@ def test_a_long_fit_says_so_before_it_starts(
     monkeypatch.setattr(run_fit, "FIT_SECONDS", 0.0)
     with pytest.warns(UnderstudyWarning, match="takes about .* processor minutes: 9 sweeps of 2"):
         shortest_fit(data)
+
+
+def test_a_large_table_is_accepted_with_an_estimate_before_its_first_sweep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1,000 patterns by 500 labels, 16,939 pairs: docs/areal.md has the estimate."""
+
+    def started(*_: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(run_fit, "_run", started)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(InternalError):
+            us.DPAreal().fit(large(), seed=1)
+    said = " ".join(str(warning.message) for warning in caught)
+    assert "takes at least about 29 processor minutes" in said
+    assert "can hardly converge" in said
 
 
 def shortest_fit(data: us.Microdata) -> None:
