@@ -25,11 +25,14 @@ from understudy.errors import (
     SettingError,
     UnderstudyWarning,
 )
-from understudy.microdata.label_table import split_labels
+from understudy.microdata.label_table import LabelTable, split_labels
 from understudy.randomness import stream
 from understudy.synthesis import registry, run_fit
 from understudy.synthesis.areal import problem as tables
 from understudy.synthesis.areal import sampler
+from understudy.synthesis.contract import Observation
+from understudy.synthesis.monitored_sums import ReleasedSums
+from understudy.synthesis.segments import Chain, Plan, _segment
 from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
 
 VARIANTS = ["text", "script"]
@@ -104,11 +107,12 @@ def test_large_tables_are_drawn_again_and_not_kept(
 
 
 def test_memory_of_a_large_table_with_few_pairs() -> None:
-    """1,000 patterns, 500 labels: two tables of the size of its cells at a time, none kept."""
+    """1,000 patterns, 500 labels: one table of the size of its cells at a time, none kept."""
     n_patterns, n_labels = 1_000, 500
     generator = stream(9, "large table")
+    labels = generator.integers(0, n_labels, n_patterns)  # (pattern,) of its only record
     table = np.zeros((n_patterns, n_labels), dtype=np.int64)
-    table[np.arange(n_patterns), generator.integers(0, n_labels, n_patterns)] = 1
+    table[np.arange(n_patterns), labels] = 1
     design = np.ones((n_patterns, 1))
     cells = KeptCells(np.arange(50), np.arange(50), complete=False)
     tracemalloc.start()
@@ -118,15 +122,47 @@ def test_memory_of_a_large_table_with_few_pairs() -> None:
     chain = sampler.ArealChain(problem, cells, us.DPAreal().priors(), 5, 2)
     state = chain.advance(generator, chain.start(generator, 2), 1)
     chain.observe(generator, state)  # integrals are remembered
+    ones = np.ones(n_patterns, dtype=np.int64)
+    sums = ReleasedSums(ones, labels, np.arange(n_patterns, dtype=np.int32), ones,
+                        np.arange(n_labels)[:, None], np.zeros(n_labels))  # fmt: skip
+
+    def summarize(seen: Observation) -> dict[str, Any]:
+        assert seen.table is not None
+        return dict(sums.of(LabelTable(seen.table, sums.patterns)).sums)
+
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
-    seen = [chain.observe(generator, state).snapshot for _ in range(3)]
+    plan = Plan(chains=1, warmup=0, draws=3, thin=1, seed=1, threads=1)
+    seen = _segment(chain, plan, summarize, Chain(0, generator, state), (0, 0, 3))
     held, peak = (size - before for size in tracemalloc.get_traced_memory())
     tracemalloc.stop()
     assert problem.pair_size.size == 2 * n_patterns
-    assert peak < 2 * 8 * table.size
+    assert peak < 1.6 * 8 * table.size  # a block of each measure beside the table
     assert held < table.size / 10
-    assert np.array_equal(chain.drawn_again(seen[0])[0].sum(axis=1).round(9), np.ones(n_patterns))
+    snapshot = {name[11:]: seen[name] for name in seen if name.startswith("snapshot 1 ")}
+    assert np.array_equal(chain.drawn_again(snapshot)[0].sum(axis=1).round(9), np.ones(n_patterns))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_grouping_takes_some_bytes_of_each_cell(
+    weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Block by block, also with impossible cells, with the same pairs."""
+    generator = stream(10, "blocks")
+    table = generator.integers(0, 3, (200, 300))  # (pattern, label)
+    powers = generator.integers(0, 17, table.shape) / 16 if weighted else None
+    impossible = (table == 0) & (generator.random(table.shape) < 0.5)
+    given = table, np.ones((200, 1)), powers, impossible
+    whole = tables.problem_of_counts(*given)
+    monkeypatch.setattr(tables, "BLOCK", 1000)
+    tracemalloc.start()
+    cut = tables.problem_of_counts(*given)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    for name in whole._fields:
+        assert np.array_equal(getattr(whole, name), getattr(cut, name))
+    n_pairs = whole.pair_size.size
+    assert peak < 12 * table.size + 100 * n_pairs
 
 
 def test_too_large_a_table_is_refused_with_its_size() -> None:

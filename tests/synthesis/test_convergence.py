@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,14 @@ import understudy as us
 from understudy.microdata.label_table import LabelTable, empirical_labels
 from understudy.randomness import stream
 from understudy.risk.closed_form import expected_risk
+from understudy.synthesis import monitored_sums
 from understudy.synthesis.diagnostics import ConvergenceTargets, diagnose, meets, rhat_limit
-from understudy.synthesis.monitored_sums import known_cells, released_sums
+from understudy.synthesis.monitored_sums import (
+    KnownCells,
+    ReleasedSums,
+    known_cells,
+    released_sums,
+)
 from understudy.synthesis.registry import TABLE_BYTES
 from understudy.synthesis.run_fit import MOST_CELLS, FitOptions
 from understudy.synthesis.sampled_fit import SampledFit
@@ -187,6 +194,28 @@ def test_each_intruders_match_risk_is_judged(class_draw: Any) -> None:
     assert listed.filter(~pl.col("quantity").is_in(new["quantity"].to_list())).equals(
         fit.diagnostics()
     )
+
+
+def test_tables_are_summed_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of any size give the same bits, and little lies in memory beside the table."""
+    n_rows, n_labels = 300, 200
+    generator = stream(7, "blocks of a table")
+    rows = np.arange(n_rows, dtype=np.int32)  # of every combination, which has a pattern of its own
+    counts, labels = generator.integers(1, 5, n_rows), generator.integers(0, n_labels, n_rows)
+    table = LabelTable(generator.dirichlet(np.ones(n_labels), n_rows), rows)
+    cells = np.repeat(np.arange(n_rows // 10), 10)
+    known = KnownCells(counts, labels, cells, np.bincount(cells, counts).astype(np.int64))
+    sums = ReleasedSums(counts, labels, rows, counts, np.arange(n_labels)[:, None],
+                        np.zeros(n_labels))  # fmt: skip
+    whole = known.match_risk(table), sums.of(table).sums
+    for block in (1, 1 << 10, 7_000):
+        monkeypatch.setattr(monitored_sums, "BLOCK", block)
+        tracemalloc.start()
+        cut = known.match_risk(table), sums.of(table).sums
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert cut == whole
+        assert peak < table.probabilities.nbytes / 2
 
 
 def test_the_one_who_knows_all_is_judged_without_judging_everything_again(

@@ -28,6 +28,7 @@ __all__ = ["KnownCells", "ReleasedSums", "SumsOfDraw", "known_cells", "released_
 
 MOST_PROBABILITIES = 2**23  # of a table that is summed at every kept draw, some 50 ms each
 SMALLEST = 1e-300  # probability, where its logarithm is taken
+BLOCK = 1 << 18  # probabilities that are worked on together, beside the table
 
 
 class SumsOfDraw(NamedTuple):
@@ -90,7 +91,7 @@ class ReleasedSums:
             "expected_matches": self.counts @ own,
             "expected_match_risk": self.counts @ (own * matched),
             "log_score": self.counts @ np.log(np.maximum(own, SMALLEST)),
-            "repeat_probability": sizes @ np.square(table.probabilities).sum(axis=1),
+            "repeat_probability": sizes @ _sums_of_squares(table.probabilities),
             "margin_deviation": np.abs(margins - self.observed_margins).sum(),
         }
         return SumsOfDraw({name: float(value) for name, value in sums.items()}, margins)
@@ -150,13 +151,18 @@ class KnownCells:
         pairs = np.stack([self.cells[order], rows[order]])  # (cell and row, combination)
         starts = np.flatnonzero(np.append(True, (np.diff(pairs) != 0).any(axis=0)))
         weights = np.add.reduceat(self.counts[order], starts)  # records of each cell and row
-        average = np.zeros((self.sizes.size, table.probabilities.shape[1]))  # (cell, label)
         firsts = np.searchsorted(pairs[0, starts], np.arange(self.sizes.size))
-        weighted = table.probabilities[pairs[1, starts]] * weights[:, None]
-        np.add.reduceat(weighted, firsts, axis=0, out=average)
-        average /= self.sizes[:, None]
+        average = np.empty(self.labels.size)  # (combination,) of its label over its cell
+        n_labels, width = table.probabilities.shape[1], max(1, BLOCK // starts.size)
+        for first in range(0, n_labels, width):
+            some = table.probabilities[:, first : first + width][pairs[1, starts]]
+            some *= weights[:, None]  # (cell and row, label)
+            here = np.flatnonzero((self.labels >= first) & (self.labels < first + width))
+            sums = np.add.reduceat(some, firsts, axis=0)  # (cell, label)
+            average[here] = sums[self.cells[here], self.labels[here] - first]
+        average /= self.sizes[self.cells]
         own = table.probabilities[rows, self.labels]  # (combination,)
-        matched = _share_of_matches(average[self.cells, self.labels], self.sizes[self.cells])
+        matched = _share_of_matches(average, self.sizes[self.cells])
         return float(self.counts @ (own * matched))
 
 
@@ -185,6 +191,15 @@ def released_sums(data: Microdata, table_rows: int) -> ReleasedSums | None:
         pattern_sizes=data.patterns.sizes,
         label_levels=split_labels(data, np.arange(data.n_labels)) + starts,
         observed_margins=observed,
+    )
+
+
+def _sums_of_squares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up the squares of every row: (row,)."""
+    rows = max(1, BLOCK // probabilities.shape[1])
+    starts = range(0, len(probabilities), rows)
+    return np.concatenate(
+        [np.square(probabilities[first : first + rows]).sum(axis=1) for first in starts]
     )
 
 

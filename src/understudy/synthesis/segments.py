@@ -191,6 +191,7 @@ def _segment(
         if draw % plan.snapshot_every == 0:
             numbers.append(draw)
             snapshots.append(seen.snapshot)
+        del seen  # its table may be large, and the next draw has another
     chain.state = state
     arrays: Arrays = {name: np.stack(values) for name, values in per_draw.items()}  # (draw, ...)
     if n_kept:

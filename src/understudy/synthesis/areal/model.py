@@ -103,7 +103,7 @@ class DPArealFit(SampledFit):
         probabilities, of_pattern = self._rates(snapshot)
         rates: NDArray[np.float64] = probabilities * of_pattern[:, None]
         if self.weights is not None:
-            rates = rates ** powers_of_cells(self.data, self.weights)
+            rates **= powers_of_cells(self.data, self.weights)
         return rates
 
 

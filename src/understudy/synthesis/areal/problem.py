@@ -22,6 +22,7 @@ refused before anything is made.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,8 +117,10 @@ def powers_of_cells(data: Microdata, weights: NDArray[np.float64]) -> NDArray[np
     means = np.bincount(patterns, weights * data.counts, minlength=len(sizes)) / sizes  # (pattern,)
     powers = np.repeat(means[:, None], data.n_labels, axis=1)  # (pattern, label)
     powers[patterns, true_labels(data)] = weights
-    rounded: NDArray[np.float64] = np.rint(powers * POWERS) / POWERS
-    return rounded
+    powers *= POWERS
+    np.rint(powers, out=powers)
+    powers /= POWERS
+    return powers
 
 
 def make_problem(data: Microdata, weights: NDArray[np.float64] | None = None) -> Problem:
@@ -139,38 +142,40 @@ def problem_of_counts(
     and says which cells are left out.
     """
     n_patterns, n_labels = table.shape
-    inside = np.ones(table.size, dtype=bool) if impossible is None else ~impossible.ravel()
-    if powers is None or (powers.ravel()[inside] == 1.0).all():
-        distinct, index = _distinct_counts(table, inside), None
-        shift = np.zeros(distinct.size)
-    else:
-        distinct, index, shift = _kinds_of_cells(table.ravel(), powers.ravel(), inside)
+    inside = np.ones(table.shape, dtype=bool) if impossible is None else ~impossible
+    if powers is not None and np.all(powers == 1.0, where=inside):
+        powers = None
+    rows = max(1, BLOCK // n_labels)  # what is worked out for all cells at once takes much memory
+    blocks = [slice(first, first + rows) for first in range(0, n_patterns, rows)]
+    kinds = (_kinds(table[block], powers, block)[inside[block]] for block in blocks)
+    distinct = _distinct_counts(table, inside) if powers is None else _distinct_kinds(kinds)
     listed, counted = [], []  # pairs, pattern times distinct counts plus index; cells of each
-    of_cell = np.full(table.size, -1, dtype=np.int32)
-    n_pairs, rows = 0, max(1, BLOCK // n_labels)
-    for first in range(0, n_patterns, rows):  # indices of all cells would take much memory
-        last = min(first + rows, n_patterns)
-        block = slice(first * n_labels, last * n_labels)
+    of_cell = np.full(table.shape, -1, dtype=np.int32)  # (pattern, label)
+    n_pairs = 0
+    for block in blocks:
         within = inside[block]
-        if index is None:
-            here = np.searchsorted(distinct, table[first:last].ravel()[within])
-        else:
-            here = index[block][within]
-        keys = np.repeat(np.arange(first, last), n_labels)[within] * distinct.size + here
+        firsts = np.arange(n_patterns)[block] * distinct.size  # (pattern,)
+        keys = np.repeat(firsts, within.sum(axis=1))  # (possible cell,)
+        keys += np.searchsorted(distinct, _kinds(table[block], powers, block)[within])
         pairs, of_possible, sizes = np.unique(keys, return_inverse=True, return_counts=True)
         of_cell[block][within] = n_pairs + of_possible.ravel()
         n_pairs += pairs.size
         listed.append(pairs)
         counted.append(sizes)
     patterns, indices = np.divmod(np.concatenate(listed), distinct.size)  # (pair,), (pair,)
+    counts, shift = distinct, np.zeros(distinct.size)  # (distinct count,)
+    if powers is not None:
+        counts = np.ascontiguousarray(distinct.real)
+        with np.errstate(divide="ignore"):
+            shift = np.maximum(np.log(distinct.imag), NEVER)
     return Problem(
         pair_start=np.searchsorted(patterns, np.arange(n_patterns + 1)).astype(np.int64),
-        pair_count=distinct[indices],
+        pair_count=counts[indices],
         pair_size=np.concatenate(counted).astype(np.int64),
         pair_index=indices.astype(np.int64),
-        distinct=distinct,
+        distinct=counts,
         design=np.ascontiguousarray(design, dtype=np.float64),
-        pair_of_cell=of_cell,
+        pair_of_cell=of_cell.ravel(),
         shift=shift,
         n_records=int(table.sum()),
     )
@@ -178,29 +183,36 @@ def problem_of_counts(
 
 def _distinct_counts(table: NDArray[np.int64], inside: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Give the distinct counts of the possible cells, ascending, without sorting the empty ones."""
-    occupied = np.unique(table[(table > 0) & inside.reshape(table.shape)])
-    empty = bool(((table == 0) & inside.reshape(table.shape)).any())
+    occupied = np.unique(table[(table > 0) & inside])
+    empty = bool(((table == 0) & inside).any())
     return np.append(np.zeros(int(empty), dtype=np.int64), occupied)
 
 
-def _kinds_of_cells(
-    table: NDArray[np.int64], powers: NDArray[np.float64], inside: NDArray[np.bool_]
-) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64]]:
-    """Give the distinct counts times powers, their index (cell,) where possible, and shifts.
+def _kinds(
+    counts: NDArray[np.int64], powers: NDArray[np.float64] | None, block: slice
+) -> NDArray[Any]:
+    """Give what decides a cell's pair, for a block of patterns: (pattern, label).
 
-    Counts, powers and whether they are possible are (cell,).
+    Without powers that is the count; else a complex number, count times power and power, in whose
+    order NumPy sorts.
     """
-    kinds = np.stack([powers * table, powers], axis=-1)[inside]  # (possible cell, 2)
-    listed, of_possible = np.unique(kinds, axis=0, return_inverse=True)  # (distinct count, 2)
-    if len(listed) > MOST_COUNTS:
+    if powers is None:
+        return counts
+    kinds = np.empty(counts.shape, dtype=np.complex128)
+    kinds.real, kinds.imag = powers[block] * counts, powers[block]
+    return kinds
+
+
+def _distinct_kinds(kinds: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Give the distinct kinds of the cells of all blocks, ascending."""
+    distinct: NDArray[Any] = np.empty(0, dtype=np.complex128)
+    for of_block in kinds:
+        distinct = np.union1d(distinct, of_block)
+    if len(distinct) > MOST_COUNTS:
         raise InputError(
             expected=f"a table with at most {MOST_COUNTS:,} different counts and weights for the "
             "DP-areal model, which remembers integrals for each",
-            came=f"{len(listed):,} different ones",
+            came=f"{len(distinct):,} different ones",
             do="fit a part of the records, use fewer different weights, or use the DPMPM",
         )
-    with np.errstate(divide="ignore"):
-        shift = np.maximum(np.log(listed[:, 1]), NEVER)  # (distinct count,)
-    index = np.zeros(table.size, dtype=np.int64)  # (cell,)
-    index[inside] = of_possible.ravel()
-    return np.ascontiguousarray(listed[:, 0]), index, shift
+    return distinct
