@@ -61,7 +61,7 @@ class Register:
 
     def __init__(self, folder: Path, *, make: bool = True) -> None:
         self.folder = register_path(folder)
-        _check_place(self.folder)
+        _check_folder(self.folder)
         if make:
             with PrivateFolder.made(self.folder) as made:
                 made.close_to_others()
@@ -138,7 +138,7 @@ class Register:
                 time.sleep(0.05)
 
 
-def _check_place(folder: Path) -> None:
+def _check_folder(folder: Path) -> None:
     """Refuse a folder that is public, belongs to a study, or holds other things."""
     came = ""
     if release_above(folder) is not None:

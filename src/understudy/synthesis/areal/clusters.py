@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from understudy.compiling import compiled
 from understudy.synthesis.dpmpm.blocked import (
     draw_sticks,
-    log_prior_of_places,
+    log_prior_of_order,
     swap_neighbours,
 )
 from understudy.synthesis.slice_sampling import slice_draw
@@ -83,7 +83,7 @@ def swapped_order(
 
 def log_prior_of_sizes(sizes: NDArray[np.int64], concentration: float, by_sticks: bool) -> float:
     """Log probability of the cells' clusters given the concentration, weights integrated out."""
-    log_prior = log_prior_of_places if by_sticks else _log_dirichlet_prior
+    log_prior = log_prior_of_order if by_sticks else _log_dirichlet_prior
     return float(log_prior(sizes, concentration))
 
 

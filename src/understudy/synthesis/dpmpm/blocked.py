@@ -64,7 +64,7 @@ __all__ = [
     "draw_levels",
     "draw_sticks",
     "init",
-    "log_prior_of_places",
+    "log_prior_of_order",
     "move_class",
     "step",
     "swap_neighbours",
@@ -208,7 +208,7 @@ def swap_neighbours(generator, class_size, level_count, concentration):  # type:
 
 
 @compiled
-def log_prior_of_places(class_size, concentration):  # type: ignore[no-untyped-def]
+def log_prior_of_order(class_size, concentration):  # type: ignore[no-untyped-def]
     """Log probability of classes in these positions, sticks integrated out: int64 (class,).
 
     A stick with n records, and T behind it, has concentration * B(1 + n, concentration + T); the
@@ -231,7 +231,7 @@ def _log_density_of_order(class_size, log_concentration, shape, rate):  # type: 
     if not 0.0 < concentration < 1e300:
         return -np.inf
     prior = shape * log_concentration - rate * concentration
-    return log_prior_of_places(class_size, concentration) + prior
+    return log_prior_of_order(class_size, concentration) + prior
 
 
 @compiled
