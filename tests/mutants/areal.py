@@ -311,4 +311,12 @@ MUTANTS = [
         "tests/synthesis/test_risk_weights.py",
         "powers_of_their_rates",
     ),
+    Mutant(
+        "areal: half a million cells are refused",
+        "synthesis/areal/problem.py",
+        "MOST_CELLS = 20_000_000",
+        "MOST_CELLS = 400_000",
+        "tests/synthesis/test_areal.py",
+        "before_its_first_sweep",
+    ),
 ]

@@ -49,14 +49,6 @@ MUTANTS = [
         "before_its_first_sweep",
     ),
     Mutant(
-        "areal: half a million cells are refused",
-        "synthesis/areal/problem.py",
-        "MOST_CELLS = 20_000_000",
-        "MOST_CELLS = 400_000",
-        "tests/synthesis/test_areal.py",
-        "before_its_first_sweep",
-    ),
-    Mutant(
         "weights: risk raises the weight",
         "synthesis/risk_weights.py",
         "np.clip(1.0 - dial * risks, 0.0, 1.0)",
