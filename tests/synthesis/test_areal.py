@@ -32,6 +32,7 @@ from understudy.synthesis.areal import problem as tables
 from understudy.synthesis.areal import sampler
 from understudy.synthesis.contract import Observation
 from understudy.synthesis.monitored_sums import ReleasedSums
+from understudy.synthesis.sampled_fit import by_pattern
 from understudy.synthesis.segments import Chain, Plan, _segment
 from understudy.synthesis.stored_probabilities import KeptCells, choose_cells
 
@@ -102,6 +103,9 @@ def test_large_tables_are_drawn_again_and_not_kept(
     assert np.array_equal(quiet_sets(fit, m=3, seed=1).codes, quiet_sets(kept, m=3, seed=1).codes)
     for table, other in zip(fit.label_tables(), kept.label_tables(), strict=True):
         assert np.array_equal(table.probabilities, other.probabilities)
+    for table, predictive in zip(fit.label_tables(), fit.predictive_tables(), strict=True):
+        assert np.array_equal(by_pattern(data, table), predictive)
+        assert np.shares_memory(table.probabilities, predictive)
     weighed = zip(fit.left_out_weights_tables(), kept.left_out_weights_tables(), strict=True)
     assert all(np.array_equal(*tables_of_both) for tables_of_both in weighed)
 

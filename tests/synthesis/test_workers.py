@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import warnings
 from collections import Counter
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
@@ -19,7 +20,7 @@ from tests.studies import files_of, plain_page, run_quietly, write_study
 import understudy as us
 from understudy.cli.options import HelperOptions, helped_by
 from understudy.cli.run import run as run_command
-from understudy.errors import SamplerError, SettingError, WorkerError
+from understudy.errors import SamplerError, SettingError, UnderstudyWarning, WorkerError
 from understudy.findings.risk import risk_findings
 from understudy.findings.utility import Analysis, utility_findings
 from understudy.pages import report
@@ -296,6 +297,17 @@ def test_what_is_asked_for_is_checked(tmp_path: Path, monkeypatch: pytest.Monkey
         made = [client for client in clients() if client not in before]
         assert [client.status for client in made] == ["closed"]  # or it blocks the next one
         del refused  # which kept it
+
+
+def test_traffic_without_tls_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything travels; there is no scheduler at either address."""
+    monkeypatch.setattr(workers, "SECONDS_TO_ANSWER", 1)
+    for address, warned in (("tcp://127.0.0.1:9", True), ("tls://127.0.0.1:9", False)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UnderstudyWarning)
+            with pytest.raises(WorkerError, match="a Dask scheduler at"):
+                us.on_workers(cluster=address).__enter__()
+        assert any("unencrypted" in str(warning.message) for warning in said) == warned
 
 
 def clients() -> list[Any]:

@@ -77,6 +77,9 @@ class DPArealFit(SampledFit):
             return self._tabulated(seen.snapshot)
         return LabelTable(seen.table, self.data.patterns.of_combination)
 
+    def _predictive(self, snapshot: Arrays) -> NDArray[np.float64]:
+        return self._rates(snapshot)[0]  # (pattern, label), and no copy of so large a table
+
     def _rates(self, snapshot: Arrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Give label probabilities and sums of rates; a large table is drawn again, as it was."""
         if "probabilities" in snapshot:
