@@ -1,7 +1,7 @@
 """Rows 96, 102, 103, 108 to 111 and 113: what leaves, who says so, and what is remembered.
 
 The whole of each is in tests/publishing: test_random_rounding, test_methods_page, test_refusals,
-test_tampering and test_study_register.
+test_approval, test_tampering and test_study_register.
 """
 
 from __future__ import annotations

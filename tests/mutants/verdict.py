@@ -12,7 +12,7 @@ MUTANTS = [
         "verdict/risk_reasons.py",
         "if risk.copies or _above_perfect(risk, least):",
         "if False:",
-        "tests/verdict/test_verdict.py",
+        "tests/verdict/test_risk_reasons.py",
         "hold_the_data",
     ),
     Mutant(
@@ -20,7 +20,7 @@ MUTANTS = [
         "verdict/risk_reasons.py",
         "own_record_pass * attack.scale + least if",
         "own_record_pass * attack.scale if",
-        "tests/verdict/test_verdict.py",
+        "tests/verdict/test_risk_reasons.py",
         "fraction",
     ),
     Mutant(
@@ -28,7 +28,7 @@ MUTANTS = [
         "verdict/grading.py",
         "tables.deviation, tables.truth_floor, strict=True",
         "tables.deviation, tables.noise_floor, strict=True",
-        "tests/verdict/test_verdict.py",
+        "tests/verdict/test_utility_reasons.py",
         "floor_of_zero",
     ),
     Mutant(
@@ -44,7 +44,7 @@ MUTANTS = [
         "verdict/data_reasons.py",
         'if outcome == "pass" and not all(column.weight for column in own):',
         "if False:",
-        "tests/verdict/test_verdict.py",
+        "tests/verdict/test_data_reasons.py",
         "all_are_alone_already",
     ),
     Mutant(
@@ -52,7 +52,7 @@ MUTANTS = [
         "verdict/utility_reasons.py",
         "order, worst = max(",
         "order, worst = min(",
-        "tests/verdict/test_verdict.py",
+        "tests/verdict/test_utility_reasons.py",
         "worst_order",
     ),
     Mutant(
@@ -60,7 +60,7 @@ MUTANTS = [
         "verdict/utility_reasons.py",
         "max(0.0, within.mean_distance - within.mean_truth_floor)",
         "max(0.0, within.mean_distance)",
-        "tests/verdict/test_verdict.py",
+        "tests/verdict/test_utility_reasons.py",
         "within_pattern",
     ),
 ]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-import shutil
 import tempfile
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,13 +13,11 @@ import polars as pl
 import pytest
 
 import understudy as us
-from tests.bad_inputs.cases import covers
 from tests.conftest import Command
 from tests.publishing.fake_study import APPROVAL, Study, digest
 from understudy.errors import (
     CheckpointError,
     CheckpointWarning,
-    ColumnError,
     ExitCode,
     FileError,
     LevelError,
@@ -322,99 +318,10 @@ def test_draft_codebook(study: Study, public: Path) -> None:
     refused(study, public, SettingError, "a draft")
 
 
-# The approval
+# The target
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "nothing"),
-        ("   ", "nothing"),
-        (None, "nothing"),
-        (True, "no text"),
-        ("...", "without a date"),
-        ("name, date, reason", "without a date"),
-        ("Ada Reviewer", "without a date"),
-        ("Ada Reviewer 2026-01-31 read by the board", "without a date"),
-        (", 2026-01-31, read by the board", "no name"),
-        ("?, 2026-01-31, read by the board", "no name"),
-        ("Ada Reviewer, 2026-02-30, read by the board", "no calendar"),
-        ("Ada Reviewer, 2999-01-01, read by the board", "future"),
-        ("Ada Reviewer, 0001-01-01, read by the board", "before there was anything"),
-        ("Ada Reviewer, 1999-12-31, read by the board", "before there was anything"),
-        ("7 8 9, 2026-01-31, read by the board", "no name"),
-        ("Ada\x1b[31m Reviewer, 2026-01-31, read by the board", "control characters"),
-        ("Ada Reviewer, 2026-01-31, read by\u202e the board", "control characters"),
-        ("Ada Reviewer, 2026-01-31, read by\nthe whole board", "control characters"),
-        ("Ada Reviewer, 2026-01-31, lorem ipsum dolor sit amet", "no reason"),
-        ("Ada Reviewer, 2026-01-31, asdf jklm asdf jklm", "no reason"),
-        ("Ada Reviewer, 2026-01-31, reason reason reason", "no reason"),
-        ("Ada Reviewer, 2026-01-31, ok", "no reason"),
-        ("Ada Reviewer, 2026-01-31, .", "no reason"),
-        ("Ada Reviewer, 2026-01-31, xxxxxxxxxxxxxxx", "no reason"),
-        ("Ada Reviewer, 2026-01-31,", "no reason"),
-    ],
-)
-def test_approval_without_substance(study: Study, public: Path, text: Any, says: str) -> None:
-    refused(study, public, SettingError, says, approve=text)
-
-
-@covers(111)
-def test_approval_dated_before_the_study(study: Study, public: Path) -> None:
-    """A day earlier is a time zone, two days are not; a copy of the folder keeps the time."""
-    study.finished = "2026-05-04T00:30:00+00:00"
-    study.seal()
-    words = "read by the whole board and accepted"
-    early = f"Ada Reviewer, 2026-05-02, {words}"
-    refused(study, public, SettingError, "an earlier date", approve=early)
-    shutil.copytree(study.folder, study.folder.with_name("copy"))
-    us.release(study.folder.with_name("copy"), public, f"Ada Reviewer, 2026-05-03, {words}")
-
-
-@covers(111)
-@pytest.mark.parametrize("time", [None, "yesterday", "2026-05-04", 7, "of another verdict"])
-def test_time_of_the_study_that_is_not_known(study: Study, public: Path, time: Any) -> None:
-    path = study.internal / "finished.json"
-    if time is None:
-        path.unlink()
-    else:
-        verdict = (
-            "0" * 64 if time == "of another verdict" else json.loads(path.read_text())["verdict"]
-        )
-        study.write_study({"format": 1, "verdict": verdict, "time": time}, path.name)
-    refused(study, public, FileError, "the time at which this verdict was reached")
-
-
-def test_sentence_that_ends_in_test(study: Study, public: Path) -> None:
-    reason = "the files are needed for a usability test"
-    us.release(study.folder, public, f"Ada Reviewer, 2026-01-31, {reason}", reason=reason)
-    assert public.is_dir()
-
-
-def test_written_reason_with_control_characters(study: Study, public: Path) -> None:
-    reason = "looked at\x07 and found harmless"
-    refused(study, public, SettingError, "control characters", reason=reason)
-
-
-def test_name_and_reason_with_commas(study: Study, public: Path) -> None:
-    text = "Reviewer, Ada, 2026-01-31, read by the board, twice, and accepted"
-    us.release(study.folder, public, text)
-    kept = json.loads((study.internal / "approvals.json").read_text())[0]
-    assert kept["approved_by"] == "Reviewer, Ada"
-    assert kept["reason"] == "read by the board, twice, and accepted"
-
-
-def test_garbled_approvals_are_not_overwritten(study: Study, public: Path) -> None:
-    path = study.internal / "approvals.json"
-    path.write_text("{")
-    refused(study, public, FileError, "earlier entries")
-    assert path.read_text() == "{"
-
-
-# The place
-
-
-def test_place_inside_and_around_the_confidential_folder(study: Study) -> None:
+def test_target_inside_and_around_the_confidential_folder(study: Study) -> None:
     link = study.folder.with_name("link")
     link.symlink_to(study.internal)
     for target in (
@@ -432,7 +339,7 @@ def test_place_inside_and_around_the_confidential_folder(study: Study) -> None:
             us.release(study.folder, target, APPROVAL, overwrite=True)
 
 
-def test_symbolic_link_as_place(study: Study, public: Path) -> None:
+def test_symbolic_link_as_target(study: Study, public: Path) -> None:
     (public.parent / "real").mkdir()
     public.symlink_to(public.parent / "real")
     refused(study, public, OutputError, "symbolic link")
@@ -441,10 +348,10 @@ def test_symbolic_link_as_place(study: Study, public: Path) -> None:
     refused(study, public, OutputError, "symbolic link", overwrite=True)
 
 
-@pytest.mark.parametrize("place", ["", "a\0b", 7, None])
-def test_no_place(study: Study, place: Any) -> None:
+@pytest.mark.parametrize("target", ["", "a\0b", 7, None])
+def test_no_target(study: Study, target: Any) -> None:
     with pytest.raises(OutputError, match="the path of a folder"):
-        us.release(study.folder, place, APPROVAL)
+        us.release(study.folder, target, APPROVAL)
 
 
 def test_links_in_a_circle(study: Study, public: Path) -> None:
@@ -462,7 +369,7 @@ def test_file_in_the_way(study: Study, public: Path) -> None:
     assert public.read_text() == "mine"
 
 
-def test_place_that_may_not_be_written(
+def test_target_that_may_not_be_written(
     study: Study, public: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def shut(*_: object, **__: object) -> None:
@@ -472,87 +379,7 @@ def test_place_that_may_not_be_written(
     refused(study, public, OutputError, "the system refuses")
 
 
-# Names and levels
-
-
-def with_level(study: Study, level: str) -> Study:
-    """Give the synthesized variable one more level."""
-    old = study.variables[2]
-    study.variables[2] = old.model_copy(update={"levels": (*old.levels, level)})
-    return study.seal()
-
-
-FORMULAS = [
-    "=cmd|'/C calc'!A0",
-    "+SUM(A1)",
-    "-2+3",
-    "@SUM(A1)",
-    "\tabc",
-    "\rabc",
-    " =1+1",
-    "\u200b=1+1",
-    "＝1+1",
-    "-none-",
-]
-
-
-@pytest.mark.parametrize("level", FORMULAS)
-def test_level_that_looks_like_a_formula(study: Study, public: Path, level: str) -> None:
-    with_level(study, level)
-    text = refused(study, public, LevelError, "does not take for formulas")
-    assert level not in text
-    us.release(study.folder, public, APPROVAL, formulas="quote")
-    written = tomllib.loads((public / "codebook.toml").read_text())
-    assert written["variables"]["county"]["levels"][-1] == f"'{level}"
-
-
-@pytest.mark.parametrize("level", ["\t=1", "\r=1", "a;=1+1", 'x",=cmd()', "a\n=1+1", "a;@b"])
-def test_formula_behind_a_separator_cannot_be_quoted(
-    study: Study, public: Path, level: str
-) -> None:
-    with_level(study, level)
-    refused(study, public, LevelError, "does not take for formulas")
-    refused(study, public, LevelError, "does not take for formulas", formulas="quote")
-
-
-@pytest.mark.parametrize(
-    "level", ["-1", "+5", "-1.5", "-1,000", "5 - 10", "$1,000 - $2,000", "a=b", "(-5, -1]", "x@y"]
-)
-def test_levels_that_are_no_formulas(study: Study, public: Path, level: str) -> None:
-    us.release(with_level(study, level).folder, public, APPROVAL)
-    assert level in (public / "codebook.toml").read_text()
-
-
-def test_quoted_level_that_exists_already(study: Study, public: Path) -> None:
-    with_level(with_level(study, "=1+1"), "'=1+1")
-    refused(study, public, LevelError, "become the same", formulas="quote")
-
-
-@pytest.mark.parametrize("level", ["\x1b[31mred", "\u202eevil", "a\x00b", "a\x07b", "\x85x"])
-def test_level_that_cannot_be_published(study: Study, public: Path, level: str) -> None:
-    with_level(study, level)
-    refused(study, public, LevelError, "control characters")
-    refused(study, public, LevelError, "control characters", formulas="quote")
-
-
-@pytest.mark.parametrize("name", ["=cmd()", " ", "a\x1bb", "a\nb", "a;=b"])
-def test_column_that_cannot_be_published(study: Study, public: Path, name: str) -> None:
-    study.variables[0] = study.variables[0].model_copy(update={"name": name})
-    study.seal()
-    refused(study, public, ColumnError, "column names that can be published", formulas="quote")
-
-
-def test_level_that_a_format_cannot_hold(study: Study, public: Path) -> None:
-    with_level(study, "space at the end ")
-    refused(study, public, OutputError, "an SPSS file", format="spss")
-    us.release(study.folder, public, APPROVAL)
-
-
-def test_column_that_a_format_cannot_hold(study: Study, public: Path) -> None:
-    study.variables[0] = study.variables[0].model_copy(update={"name": "a name with spaces"})
-    study.seal()
-    says, reason = "the statistical program can store", "weaker intruders are enough here"
-    refused(study, public, OutputError, says, format="stata", reason=reason)
+# Options
 
 
 @pytest.mark.parametrize(
