@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import product
 from math import comb, exp, factorial, fsum, log
 from typing import NamedTuple
@@ -190,6 +190,39 @@ def gains(
             total -= log_dirichlet_multinomial(own, masses)
         result.append(total * (n_parts - 1) / n_parts)
     return result
+
+
+def along_first_axis(table: NDArray[np.int64], q: NDArray[np.float64]) -> list[int]:
+    """Levels in the order of a correspondence analysis around shares q (label,), by its SVD."""
+    sizes = table.sum(axis=1, keepdims=True)  # (level, 1)
+    residuals = (table - sizes * q) / np.sqrt(sizes * q)  # (level, label)
+    scores = np.linalg.svd(residuals)[0][:, 0] / np.sqrt(sizes[:, 0])  # (level,)
+    return [int(level) for level in np.argsort(scores)]
+
+
+def merged_levels(
+    table: NDArray[np.int64], q: NDArray[np.float64], c: float, cost: Callable[[int, int], float]
+) -> list[list[int]]:
+    """The most probable groups of levels among those that merging neighbours leads through.
+
+    A group's labels are Dirichlet-multinomial around q, what is left of one being a label that
+    nobody has; `cost` is that of putting so many levels into so many groups.
+    """
+
+    def log_probability(group: list[int]) -> float:
+        masses = [*(c * q), c * (1.0 - q.sum())]
+        return log_dirichlet_multinomial([*table[group].sum(axis=0), 0], masses)
+
+    groups = [[level] for level in along_first_axis(table, q)]
+    passed = [(fsum(map(log_probability, groups)), groups)]
+    while len(groups) > 2:
+        ways = [
+            [*groups[:at], groups[at] + groups[at + 1], *groups[at + 2 :]]
+            for at in range(len(groups) - 1)
+        ]
+        groups = max(ways, key=lambda way: fsum(map(log_probability, way)))
+        passed.append((fsum(map(log_probability, groups)), groups))
+    return max(passed, key=lambda own: own[0] - cost(len(table), len(own[1])))[1]
 
 
 def groupings(n_levels: int, n_groups: int) -> int:

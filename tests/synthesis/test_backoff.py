@@ -78,6 +78,49 @@ def test_ways_to_group_levels_are_bounded_from_above() -> None:
                 assert bound == 0.0
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_split_of_merged_levels_is_that_of_its_twin(seed: int) -> None:
+    """Groups, gain and concentration of seven levels of three kinds; other nodes have rows, too.
+
+    No false alarms but where the axis is so short that twelve steps do not find it.
+    """
+    generator = stream(335, "merged", seed)
+    kind = generator.permutation([0, 0, 0, 1, 1, 2, 2])  # (level,)
+    strength = 0.2 * (seed % 4)  # from no difference to a large one
+    shares = np.array([[0.5, 0.2, 0.1, 0.1, 0.1], [0.2] * 5, [0.1, 0.1, 0.1, 0.2, 0.5]])
+    shares = strength * shares + (1.0 - strength) * 0.2
+    sizes = generator.integers(20, 200, 7)  # (level,)
+    table = generator.multinomial(sizes, shares[kind])  # (level, label)
+    prior, weight = np.array([0.4, 0.3, 1.2, 0.1, 0.5, 2.0]), 6.0  # a label that is not here
+    level, label = (own.astype(np.int32) for own in np.divmod(np.arange(35), 5))
+    # behind the node's rows are those of another: other levels, another label
+    codes = np.append(level * 2 + 1, np.zeros(9)).astype(np.int32)
+    labels = np.append(label, np.full(9, 5)).astype(np.int32)
+    counts = np.append(table.ravel(), np.full(9, 100))
+    groups, gains = np.empty(15, dtype=np.int64), np.empty(splits.GRID.size)
+    gain, n_groups, point = splits.gain_of_split(
+        codes, labels, counts, np.arange(35), prior, weight, groups, gains
+    )
+    grid = splits.GRID.tolist()
+
+    def averaged(of_groups: NDArray[np.int64]) -> tuple[float, int]:
+        at = np.array(naive.gains(of_groups, prior[:5].tolist(), weight, grid))  # (grid point,)
+        return float(np.log(np.mean(np.exp(at)))) - np.log(7), int(np.argmax(at))
+
+    q = (table.sum(axis=0) + prior[:5]) / (table.sum() + weight)  # (label,)
+    apart, best = averaged(table)
+    merged = naive.merged_levels(table, q, grid[best], splits.log_groupings)
+    together, best_merged = averaged(np.array([table[own].sum(axis=0) for own in merged]))
+    together -= splits.log_groupings(7, len(merged))
+    if together <= apart:
+        together, best_merged, merged = apart, best, [[own] for own in range(7)]
+    found = {frozenset(np.flatnonzero(groups[1::2] == group)) for group in range(n_groups)}
+    assert found == set(map(frozenset, merged))
+    assert (groups[::2] == -1).all()
+    assert gain == pytest.approx(together, abs=1e-9)
+    assert point == best_merged
+
+
 def test_levels_with_the_same_labels_are_put_together() -> None:
     """A fixed seed; so it is with 50 others."""
     grown = tree.grow(two_kinds(stream(322, "kinds")))

@@ -11,7 +11,8 @@ nothing on average.
 
 A variable's levels may be put together. They are sorted along the first axis of a correspondence
 analysis of levels by labels, neighbours are merged whose union is the most probable, and the
-logarithm of the number of ways to put so many levels into so many groups is taken from the gain.
+logarithm of the number of ways to put so many levels into so many groups is taken from the gain, as
+is that of the number of levels, since there may be as many groups.
 
 Kernels share these arguments: `table` int64 (level, label), `q` float64 (label,) with sum 1 and `c`
 float, the Dirichlet prior's mean and concentration; `codes` int32 (row,), `rows` int64 (row of the
