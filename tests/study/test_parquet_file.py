@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -43,6 +46,31 @@ def test_all_rows_are_written_in_order(number: int, last: int) -> None:
     assert pl.read_parquet(io.BytesIO(content)).schema["level"] == LEVELS
     assert pq.ParquetFile(io.BytesIO(content)).num_row_groups == number
     assert parquet_file(slices(number, last)) == content
+
+
+WRITING = """
+import hashlib
+import polars as pl
+from understudy.study.parquet_file import parquet_file
+rows = pl.int_range(150_000, eager=True)
+parts = [pl.DataFrame({"a": rows * step % 499, "b": rows % (3 + step)}) for step in range(5)]
+print(pl.thread_pool_size(), hashlib.blake2b(parquet_file(parts)).hexdigest())
+"""
+
+
+def test_the_bytes_do_not_depend_on_the_threads_that_write() -> None:
+    digests = set()
+    for threads in ("1", "3"):
+        said = subprocess.run(
+            [sys.executable, "-c", WRITING],
+            env={**os.environ, "POLARS_MAX_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        assert said[0] == threads
+        digests.add(said[1])
+    assert len(digests) == 1
 
 
 def test_a_set_of_one_slice_has_the_bytes_it_always_had() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from tests.clusters import QUIET, threads_as_workers
 from tests.studies import files_of, plain_page, run_quietly, write_study
@@ -27,7 +28,7 @@ from understudy.pages import report
 from understudy.randomness import stream
 from understudy.risk import baselines
 from understudy.risk.own_record import from_draws
-from understudy.synthesis import workers
+from understudy.synthesis import set_drawing, workers
 from understudy.synthesis.dpmpm.class_counts import SLICE
 from understudy.synthesis.dpmpm.costs import cutting_pays
 from understudy.synthesis.workers import Workers
@@ -362,10 +363,14 @@ def test_processes_one_of_which_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_study_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sets of 40 records are drawn and written in three slices."""
     monkeypatch.setattr(report, "page", plain_page)
+    monkeypatch.setattr(set_drawing, "RECORDS", 15)
     plan = write_study(tmp_path)
     run_quietly(plan, tmp_path / "alone")
-    with threads_as_workers() as address:
+    sets = sorted((tmp_path / "alone").rglob("sets/dpmpm/*.parquet"))
+    assert [pq.ParquetFile(path).num_row_groups for path in sets] == [3, 3]
+    with threads_as_workers(2) as address:
         run_command(plan, out=tmp_path / "helped", helpers=HelperOptions(cluster=address))
     assert files_of(tmp_path / "helped") == files_of(tmp_path / "alone")
 
