@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,26 @@ def test_frames_are_those_of_the_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(set_drawing, "RECORDS", ROWS)
     for (made,), drawn in zip(fit.drawing(2, seed=5).slices(), shown, strict=True):
         assert made.equals(drawn)
+
+
+def test_what_a_worker_prepared_stays_with_it() -> None:
+    """Workers hand on to each other what sets are drawn from; the data are there already."""
+    data = us.load_ce_like()
+
+    class Fit:
+        def __init__(self) -> None:
+            self.data = data
+
+        def drawer(self, _: Any) -> set_drawing.Drawer:
+            return set_drawing.table_drawer(data, marginal_labels(data))
+
+    given = set_drawing._DrawnFrom({"numbers": np.arange(3)})
+    drawn = set_drawing._draw_slice((1, 0, 0, ROWS), Fit(), given)
+    handed_on = pickle.loads(pickle.dumps(given))  # noqa: S301  (our own)
+    assert len(given.prepared) == 1
+    assert not handed_on.prepared
+    assert np.array_equal(handed_on.snapshot["numbers"], np.arange(3))
+    assert np.array_equal(set_drawing._draw_slice((1, 0, 0, ROWS), Fit(), handed_on), drawn)
 
 
 @quiet

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -53,6 +53,10 @@ class _DrawnFrom:
 
     snapshot: Arrays
     prepared: list[Drawer] = field(default_factory=list)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave behind what was prepared, which holds the data, where it goes on to a worker."""
+        return type(self), (self.snapshot,)
 
     def drawer(self, fit: DrawsSets) -> Drawer:
         """Prepare to draw, unless that was done."""
