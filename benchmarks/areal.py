@@ -114,13 +114,13 @@ def sweep_cost(problem: Problem, n_clusters: int) -> float:
     state = init(generator, problem, n_clusters, 5)
     for _ in range(SWEEPS):
         state = sampler.step(generator, problem, state, priors, pieces, tuning=True)
-    found = []
+    milliseconds = []
     for _ in range(SERIES):
         begin = time.process_time()
         for _ in range(SWEEPS):
             state = sampler.step(generator, problem, state, priors, pieces)
-        found.append((time.process_time() - begin) / SWEEPS * 1e3)
-    return min(found)
+        milliseconds.append((time.process_time() - begin) / SWEEPS * 1e3)
+    return min(milliseconds)
 
 
 def invented(n_patterns: int, n_labels: int, largest: int) -> Problem:

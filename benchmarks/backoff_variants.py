@@ -165,9 +165,9 @@ def at_best(score: Callable[[NDArray[np.float64]], float], n_groups: int) -> flo
             for value in GRID:
                 tried = best.copy()
                 tried[group] = value
-                found = score(tried)
-                if found > most:
-                    best, most = tried, found
+                scored = score(tried)
+                if scored > most:
+                    best, most = tried, scored
     return most
 
 

@@ -207,9 +207,9 @@ def chain_chances(
     """
     own = np.stack([data.codes(name) for name in data.synthesized], axis=1)  # (record, variable)
     right = (sets.codes == own).all(axis=2).sum(axis=1).tolist()  # (set,)
-    found = us.identification_risk(data, sets, data.kept).per_set["expected_match_risk"].to_list()
-    compared = [by_chain(values, sets.chain) for values in (*deviations, right, found)]
-    return [1.0 if each is None else each.chance for each in compared]
+    matched = us.identification_risk(data, sets, data.kept).per_set["expected_match_risk"].to_list()
+    compared = [by_chain(values, sets.chain) for values in (*deviations, right, matched)]
+    return [1.0 if test is None else test.chance for test in compared]
 
 
 def differs(chances: Sequence[float]) -> bool:
@@ -221,7 +221,7 @@ def utility(data: us.Microdata, sets: Any) -> dict[str, Any]:
     """Deviations of tables, with both floors; and whether the chains' sets differ."""
     measured, seconds = timed(lambda: us.table_utility(data, sets, orders=(1, 2, 3), seed=1))
     by_order = measured.per_set.partition_by("order", as_dict=True)
-    deviations = [each["deviation"].to_list() for each in by_order.values()]
+    deviations = [frame["deviation"].to_list() for frame in by_order.values()]
     return {
         "chains": chain_chances(data, sets, deviations),
         "deviation": list(measured.deviation.values()),
@@ -316,7 +316,7 @@ def measure(name: str, model: str, folder: Path, parts: list[str]) -> None:
 
 def _worst(results: dict[str, Any]) -> dict[str, Any]:
     aligned = [attack for attack in results["risk"]["attacks"] if attack["setting"] == "worst case"]
-    return dict(max(aligned, key=lambda each: each["position"]))
+    return dict(max(aligned, key=lambda effect: effect["position"]))
 
 
 def _fit_cells(fit: dict[str, Any]) -> dict[str, str]:

@@ -37,10 +37,10 @@ def by_arviz(values: NDArray[np.float32]) -> None:
     """Judge one quantity after another by arviz-stats."""
     stats = import_module("arviz_stats.base").array_stats
     for quantity in range(values.shape[2]):
-        one = values[:, :, quantity].astype(np.float64)
-        stats.rhat(one, chain_axis=0, draw_axis=1)
-        stats.ess(one, chain_axis=0, draw_axis=1, method="bulk")
-        stats.ess(one, chain_axis=0, draw_axis=1, method="tail", prob=TAIL)
+        draws = values[:, :, quantity].astype(np.float64)
+        stats.rhat(draws, chain_axis=0, draw_axis=1)
+        stats.ess(draws, chain_axis=0, draw_axis=1, method="bulk")
+        stats.ess(draws, chain_axis=0, draw_axis=1, method="tail", prob=TAIL)
 
 
 def milliseconds(work: Callable[[], object]) -> float:

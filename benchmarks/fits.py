@@ -96,11 +96,11 @@ def chains_in_words(data: us.Microdata, fit: Any) -> str:
         measured.filter(pl.col("order") == order)["deviation"].to_list() for order in ORDERS
     ]
     chances = chain_chances(data, sets, deviations)
-    *tables, right, found = (f"{chance:.3f}" for chance in chances)
+    *tables, right, matched = (f"{chance:.3f}" for chance in chances)
     return (
         f"sets of different chains {'differ' if differs(chances) else 'differ by chance at most'}: "
         f"probabilities {' / '.join(tables)} (tables of order 1, 2, 3), {right} (right labels), "
-        f"{found} (match risk)"
+        f"{matched} (match risk)"
     )
 
 

@@ -72,7 +72,7 @@ def rpart_sets(data: Microdata, folder: Path) -> list[pl.DataFrame]:
     command = ["Rscript", script, str(folder / "records.csv"), str(SETS), str(SEED), str(drawn)]
     subprocess.run(command, check=True)
     labels = pl.read_csv(drawn, infer_schema=False)
-    return [records.with_columns(each.alias(label)) for each in labels]
+    return [records.with_columns(column.alias(label)) for column in labels]
 
 
 def beside(path: Path, out: Path) -> None:

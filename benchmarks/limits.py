@@ -89,7 +89,7 @@ class Half(KnownTable):
         return self.label_tables()[0]
 
     def _mixed(self, other: LabelTable) -> LabelTable:
-        rows = [each.probabilities[each.row_of_combination] for each in (self.table, other)]
+        rows = [table.probabilities[table.row_of_combination] for table in (self.table, other)]
         mixed = np.mean(rows, axis=0)  # (combination, label)
         return LabelTable(mixed, np.arange(len(mixed), dtype=np.int32))
 
@@ -108,13 +108,13 @@ def own_record(seeds: int) -> None:
                 "Perfect": us.Perfect().fit(data),
             }
             for name, fit in fits.items():
-                found = own_record_findings(
+                findings = own_record_findings(
                     data, fit, [("sex",), ("sex", "age")], sets=FILES, refit=None, folds=1,
                     seed=seed,
                 )  # fmt: skip
                 for least in LEASTS:
                     limits = Thresholds(own_record_least=least)
-                    outcomes = {effect_outcome(attack, limits) for attack in found.attacks}
+                    outcomes = {effect_outcome(attack, limits) for attack in findings.attacks}
                     worst = max(outcomes, key=("pass", "review", "fail").index)
                     counted[name, least, worst] += 1
         _print(f"{n} people", counted)

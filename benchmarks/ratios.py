@@ -351,18 +351,18 @@ def machine() -> str:
 
 def versions() -> dict[str, str]:
     """Give the versions of what is installed."""
-    found = {"python": platform.python_version()}
+    listed = {"python": platform.python_version()}
     for name in LIBRARIES:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            listed[name] = version(name)
+    return listed
 
 
 def usual(kind: str, stored: list[dict[str, Any]]) -> dict[str, float]:
     """Give the median of each ratio's last five of this kind of machine, which no run can move."""
     own = [entry["ratios"] for entry in stored if entry["machine"] == kind]
     names = {name for ratios in own for name in ratios}
-    return {name: median([each[name] for each in own if name in each][-LAST:]) for name in names}
+    return {name: median([run[name] for run in own if name in run][-LAST:]) for name in names}
 
 
 def compare(ratios: dict[str, float], before: dict[str, float]) -> list[str]:

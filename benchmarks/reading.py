@@ -75,9 +75,9 @@ def make_records() -> pl.DataFrame:
     return pl.DataFrame(
         {
             name: pl.Series([f"{name[:3]}{level:04d}" for level in range(size)]).gather(
-                codes[rows, place]
+                codes[rows, column]
             )
-            for place, (name, size) in enumerate(LEVELS.items())
+            for column, (name, size) in enumerate(LEVELS.items())
         }
     )
 
@@ -112,8 +112,8 @@ def main() -> None:
             for _ in range(REPEATS):
                 ours.append(measure(OURS, path))
                 theirs.append(measure(DUCKDB, path))
-            mine, other = min(one[0] for one in ours), min(one[0] for one in theirs)
-            peak = max(one[1] for one in ours) / 1e9
+            mine, other = min(run[0] for run in ours), min(run[0] for run in theirs)
+            peak = max(run[1] for run in ours) / 1e9
             kind = path.suffix[1:]
             print(f"{kind:8} {mine:10.2f} s {other:7.2f} s {mine / other:6.2f} {peak:9.2f} GB")
 

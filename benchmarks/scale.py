@@ -73,19 +73,19 @@ def make_file(path: Path, n_records: int, n_combinations: int, n_variables: int 
     patterns = draw.permutation(patterns)[:wanted]
     class_of = draw.choice(N_CLASSES, wanted, p=weights)  # (pattern,)
     popular = draw.gamma(0.7, size=wanted)  # (pattern,)
-    found = np.empty(0, dtype=np.int64)  # (combination,) pattern and label
-    while found.size < n_combinations:
+    cells = np.empty(0, dtype=np.int64)  # (combination,) pattern and label
+    while cells.size < n_combinations:
         rows = draw.choice(wanted, n_combinations, p=popular / popular.sum())
         label = drawn(rows.size, range(last, last + 1), class_of[rows])
         even = draw.integers(0, N_LABELS, rows.size)
         label = np.where(draw.random(rows.size) < 0.2, even, label)
-        found = np.unique(np.append(found, rows * N_LABELS + label))
-    found = draw.permutation(found)[:n_combinations]
+        cells = np.unique(np.append(cells, rows * N_LABELS + label))
+    cells = draw.permutation(cells)[:n_combinations]
     common = draw.gamma(0.5, size=n_combinations)
     counts = 1 + draw.multinomial(n_records - n_combinations, common / common.sum())
     rows = draw.permutation(np.repeat(np.arange(n_combinations, dtype=np.int32), counts))
-    keys = patterns[found // N_LABELS]
-    columns: dict[str, Any] = {"place": _texts(found % N_LABELS, "p")}
+    keys = patterns[cells // N_LABELS]
+    columns: dict[str, Any] = {"place": _texts(cells % N_LABELS, "p")}
     for name, size in reversed(list(zip(KEPT, sizes[:-1], strict=False))):
         keys, codes = keys // size, keys % size
         columns[name] = _texts(codes, name[0])
@@ -188,8 +188,8 @@ def stages_of(of: dict[str, Any], file: Path | None = None) -> list[dict[str, An
         asked = json.dumps({**of, "file": str(file)})
         command = [sys.executable, "-m", "benchmarks.scale", "--inside", asked]
         answer = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    found: list[dict[str, Any]] = json.loads(answer.stdout)
-    return found
+    stages: list[dict[str, Any]] = json.loads(answer.stdout)
+    return stages
 
 
 def main() -> None:

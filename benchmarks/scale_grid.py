@@ -80,10 +80,10 @@ def draw(frame: pl.DataFrame) -> str:
                 seconds = np.maximum(own[part].to_numpy(), 0.05)
                 above.plot(own[name], seconds, color=LIGHT[colour], marker="o", markersize=2.5)
             below.plot(own[name], own["peak, GB"], color=LIGHT["ink"], marker="o", markersize=2.5)
-            for each in (above, below):
-                each.set(xscale="log", yscale="log")
-                each.minorticks_off()
-                each.set_xticks(own[name].to_list(), [_short(value) for value in own[name]])
+            for axes_of_one in (above, below):
+                axes_of_one.set(xscale="log", yscale="log")
+                axes_of_one.minorticks_off()
+                axes_of_one.set_xticks(own[name].to_list(), [_short(value) for value in own[name]])
             below.set_xlabel(name)
         names = [(part, LIGHT[colour]) for part, (_, colour) in PARTS.items()]
         axes[0].set_title(" ")  # room for the names, which go on above the other panels

@@ -66,10 +66,10 @@ def tables(n: int) -> list[list[str]]:
         data, np.stack([perfect_codes(generator, data).astype(np.uint8) for _ in range(SETS)])
     )
     before = peak()
-    seconds, found = timed(lambda: table_utility(data, sets, seed=1))
+    seconds, utility = timed(lambda: table_utility(data, sets, seed=1))
     shape = f"n = {n:,}, 6 variables, {data.n_combinations:,} combinations, m = {SETS}"
     rows = [
-        [f"all {found.tables.height} tables of orders 1-3, {shape}", f"{seconds:.1f} s",
+        [f"all {utility.tables.height} tables of orders 1-3, {shape}", f"{seconds:.1f} s",
          f"peak {peak():,.0f} MB ({before:,.0f} MB before)"],
     ]  # fmt: skip
     seconds, _ = timed(lambda: within_pattern_utility(data, sets))
@@ -100,7 +100,7 @@ def regressions() -> Iterator[list[str]]:
 
     fit(data.codes("county"))  # what is loaded when first used is not counted
     ours, fits = timed(lambda: [fit(county) for county in sets])
-    separated = sum("separated" in one.status for one in fits)
+    separated = sum("separated" in set_fit.status for set_fit in fits)
     what = f"{SETS} ordered logits, 133 labels, n = {TRAIN:,}"
     yield [what, f"{ours:.2f} s", f"{separated} of {SETS} sets separated somewhere"]
     with warnings.catch_warnings():

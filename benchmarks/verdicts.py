@@ -212,7 +212,7 @@ class Generator:
     def chains(self, sets: Any) -> Convergence:
         """Whether the chains have converged, once."""
         if not self._judged_chains:
-            found = (
+            reasons = (
                 chain_findings(self.fit, sets, self.intruders)
                 if self.name in MODELS
                 else convergence_findings(
@@ -221,7 +221,7 @@ class Generator:
                     ess_target=400.0,
                 )
             )  # fmt: skip
-            self._judged_chains.append(found)
+            self._judged_chains.append(reasons)
         return self._judged_chains[0]
 
     def control(self, seed: int) -> pl.DataFrame | None:

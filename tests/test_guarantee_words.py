@@ -33,14 +33,14 @@ def joined(text: str) -> str:
 
 def test_the_program_speaks_of_it_in_a_few_texts_only() -> None:
     source = ROOT / "src" / "understudy"
-    found = Counter(
+    mentions = Counter(
         {
             path.relative_to(source).as_posix(): len(CLAIM.findall(joined(path.read_text("utf-8"))))
             for path in source.rglob("*")
             if path.suffix in {".py", ".html", ".js", ".toml"}
         }
     )
-    assert {name: number for name, number in found.items() if number} == SOURCES
+    assert {name: number for name, number in mentions.items() if number} == SOURCES
 
 
 def test_pages_of_the_documentation_say_it_of_the_formal_dirichlet_alone() -> None:

@@ -33,7 +33,7 @@ def test_streams_do_not_depend_on_threads() -> None:
     alone = [stream(7, *name).standard_normal(1000) for name in names]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda name: stream(7, *name).standard_normal(1000), names))
-    assert all(np.array_equal(one, other) for one, other in zip(alone, together, strict=True))
+    assert all(np.array_equal(own, other) for own, other in zip(alone, together, strict=True))
 
 
 def test_streams_are_uniform_and_unrelated() -> None:

@@ -55,9 +55,9 @@ def test_all_that_is_needed_is_locked(name: str) -> None:
                 seen.add((package, extra))
                 further = map(Requirement, metadata.requires(package) or ())
                 waiting += [
-                    each
-                    for each in further
-                    if each.marker is None or each.marker.evaluate({"extra": extra})
+                    requirement
+                    for requirement in further
+                    if requirement.marker is None or requirement.marker.evaluate({"extra": extra})
                 ]
     assert seen
 

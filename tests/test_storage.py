@@ -81,9 +81,9 @@ def test_a_manifest_notices_every_flipped_bit(tmp_path: Path, folder: PrivateFol
 
 def test_differences_show_settings_and_hide_the_rest() -> None:
     """Two synthesizers have settings of the same name, so that the path is said."""
-    one, other = {"draws": 10, "until": {"rhat": 1.01}}, {"draws": 11, "until": {"rhat": 1.1}}
-    saved = {"data": "digest", "seed": 1, "plan": {"a": one, "b": one, "known": ["a"]}, "same": 1}
-    asked = {"data": "other", "seed": 2, "plan": {"a": one, "b": other, "known": ["b"]}, "same": 1}
+    plan, other = {"draws": 10, "until": {"rhat": 1.01}}, {"draws": 11, "until": {"rhat": 1.1}}
+    saved = {"data": "digest", "seed": 1, "plan": {"a": plan, "b": plan, "known": ["a"]}, "same": 1}
+    asked = {"data": "other", "seed": 2, "plan": {"a": plan, "b": other, "known": ["b"]}, "same": 1}
     assert differences(saved, asked) == [
         '"data"',
         '"draws" of "plan.b" (saved "10", now "11")',

@@ -278,14 +278,14 @@ def test_chain_that_fails_is_reported(
 def test_results_do_not_depend_on_the_surroundings(plan: Path, tmp_path: Path) -> None:
     """Neither hash seeds, numbers of threads, locales nor a terminal without letters matter."""
     plan.write_text(plan.read_text() + ANALYSIS)
-    one = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
+    plain = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
     other = {
         "PYTHONHASHSEED": "12345", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
         "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1", "LC_ALL": "de_DE.UTF-8",
         "LC_NUMERIC": "de_DE.UTF-8", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0",
     }  # fmt: skip
     processes = [
-        program(plan, tmp_path / name, around) for name, around in (("one", one), ("two", other))
+        program(plan, tmp_path / name, around) for name, around in (("one", plain), ("two", other))
     ]
     assert processes[0].stdout is not None
     processes[0].stdout.close()  # nobody reads what it prints

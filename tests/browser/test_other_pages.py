@@ -49,12 +49,12 @@ def evaluated(folder: Path) -> str:
 def drawn_frontier() -> str:
     """Write the page of a frontier of invented points."""
     points = [point(f"p{number}", 0.1 * number, 2.0 - 0.2 * number) for number in range(1, 6)]
-    found = FrontierFindings(
+    findings = FrontierFindings(
         title="Invented", n_records=100, n_labels=4, data_fingerprint="", points=tuple(points),
         landmarks=(), beside=(), own_record_pass=0.25, own_record_review=0.75, recommended="p2",
         why="It passes.",
     )  # fmt: skip
-    return frontier_page(found)
+    return frontier_page(findings)
 
 
 @pytest.fixture(scope="module")

@@ -135,9 +135,9 @@ def unfold(page: Page) -> None:
 def faults_of(page: Page) -> list[tuple[str, str, str]]:
     """List what axe finds that would keep a reader out."""
     return [
-        (one["id"], one["impact"], one["nodes"][0]["html"][:200])
-        for one in Axe().run(page).response["violations"]
-        if one["impact"] in SERIOUS
+        (fault["id"], fault["impact"], fault["nodes"][0]["html"][:200])
+        for fault in Axe().run(page).response["violations"]
+        if fault["impact"] in SERIOUS
     ]
 
 
@@ -150,12 +150,12 @@ def small_texts(page: Page) -> list[tuple[float, str]]:
         " * Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b), one.textContent])"
     )
     assert sizes
-    return [one for one in sizes if one[0] < 11.9]
+    return [size for size in sizes if size[0] < 11.9]
 
 
 def colliding_texts(page: Page) -> list[list[str]]:
     """List the texts of drawings that stick out of their drawing, or lie on another one."""
-    found: list[list[str]] = page.evaluate(
+    pairs: list[list[str]] = page.evaluate(
         """[...document.querySelectorAll('svg[role=img]')].flatMap((svg) => {
           const box = svg.getBoundingClientRect();
           const all = [...svg.querySelectorAll('text')].map((one) => [
@@ -171,7 +171,7 @@ def colliding_texts(page: Page) -> list[list[str]]:
           return out;
         })"""
     )
-    return found
+    return pairs
 
 
 def first_of(study: Findings) -> SynthesizerFindings:

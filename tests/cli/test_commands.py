@@ -101,9 +101,9 @@ def test_check_says_how_long_a_fit_would_take(command: Command, make_file: MakeF
     said = " ".join(
         command("check", make_file("code,label\n" + rows), "--synthesize", "label").out.split()
     )
-    found = re.search(r"default fit, at least about: DPMPM .*, DP-areal (\d+) min, Back", said)
-    assert found is not None
-    assert 5 < int(found[1]) < 60
+    minutes = re.search(r"default fit, at least about: DPMPM .*, DP-areal (\d+) min, Back", said)
+    assert minutes is not None
+    assert 5 < int(minutes[1]) < 60
 
 
 def test_check_without_a_column_to_synthesize(command: Command, survey: Path) -> None:
@@ -249,10 +249,10 @@ def test_help_says_all_of_a_command_in_whole_lines(command: Command) -> None:
     assert "3 not converged, 4 interrupted" in " ".join(command("run", "--help").out.split())
     for name in COMMANDS:
         cells = re.findall(r"^│ (.*) │$", command(name, "--help").out, re.MULTILINE)
-        for one, other in pairwise(cells):
+        for line, other in pairwise(cells):
             if other.startswith(" " * 6):
-                room = len(one) - len(one.rstrip())
-                assert len(other.split()[0]) >= room, (name, one)
+                room = len(line) - len(line.rstrip())
+                assert len(other.split()[0]) >= room, (name, line)
 
 
 def test_no_help_shows_an_empty_default(command: Command) -> None:

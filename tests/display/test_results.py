@@ -167,15 +167,15 @@ def test_no_result_is_left_out(data: us.Microdata, sets: us.SyntheticSets) -> No
     """Whatever shows itself is among those above, or is tested beside them."""
     made = {type(measure(data, sets)) for measure in MEASURES.values()}
     ours = [kind for kind in subclasses(Shown) if kind.__module__.startswith("understudy.")]
-    missing = [kind for kind in ours if not any(issubclass(each, kind) for each in made)]
+    missing = [kind for kind in ours if not any(issubclass(shown, kind) for shown in made)]
     fits = {kind for kind in missing if issubclass(kind, SampledFit)}
     assert {kind.__name__ for kind in set(missing) - fits} <= ELSEWHERE
 
 
 def subclasses(kind: type) -> set[type]:
     """List all that inherit from a class."""
-    found: set[type] = set(kind.__subclasses__())
-    return found.union(*map(subclasses, found))
+    classes: set[type] = set(kind.__subclasses__())
+    return classes.union(*map(subclasses, classes))
 
 
 def test_polars_data_give_polars_frames(sets: us.SyntheticSets) -> None:

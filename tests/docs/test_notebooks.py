@@ -45,7 +45,7 @@ def test_the_notebook_and_the_page_with_outputs_have_the_same_cells(path: Path) 
         cell.outputs = [next(iter(data.items())) for data in outputs]
     page, files = page_of(path.stem, cells)
     assert path.with_suffix(".md").read_text(encoding="utf-8") == page
-    lying = {f"outputs/{each.name}" for each in FOLDER.glob(f"outputs/{path.stem}-*")}
+    lying = {f"outputs/{written.name}" for written in FOLDER.glob(f"outputs/{path.stem}-*")}
     assert lying == set(files)
     for file, content in files.items():
         assert (FOLDER / file).read_text(encoding="utf-8") == content + "\n"

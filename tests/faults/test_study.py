@@ -75,8 +75,10 @@ def job(plan: str, folder: str, measured: str = "", drawn: bool = False) -> dict
     chains.SEGMENT_DRAWS = 4  # so that so short a fit has several segments
     for name, (stage, kind) in MEASURES.items() if measured else ():
         path = Path(measured) / "internal" / "stages" / f"{stage}.json"
-        found = kind.model_validate_json(json.dumps(json.loads(path.read_text())["findings"]))
-        setattr(stages, name, lambda *_, found=found, **__: found)
+        earlier_findings = kind.model_validate_json(
+            json.dumps(json.loads(path.read_text())["findings"])
+        )
+        setattr(stages, name, lambda *_, earlier_findings=earlier_findings, **__: earlier_findings)
     run_quietly(Path(plan), Path(folder))
     return files_of(Path(folder))
 

@@ -41,7 +41,7 @@ def test_labels_are_counted_as_by_hand(frames: list[pl.DataFrame]) -> None:
     original, *drawn = (Counter(frame["town"].to_list()) for frame in frames)
     assert len(counted.levels) == MOST_LEVELS
     for index, level in enumerate(counted.levels):
-        counts = [each[level] for each in drawn]
+        counts = [counter[level] for counter in drawn]
         assert counted.original[index] == original[level]
         assert counted.synthetic[index] == pytest.approx(sum(counts) / 3, abs=1e-4)
         assert (counted.lowest[index], counted.highest[index]) == (min(counts), max(counts))
@@ -57,12 +57,12 @@ def test_pairs_are_counted_as_by_hand(frames: list[pl.DataFrame]) -> None:
     assert (counted.name, counted.other, counted.other_levels) == ("town", "sex", ("f", "m"))
     for row, level in enumerate(counted.levels):
         for column, other in enumerate(counted.other_levels):
-            mean = sum(each[level, other] for each in drawn) / 3
+            mean = sum(counter[level, other] for counter in drawn) / 3
             assert counted.original[row][column] == original[level, other]
             assert counted.synthetic[row][column] == pytest.approx(mean, abs=1e-4)
     everywhere = set(original).union(*drawn)
     assert counted.n_cells == len(everywhere)
-    counts = [(original[cell], sum(each[cell] for each in drawn) / 3) for cell in everywhere]
+    counts = [(original[cell], sum(counter[cell] for counter in drawn) / 3) for cell in everywhere]
     far = (
         np.abs(
             chance_deviations([original for original, _ in counts], [mean for _, mean in counts], 3)

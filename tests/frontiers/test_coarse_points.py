@@ -73,7 +73,7 @@ def test_coarse_points_share_a_fit_and_their_plan_means_the_same(
     shown = us.frontier(plan, tmp_path / "out", choose=name, because="A. Board: fewer towns")
     assert shown.points.height == 4
     assert [data.variable("county").n_levels for data in fitted] == [4]
-    fine, coarse = (shown.findings.point(each) for each in ("dpmpm-class-draw-kept", name))
+    fine, coarse = (shown.findings.point(point) for point in ("dpmpm-class-draw-kept", name))
     assert fine is not None
     assert coarse is not None
     assert coarse.measured.fingerprint != fine.measured.fingerprint

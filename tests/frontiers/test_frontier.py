@@ -311,8 +311,8 @@ def test_a_finished_search_goes_nowhere_else_after_a_point_was_confirmed(
     real = search.next_points
 
     def confirmed(self: fit_points.FrontierRun) -> None:
-        found = self._measured(name).model_copy(update={"confirmed": True})
-        self.folder.save_findings(f"confirmed-{name}", self._of(self.listed[name]), found, Notes())
+        point = self._measured(name).model_copy(update={"confirmed": True})
+        self.folder.save_findings(f"confirmed-{name}", self._of(self.listed[name]), point, Notes())
 
     def next_points(listed: Any, points: Mapping[str, FrontierPoint], most: int) -> Any:
         seen.extend(point.measured.confirmed for point in points.values())

@@ -103,15 +103,15 @@ def test_a_search_halves_the_gap_that_the_limit_lies_in() -> None:
     assert len(next_points([curve], measured, 1)) == 1
     assert next_points([curve], measured, 0) == []
     near = {
-        name: each.model_copy(update={"position": 0.1, "outcome": "pass"})
-        for name, each in measured.items()
+        name: own.model_copy(update={"position": 0.1, "outcome": "pass"})
+        for name, own in measured.items()
     }
     alike_ratios = (OrderRatio(order=1, ratio=1.0, error=None),)
     alike = {
-        name: each.model_copy(
-            update={"measured": each.measured.model_copy(update={"ratios": alike_ratios})}
+        name: own.model_copy(
+            update={"measured": own.measured.model_copy(update={"ratios": alike_ratios})}
         )
-        for name, each in near.items()
+        for name, own in near.items()
     }
     assert next_points([curve], alike, 10) == []
 
@@ -139,13 +139,13 @@ def test_a_search_goes_on_near_the_limit_before_it_looks_elsewhere() -> None:
 def test_default_dials() -> None:
     plan = plan_from(PLAN)
     listed = list(grid(plan))
-    assert {each.kind for each in listed} == {"backoff", "dpmpm", "formal"}
-    assert len({each.name for each in listed}) == len(listed)
+    assert {point.kind for point in listed} == {"backoff", "dpmpm", "formal"}
+    assert len({point.name for point in listed}) == len(listed)
     assert sum(curve.ends is not None for curve in curves(plan)) == 1
-    formal = [each for each in listed if each.kind == "formal"]
-    assert [each.value for each in formal] == [20.0, 60.0, 100.0, 160.0]
+    formal = [point for point in listed if point.kind == "formal"]
+    assert [point.value for point in formal] == [20.0, 60.0, 100.0, 160.0]
     modelled = plan_from({**PLAN, "data": {**PLAN["data"], "missing": "model"}})
-    assert {each.kind for each in grid(modelled)} == {"dpmpm"}  # others do not take holes
+    assert {point.kind for point in grid(modelled)} == {"dpmpm"}  # others do not take holes
     imputed = {**PLAN, "data": {**PLAN["data"], "missing": "model"}, "imputations": 4}
     assert first_points(plan_from(imputed))
     dial = {"dials": [{"model": "dpmpm", "vary": {"sets": [8, 20]}}]}
@@ -155,7 +155,7 @@ def test_default_dials() -> None:
         {**PLAN, "frontier": {"dials": [{"model": "dpmpm", "vary": {"class_draw": ["kept", "full"],
                                                                    "sets": [5, 20]}}]}}
     )  # fmt: skip
-    assert len({each.fit_key for each in grid(shared)}) == 1
+    assert len({point.fit_key for point in grid(shared)}) == 1
 
 
 def declared(*dials: dict[str, Any]) -> list[Point]:
@@ -167,15 +167,15 @@ def test_blocks_that_differ_in_what_is_fixed_have_points_of_their_own() -> None:
     first = {"model": "dpmpm", "vary": {"level_prior": [1.0, 0.1]}}
     longer = {**first, "fixed": {"warmup": 20_001, "sampler": "blocked"}}
     other = {**first, "fixed": {"warmup": 20_000}}
-    alone = [each.name for each in declared(first)]
+    alone = [declared_point.name for declared_point in declared(first)]
     assert alone == ["dpmpm-level-prior-1", "dpmpm-level-prior-0.1"]
-    names = [each.name for each in declared(first, longer, other, first)]
+    names = [declared_point.name for declared_point in declared(first, longer, other, first)]
     assert names[:2] == alone
     assert names[2] == "dpmpm-level-prior-1-warmup-20001-sampler-blocked"
     assert names[4] == "dpmpm-level-prior-1-warmup-2e-04"
     assert len(names) == 6
     later = declared({**longer, "vary": {"n_classes": [10]}}, first)
-    assert [each.name for each in later] == ["dpmpm-n-classes-10", *alone]
+    assert [declared_point.name for declared_point in later] == ["dpmpm-n-classes-10", *alone]
     searched = {"model": "backoff", "between": {"scale": [0.1, 10.0]}}
     again = {**searched, "fixed": {"draws": 300}}
     points = declared(searched, again)
@@ -225,7 +225,7 @@ def test_another_class_draw_of_the_same_fit_is_that_of_a_fit_of_its_own() -> Non
     fit = quiet_fit(us.DPMPM(), data, seed=1)
     direct = quiet_fit(us.DPMPM(class_draw="full"), data, seed=1)
     again = reuse_draws(fit, class_draw="full")
-    first, second = (quiet_sets(each, m=3, seed=7) for each in (again, direct))
+    first, second = (quiet_sets(drawn_from, m=3, seed=7) for drawn_from in (again, direct))
     assert np.array_equal(first.codes, second.codes)
     assert not np.array_equal(first.codes, quiet_sets(fit, m=3, seed=7).codes)
     mine, theirs = again.chain_draws, direct.chain_draws

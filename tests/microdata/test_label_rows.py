@@ -45,7 +45,7 @@ def test_the_same_table_and_the_same_draws(sparse: Any, dense: Any, which: int) 
         whole[rows.row_of_combination], table.probabilities[table.row_of_combination]
     )
     for repeat in range(3):
-        drawn = [each.draw(stream(repeat, "draw"), data) for each in (rows, table)]
+        drawn = [source.draw(stream(repeat, "draw"), data) for source in (rows, table)]
         assert np.array_equal(*drawn)
 
 
@@ -56,8 +56,8 @@ def test_the_same_expected_risk(sparse: Any, dense: Any, known: list[str]) -> No
     data = scattered()
     risks = [us.expected_risk(data, make(data), known) for make in (sparse, dense)]
     for field in fields(risks[0])[1:]:
-        one, other = (getattr(risk, field.name) for risk in risks)
-        assert np.isclose(one, other, rtol=1e-12), field.name
+        own, other = (getattr(risk, field.name) for risk in risks)
+        assert np.isclose(own, other, rtol=1e-12), field.name
 
 
 def test_a_table_becomes_rows_and_a_table_again() -> None:

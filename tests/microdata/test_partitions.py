@@ -55,11 +55,11 @@ def read(source: Any, **options: Any) -> us.Microdata:
 def test_the_same_microdata_as_one_file(tmp_path: Path, cuts: list[int]) -> None:
     frame = records()
     frame.write_parquet(tmp_path / "one.parquet")
-    one, several = read(tmp_path / "one.parquet"), read(folder_of(frame, tmp_path / "f", cuts))
-    assert several.fingerprint() == one.fingerprint()
-    assert several.variables == one.variables
-    assert [variable.numeric for variable in one.variables] == [False, False, True]
-    drawn = [us.Marginal().fit(data).synthesize(2, seed=3).codes for data in (one, several)]
+    single, several = read(tmp_path / "one.parquet"), read(folder_of(frame, tmp_path / "f", cuts))
+    assert several.fingerprint() == single.fingerprint()
+    assert several.variables == single.variables
+    assert [variable.numeric for variable in single.variables] == [False, False, True]
+    drawn = [us.Marginal().fit(data).synthesize(2, seed=3).codes for data in (single, several)]
     assert np.array_equal(drawn[0], drawn[1])
 
 

@@ -153,7 +153,7 @@ def test_sets_share_them(m: int) -> None:
     sets = us.Perfect().fit(data).synthesize(m, seed=1)
     held = [data.passed.frame, *(sets.frame(index, "polars") for index in range(m)), *sets[1:]]
     assert len(held) == 2 * m
-    assert len({addresses(each) for each in held}) == 1
+    assert len({addresses(set_frame) for set_frame in held}) == 1
 
 
 def most_allocated(m: int, use: Callable[[Any], object]) -> int:

@@ -146,9 +146,9 @@ def pattern_distance(
 def wasserstein(first: Sequence[float], second: Sequence[float]) -> float:
     """Distance between samples of any sizes: repeat each until they are equally long, and sort."""
     size = math.lcm(len(first), len(second))
-    one = sorted(value for value in first for _ in range(size // len(first)))
+    own = sorted(value for value in first for _ in range(size // len(first)))
     other = sorted(value for value in second for _ in range(size // len(second)))
-    return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / size
+    return sum(abs(a - b) for a, b in zip(own, other, strict=True)) / size
 
 
 def indicator_matrix(columns: Sequence[str], rows: Rows) -> Numbers:

@@ -25,9 +25,11 @@ def bounds(requirements: list[str]) -> dict[str, str]:
     return dict(re.fullmatch(r"([\w.-]+)\s*>=([\w.]+)", line).groups() for line in requirements)  # type: ignore[union-attr, misc]
 
 
-def same(one: str, other: str) -> bool:
+def same(version: str, other: str) -> bool:
     """Compare versions of which one may leave zeros out."""
-    return one.removesuffix(".0").removesuffix(".0") == other.removesuffix(".0").removesuffix(".0")
+    return version.removesuffix(".0").removesuffix(".0") == other.removesuffix(".0").removesuffix(
+        ".0"
+    )
 
 
 def test_the_oldest_versions_are_the_lower_bounds() -> None:
@@ -76,8 +78,8 @@ def test_wheel_and_source_archive_install_and_run(tmp_path: Path) -> None:
     unpacked = tmp_path / archive.name.removesuffix(".tar.gz")
     subprocess.run([*run, "hatchling", "build", "-t", "wheel"], cwd=unpacked, check=True)
     (again,) = (unpacked / "dist").glob("*.whl")
-    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
-        assert sorted(one.namelist()) == sorted(other.namelist())
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as other:
+        assert sorted(first.namelist()) == sorted(other.namelist())
     people = write_study(tmp_path / "study").with_name("data.csv")
     for number, made in enumerate((wheel, again)):
         target = tmp_path / f"installed-{number}"

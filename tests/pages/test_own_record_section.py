@@ -165,8 +165,8 @@ def test_the_guarantee_of_a_formal_model_is_stated_with_what_it_hangs_on() -> No
     said = section(study)
     assert "The labels&#39; epsilon is 100.0 for 20 sets together. They are differentially" in said
     assert "no guarantee follows" not in said
-    found = study.data.model_copy(update={"undeclared": study.data.synthesized})
-    said = section(study.model_copy(update={"data": found}))
+    undeclared = study.data.model_copy(update={"undeclared": study.data.synthesized})
+    said = section(study.model_copy(update={"data": undeclared}))
     assert "The guarantee does not hold yet" in said
     plain = section(making.findings([making.synthesizer(own_record=own)]))
     assert "Local sensitivity: 4.25" in plain

@@ -215,7 +215,7 @@ def test_bars_have_the_original_the_mean_and_the_spread() -> None:
                                                              "lowest", "highest")}
     )  # fmt: skip
     drawn = bar_figures(many, ["A"] * 21, style, "bars")
-    assert [len(values(each)) for each in drawn] == [11, 10]
+    assert [len(values(drawing)) for drawing in drawn] == [11, 10]
     assert bar_figures(counts, [], style, "bars") == []
 
 
@@ -232,8 +232,8 @@ def test_the_heat_map_marks_what_chance_does_not_explain() -> None:
     ones = {"original": ((1,) * 20,) * 2, "synthetic": ((1.0,) * 20,) * 2}
     wide = pair.model_copy(update={"other_levels": tuple("abcdefghijklmnopqrst"), **ones})
     drawn = heat_figures([(wide, ["A", "B"], list("abcdefghijklmnopqrst"))] * 2, 4, "heat")
-    assert sum(len(values(each)) for each in drawn) == 80
-    assert all(f'width="{WIDTH}"' in each for each in drawn)
+    assert sum(len(values(drawing)) for drawing in drawn) == 80
+    assert all(f'width="{WIDTH}"' in drawing for drawing in drawn)
 
 
 def test_interval_strips_have_names_axis_and_numbers() -> None:

@@ -101,13 +101,13 @@ def test_the_eye_sees(tmp_path: Path) -> None:
     """The search finds a token in each disguise; otherwise finding nothing means nothing."""
     for number, content in enumerate(disguises(TOKEN).values()):
         (tmp_path / f"{number}.bin").write_bytes(b"before " + content + b" after")
-    assert len({place.split(":")[0] for place in places(tmp_path, TOKEN)}) == number + 1
+    assert len({spot.split(":")[0] for spot in places(tmp_path, TOKEN)}) == number + 1
     frame = pl.DataFrame({"a": [TOKEN]})
     frame.write_parquet(tmp_path / "values.parquet", compression="zstd")
     frame.head(0).write_parquet(tmp_path / "remarks.parquet", metadata={"x": TOKEN})
     listed = places(tmp_path, TOKEN)
-    assert any("values.parquet: parquet values" in place for place in listed)
-    assert any("remarks.parquet: parquet remarks" in place for place in listed)
+    assert any("values.parquet: parquet values" in spot for spot in listed)
+    assert any("remarks.parquet: parquet remarks" in spot for spot in listed)
 
 
 @pytest.mark.parametrize("form", FORMATS)

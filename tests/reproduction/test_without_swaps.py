@@ -28,8 +28,8 @@ def test_with_one_class_nothing_can_swap_and_both_sweeps_are_the_same() -> None:
         for _ in range(3):
             state = sweep(generator, problem, state, PRIOR)
         states.append((state, generator.random()))
-    (first, one), (second, two) = states
-    assert one == two
+    (first, own), (second, swapped) = states
+    assert own == swapped
     for mine, theirs in zip(first, second, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 

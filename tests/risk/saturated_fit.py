@@ -43,9 +43,9 @@ class SaturatedFit:
             return
         own = np.zeros((self.data.n_combinations, self.data.n_labels))
         own[np.arange(len(own)), self.data.combinations[:, -1]] = self.leak
-        each = np.arange(len(own), dtype=np.int32)
+        own_row = np.arange(len(own), dtype=np.int32)
         for table in self.draws():
-            yield LabelTable(own + (1 - self.leak) * table[rows], each)
+            yield LabelTable(own + (1 - self.leak) * table[rows], own_row)
 
     def predictive_tables(self) -> Iterator[NDArray[np.float64]]:
         """Give the label's distribution given the kept variables."""

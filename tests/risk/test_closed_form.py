@@ -171,11 +171,11 @@ def test_posterior_risk_is_the_expected_risk_of_every_draw() -> None:
     data = us.load_ce_like()
     tables = [random_table(data, seed) for seed in range(5)]
     result = us.posterior_risk(data, tables, "gender")
-    each = [us.expected_risk(data, table, "gender").expected_match_risk for table in tables]
-    assert result.draws["expected_match_risk"].to_list() == each
-    assert np.isclose(result.spreads["expected_match_risk"].mean or 0.0, np.mean(each))
+    risks = [us.expected_risk(data, table, "gender").expected_match_risk for table in tables]
+    assert result.draws["expected_match_risk"].to_list() == risks
+    assert np.isclose(result.spreads["expected_match_risk"].mean or 0.0, np.mean(risks))
     low, high = result.interval("expected_match_risk", 0.5) or (0.0, 0.0)
-    assert min(each) < low < high < max(each)
+    assert min(risks) < low < high < max(risks)
     assert "5 posterior draws" in str(result)
     with pytest.raises(SettingError, match="expected_match_risk"):
         result.interval("nothing")

@@ -91,7 +91,7 @@ def test_findings_and_report_have_it_by_intruder() -> None:
     with pytest.warns(DataWarning):
         data = us.read_microdata(table, "town", weight="w")
     known = [
-        intruder_findings(data, each, repeats=2, sets=2, seed=1) for each in (["a"], ["a", "b"])
+        intruder_findings(data, names, repeats=2, sets=2, seed=1) for names in (["a"], ["a", "b"])
     ]
     for findings in known:
         assert findings.population is not None

@@ -86,10 +86,12 @@ def test_likelihood_of_a_table_is_that_of_its_twin(by_sticks: bool) -> None:
         return float(density[0])
 
     at = float(np.log(state.log_rate_precision))
-    found, on_precision = counts.marginal(
+    log_likelihood, on_precision = counts.marginal(
         problem, pieces, means, state.log_rate_precision, state.log_weights, slopes, shares
     )
-    assert found == pytest.approx(naive.log_marginal(world.table, tiny.DESIGN, state), abs=1e-7)
+    assert log_likelihood == pytest.approx(
+        naive.log_marginal(world.table, tiny.DESIGN, state), abs=1e-7
+    )
     step = 1e-4
     weights = state.log_weights
     up, down = likelihood(means, at + step, weights), likelihood(means, at - step, weights)
@@ -266,11 +268,11 @@ def test_density_of_the_weights_in_exchanges_is_that_of_its_twin(by_sticks: bool
         return naive.log_sticks(weights, concentration) - float(np.log(rests).sum())
 
     for concentration in (0.3, 1.0, 4.0):
-        one, two = generator.dirichlet(np.full(5, 2.0), size=2)
-        difference = log_prior_of_weights(two, concentration, by_sticks)
-        difference -= log_prior_of_weights(one, concentration, by_sticks)
+        first, second = generator.dirichlet(np.full(5, 2.0), size=2)
+        difference = log_prior_of_weights(second, concentration, by_sticks)
+        difference -= log_prior_of_weights(first, concentration, by_sticks)
         assert difference == pytest.approx(
-            twin(two, concentration) - twin(one, concentration), abs=1e-9
+            twin(second, concentration) - twin(first, concentration), abs=1e-9
         )
 
 

@@ -118,10 +118,10 @@ def by_importance(
         raised = np.exp(np.minimum(rates, 700.0))[:, None]  # (pattern, 1, cluster, node)
         poisson = TABLE[:, :, None, None] * rates[:, None] - raised
         poisson -= gammaln(TABLE + 1.0)[:, :, None, None]
-        each = weights * np.exp(POWERS[:, :, None, None] * poisson)
-        of_cell = each.sum(axis=(2, 3))  # (pattern, label)
+        terms = weights * np.exp(POWERS[:, :, None, None] * poisson)
+        of_cell = terms.sum(axis=(2, 3))  # (pattern, label)
         log_weights[index] = np.log(of_cell).sum()
-        expected = (each * rates[:, None]).sum(axis=(2, 3)) / of_cell  # (pattern, label)
+        expected = (terms * rates[:, None]).sum(axis=(2, 3)) / of_cell  # (pattern, label)
         scalars = (state.concentration, np.log(state.log_rate_precision), state.centre[0])
         numbers[index] = [*scalars, *expected.ravel()]
     weights = np.exp(log_weights - log_weights.max())

@@ -102,9 +102,11 @@ def test_sweep_and_data_leave_their_joint_distribution_unchanged(impossible: Any
             drawn = draw_rows(generator, forest, asked, concentration, state.records)
             table = np.maximum(drawn, 1e-300)
         second.append(summary(concentration, table, data_given(generator, table)))
-    one, other = np.array(first), np.array(second)  # (draw, quantity)
-    for quantity in range(one.shape[1]):
-        assert ks_2samp(one[:, quantity], other[:, quantity]).pvalue > FALSE_ALARM, quantity
+    by_prior, by_sweeps = np.array(first), np.array(second)  # (draw, quantity)
+    for quantity in range(by_prior.shape[1]):
+        assert ks_2samp(by_prior[:, quantity], by_sweeps[:, quantity]).pvalue > FALSE_ALARM, (
+            quantity
+        )
 
 
 @pytest.mark.parametrize("start", [1.0, 30_000.0])

@@ -65,7 +65,7 @@ def test_the_largest_log_ratio_of_all_outputs_and_neighbours_is_epsilon(
     for towns in EVERY:
         concentrations = concentrations_of(model, towns)
         chances[towns] = np.array([log_chance(concentrations, drawn) for drawn in EVERY])
-    assert all(np.isclose(np.exp(each).sum(), 1.0) for each in chances.values())
+    assert all(np.isclose(np.exp(log_chances).sum(), 1.0) for log_chances in chances.values())
     worst = max(
         np.abs(chances[towns] - chances[other]).max()
         for towns in EVERY
@@ -98,7 +98,7 @@ def test_sets_have_the_enumerated_chances() -> None:
     numbers = drawn @ np.array([9, 3, 1])
     counts = np.bincount(numbers, minlength=27)
     expected = sets * np.exp(
-        [log_chance(concentrations_of(model, ("a", "a", "b")), each) for each in EVERY]
+        [log_chance(concentrations_of(model, ("a", "a", "b")), labels) for labels in EVERY]
     )
     assert ((counts - expected) ** 2 / expected).sum() < chi2.isf(1e-6, 26)
 

@@ -306,14 +306,14 @@ def test_counts_of_a_sweep_are_those_of_the_twin(
     """
     problem, generator = make_problem(data), stream(173, "counts")
     drawn = np.zeros((2_000, problem.prior.size + 1, 3))  # (draw, level or size, class)
-    for each in drawn:
+    for sweep in drawn:
         size, count = np.zeros(3, np.int64), np.zeros((problem.prior.size, 3), np.int64)
         failed = blocked.draw_completed_classes(
             generator, problem, np.log(parameters.weights),
             np.ascontiguousarray(parameters.probabilities.T), size, count,
         )  # fmt: skip
         assert not failed
-        each[:-1], each[-1] = count, size
+        sweep[:-1], sweep[-1] = count, size
     expected = np.zeros(drawn.shape[1:])
     names, start = model_variables(data), problem.level_start
     kinds, kind_of_box, boxes = possible_completions(data, data.names, data.combinations)

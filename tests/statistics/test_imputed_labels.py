@@ -84,9 +84,9 @@ def believed(record: int, shown: list[dict[str, int]], given: list[Parameters]) 
     beliefs = []
     for label in range(3):
         own = {**there, "town": label}
-        prior = np.mean([chance(each, own) / chance(each, there) for each in given])
-        likelihood = [chance(each, {**own, **value}) / chance(each, own)
-                      for each, value in zip(given, shown, strict=True)]  # fmt: skip
+        prior = np.mean([chance(posterior, own) / chance(posterior, there) for posterior in given])
+        likelihood = [chance(posterior, {**own, **value}) / chance(posterior, own)
+                      for posterior, value in zip(given, shown, strict=True)]  # fmt: skip
         beliefs.append(prior * math.prod(likelihood))
     return np.array(beliefs) / np.sum(beliefs)
 
@@ -151,7 +151,9 @@ def test_sums_are_over_records_with_an_imputed_value_and_a_label(data: us.Microd
     assert effect is not None
     assert (effect.records, effect.measured) == (4, 4)
     labels = [row[-1] for row in ROWS]
-    own = [believed(r, [each[r] for each in shown], given)[labels[r]] for r in map(int, HOLED)]
+    own = [
+        believed(r, [imputed[r] for imputed in shown], given)[labels[r]] for r in map(int, HOLED)
+    ]
     without = [believed(r, [{}, {}], given)[labels[r]] for r in map(int, HOLED)]
     assert effect.with_values == pytest.approx(sum(own))
     assert effect.with_holes == pytest.approx(sum(without))

@@ -181,7 +181,7 @@ def test_weights_of_one_move_records_as_no_weights_do() -> None:
     """The weighted kernels with ones, by the same random numbers; no false alarms."""
     plain = tiny.problem_of(tiny.ROWS * 3, tiny.PRIORS)
     ones = plain._replace(weights=np.ones(plain.counts.size))
-    first, second = (collapsed.init(stream(5, "ones"), each, 3) for each in (plain, ones))
+    first, second = (collapsed.init(stream(5, "ones"), problem, 3) for problem in (plain, ones))
     generators = stream(6, "ones"), stream(6, "ones")
     for _ in range(200):
         first = whole_sweep(generators[0], plain, first)

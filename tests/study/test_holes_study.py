@@ -114,7 +114,7 @@ def test_a_study_whose_files_show_imputations(imputed: Path) -> None:
     observed = original["age"].is_not_null()
     drawn = sets_of(imputed)
     assert len(drawn) == 6
-    ages = [each["age"].cast(pl.String) for each in drawn]
+    ages = [frame["age"].cast(pl.String) for frame in drawn]
     for column in ages:
         assert column.null_count() == 0
         assert column.filter(observed).equals(original["age"].filter(observed))

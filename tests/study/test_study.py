@@ -404,7 +404,7 @@ def test_an_analysis_compares_levels_with_those_that_are_asked_for(
     (synthesizer,) = run(plan, tmp_path / "out").findings.synthesizers
     names = {coefficient.name for coefficient in synthesizer.utility.regressions[0].coefficients}
     others = {"north", "south", "east", "west"} - {level}
-    assert {f"county[{each}]" for each in others} <= names
+    assert {f"county[{name}]" for name in others} <= names
     assert f"county[{level}]" not in names
 
 

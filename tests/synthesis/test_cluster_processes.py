@@ -76,7 +76,7 @@ def test_strangers_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("who", "code", "found"),
+    ("who", "code", "says"),
     [
         ("worker", WITHOUT, "one with none, "),
         ("worker", OLDER, "one with an older one, "),
@@ -85,12 +85,12 @@ def test_strangers_are_refused(
     ids=["worker without", "older worker", "scheduler without"],
 )
 def test_processes_without_the_package_or_with_another_version_are_refused(
-    who: str, code: str, found: str, tmp_path: Path
+    who: str, code: str, says: str, tmp_path: Path
 ) -> None:
     """In processes of their own: a scheduler without it could not unpack any task either."""
     with (
         processes_behind_tls(tmp_path, 1, {who: code}) as cluster,
-        pytest.raises(WorkerError, match=found),
+        pytest.raises(WorkerError, match=says),
         on_cluster(cluster),
     ):
         pass

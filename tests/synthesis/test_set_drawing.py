@@ -120,4 +120,4 @@ def test_workers_draw_the_same_sets(number: int, monkeypatch: pytest.MonkeyPatch
     alone = [fit.synthesize(2, seed=2).codes for fit in fits]
     with threads_as_workers(number) as address, us.on_workers(cluster=address):
         there = [fit.synthesize(2, seed=2).codes for fit in fits]
-    assert all(np.array_equal(one, other) for one, other in zip(alone, there, strict=True))
+    assert all(np.array_equal(own, other) for own, other in zip(alone, there, strict=True))

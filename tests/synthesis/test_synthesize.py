@@ -33,8 +33,8 @@ def test_the_same_seed_gives_the_same_frames_and_another_does_not() -> None:
     first, again, other = (
         us.synthesize(FRAME, ["town"], m=2, seed=seed, ignore="id") for seed in (1, 1, 2)
     )
-    assert all(one.equals(two) for one, two in zip(first, again, strict=True))
-    assert not all(one.equals(two) for one, two in zip(first, other, strict=True))
+    assert all(frame.equals(two) for frame, two in zip(first, again, strict=True))
+    assert not all(frame.equals(two) for frame, two in zip(first, other, strict=True))
     assert not first[0].equals(first[1])
 
 

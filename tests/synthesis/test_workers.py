@@ -51,7 +51,7 @@ def same(first: Any, second: Any) -> bool:
          *fit.chain_draws.sums.values(), fit.synthesize(2, seed=1).codes)
         for fit in (first, second)
     ]  # fmt: skip
-    return all(np.array_equal(one, other) for one, other in zip(*parts, strict=True))
+    return all(np.array_equal(own, other) for own, other in zip(*parts, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,16 @@ def test_own_records_are_left_out_as_on_one_machine(monkeypatch: pytest.MonkeyPa
     with threads_as_workers(2) as address, us.on_workers(cluster=address):
         assert measured() == cut
     assert asked == ["_attack_slice"] * 3
-    for one, other in zip(whole, cut, strict=True):
-        simulated = one.attack in {"vote", "modal", "pooled_modal", "match_all_files", "match_best"}
-        room = 1e-9 if not simulated else 3 * (one.standard_error or 0.0)
-        assert other.effect == pytest.approx(one.effect, abs=room)
+    for alone, other in zip(whole, cut, strict=True):
+        simulated = alone.attack in {
+            "vote",
+            "modal",
+            "pooled_modal",
+            "match_all_files",
+            "match_best",
+        }
+        room = 1e-9 if not simulated else 3 * (alone.standard_error or 0.0)
+        assert other.effect == pytest.approx(alone.effect, abs=room)
 
 
 def test_sweeps_are_cut_where_that_is_faster(many: us.Microdata) -> None:
@@ -313,7 +319,7 @@ def test_traffic_without_tls_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> No
 
 def clients() -> list[Any]:
     """List the clients that are in memory, closed or not."""
-    return [one for one in gc.get_objects() if issubclass(type(one), distributed.Client)]
+    return [client for client in gc.get_objects() if issubclass(type(client), distributed.Client)]
 
 
 def test_an_empty_cluster_is_refused() -> None:

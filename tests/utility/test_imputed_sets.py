@@ -68,8 +68,8 @@ def test_imputed_values_are_read_and_shown_again() -> None:
     back = [frame.with_columns(age=holed()["age"]) for frame in given]
     assert us.read_synthetic(data, back).combining_rule == "partial"
     risks = [
-        us.identification_risk(data, each, known=["age"]).expected_match_risk
-        for each in (sets, us.read_synthetic(data, back))
+        us.identification_risk(data, shown, known=["age"]).expected_match_risk
+        for shown in (sets, us.read_synthetic(data, back))
     ]
     assert risks[0] == risks[1]  # measured as if the holes had been put back
 

@@ -78,12 +78,12 @@ def test_expected_deviation_of_large_counts() -> None:
 
 def test_two_perfect_sets_lie_the_root_of_two_apart_for_large_counts() -> None:
     trials, means = np.array([10**6, 10**9]), np.array([3 * 10**5, 5 * 10**8])
-    each = np.arange(2)
-    floor = expected_deviation(trials, means, each, 2)
-    of_two = expected_deviation(trials, means, each, 2, between_two=True)
+    kinds = np.arange(2)
+    floor = expected_deviation(trials, means, kinds, 2)
+    of_two = expected_deviation(trials, means, kinds, 2, between_two=True)
     np.testing.assert_allclose(of_two / floor, math.sqrt(2), rtol=2e-6)
     # Two trials with chance one half: of 16 equally likely pairs, 8 are 1 apart and 2 are 2 apart.
-    pair = expected_deviation(np.array([2]), np.array([1]), each[:1], 1, between_two=True)
+    pair = expected_deviation(np.array([2]), np.array([1]), kinds[:1], 1, between_two=True)
     assert pair[0] == pytest.approx((8 * 1 + 2 * 2) / 16)
 
 

@@ -159,7 +159,7 @@ def test_linear_and_logistic_fits_agree_with_statsmodels() -> None:
             fitted = reference.fittedvalues
             scores = (w * (y - fitted))[:, None] * x
             bread = np.linalg.inv(x.T @ ((w * fitted * (1 - fitted))[:, None] * x))
-        totals = np.array([scores[group == each].sum(axis=0) for each in np.unique(group)])
+        totals = np.array([scores[group == unit].sum(axis=0) for unit in np.unique(group)])
         middle = n_groups / (n_groups - 1) * totals.T @ totals
         expected = np.sqrt(np.diag(bread @ middle @ bread))[1:]
         assert own.values == pytest.approx(reference.params[1:], rel=1e-6)
@@ -258,8 +258,8 @@ def test_records_that_a_regression_leaves_out_keep_their_units() -> None:
     bread = np.linalg.inv(x.T @ (w[:, None] * x))
     group = table["group"].to_numpy()[some]
     totals = np.zeros((table["group"].n_unique(), x.shape[1]))  # (unit, coefficient)
-    for row, each in enumerate(np.unique(group)):
-        totals[row] = scores[group == each].sum(axis=0)
+    for row, unit in enumerate(np.unique(group)):
+        totals[row] = scores[group == unit].sum(axis=0)
     totals -= totals.mean(axis=0)
     middle = len(totals) / (len(totals) - 1) * totals.T @ totals
     expected = np.sqrt(np.diag(bread @ middle @ bread))[1:]

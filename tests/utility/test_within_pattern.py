@@ -123,9 +123,9 @@ def test_a_pattern_of_one_label_has_no_spread() -> None:
 def test_the_same_seed_gives_the_same_values_and_repeats_are_checked() -> None:
     data = some_data(23)
     sets = uniform_sets(data, 2)
-    one, two = (us.within_pattern_utility(data, sets, seed=7).spreads_above for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-    assert (us.within_pattern_utility(data, sets).spreads_above != one).any()
+    first, second = (us.within_pattern_utility(data, sets, seed=7).spreads_above for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert (us.within_pattern_utility(data, sets).spreads_above != first).any()
     for wrong in (1, 0, 2.5):
         with pytest.raises(SettingError, match="of at least 2"):
             us.within_pattern_utility(data, sets, repeats=wrong)  # type: ignore[arg-type]

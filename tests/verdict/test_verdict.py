@@ -192,7 +192,7 @@ def test_limits_must_be_in_order_and_known() -> None:
 
 
 @given(st.floats(-2, 5), st.floats(-2, 5))
-def test_more_risk_is_never_judged_better(one: float, other: float) -> None:
+def test_more_risk_is_never_judged_better(first: float, other: float) -> None:
     order = ("pass", "review", "fail")
 
     def outcome(position: float) -> int:
@@ -200,7 +200,7 @@ def test_more_risk_is_never_judged_better(one: float, other: float) -> None:
         made = making.synthesizer(own_record=own)
         return order.index(judge(making.findings([made])).outcome)
 
-    low, high = sorted((one, other))
+    low, high = sorted((first, other))
     assert outcome(low) <= outcome(high)
 
 

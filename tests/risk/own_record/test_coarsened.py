@@ -77,11 +77,11 @@ class Enumerated:
 
         One row of the group `without` is left out.
         """
-        each = [
+        labels_of_patterns = [
             predictive_counts(int(self.sizes[group]) - (group == without), self.alphas[group])
             for group in groups
         ]
-        for rows in product(*(listed.items() for listed in each)):
+        for rows in product(*(listed.items() for listed in labels_of_patterns)):
             yield (
                 prod(likely for _, likely in rows),
                 [merged_counts(counts, self.new_label) for counts, _ in rows],
@@ -102,12 +102,12 @@ class Enumerated:
     def success(self, group: int, label: int) -> dict[tuple[str, str], float]:
         """Success of every attack on a record of this group with this label."""
         own, together = self.mean(group), self.together(group)
-        sizes = np.array([self.sizes[each] for each in together])
-        any_row = float(sizes @ [self.mean(each)[label] for each in together]) / sizes.sum()
+        sizes = np.array([self.sizes[pattern] for pattern in together])
+        any_row = float(sizes @ [self.mean(pattern)[label] for pattern in together]) / sizes.sum()
         counted = self.pattern_counts(group)
         vote = sum(
             prod(float(own[label]) for label in labels)
-            * modal_share(tuple(labels.count(each) for each in range(own.size)), label)
+            * modal_share(tuple(labels.count(pattern) for pattern in range(own.size)), label)
             for labels in product(range(own.size), repeat=SETS)
         )
         pooled = sum(
@@ -283,7 +283,7 @@ def test_records_whose_weights_cannot_be_trusted_are_left_out_of_the_fine_data()
 
 def test_people_who_stand_for_all_are_measured_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four of six regions as files show them are drawn; their people have the whole's effects."""
-    region = [0, 0, 0, 1, 1, *(each for each in range(2, 7) for _ in range(4))]
+    region = [0, 0, 0, 1, 1, *(code for code in range(2, 7) for _ in range(4))]
     town = [(3 * person * person + person) % 4 for person in range(len(region))]
     data = microdata({"region": region}, {"town": town}, {"region": 7, "town": 4})
     coarsening = coarse(data, {"region": 1, "town": 1})

@@ -45,7 +45,11 @@ def tiny() -> us.Microdata:
 
 def attack_of(effect: OwnRecordEffect, attack: str, setting: str = "worst case") -> AttackEffect:
     listed = [*effect.attacks, *([effect.pooled_limit] if effect.pooled_limit else [])]
-    return next(each for each in listed if (each.attack, each.setting) == (attack, setting))
+    return next(
+        candidate
+        for candidate in listed
+        if (candidate.attack, candidate.setting) == (attack, setting)
+    )
 
 
 def modal_share(counts: tuple[int, ...], label: int) -> float:
@@ -71,7 +75,7 @@ def enumerated(alpha: NDArray[np.float64], n: int, label: int) -> dict[str, floa
     mean = alpha / alpha.sum()
     vote = 0.0
     for labels in product(range(len(mean)), repeat=SETS):
-        votes = tuple(labels.count(each) for each in range(len(mean)))
+        votes = tuple(labels.count(code) for code in range(len(mean)))
         vote += prod(float(mean[label]) for label in labels) * modal_share(votes, label)
     # the own row has the label, and k of the others: T / c = 1 / (1 + k)
     a, b = float(alpha[label]), float(alpha.sum() - alpha[label])

@@ -101,7 +101,7 @@ def test_drawn_cells_are_attacked_as_in_the_whole_data() -> None:
         assert seen.sum() == 4 * SIZE
         assert some[seen] == pytest.approx(whole.per_record(attack, known)[seen], abs=1e-6)
         sampled, all_ = (
-            next(each for each in effect.attacks if each.attack == attack)
+            next(listed for listed in effect.attacks if listed.attack == attack)
             for effect in (part, whole)
         )
         assert sampled.effect == pytest.approx(2 * some[seen].sum())
@@ -163,10 +163,10 @@ def test_a_fit_seen_from_some_people_is_part_of_its_tables(
         whole = FitOfPeople(fit, people)
         assert whole._part is None
     for name in ("predictive_tables", "left_out_weights_tables"):
-        for one, other in zip(getattr(alone, name)(), getattr(whole, name)(), strict=True):
-            assert np.allclose(one, other, rtol=1e-12)
+        for part_chances, other in zip(getattr(alone, name)(), getattr(whole, name)(), strict=True):
+            assert np.allclose(part_chances, other, rtol=1e-12)
     for part, table in zip(alone.label_tables(), whole.label_tables(), strict=True):
-        rows = [each.probabilities[each.row_of_combination] for each in (part, table)]
+        rows = [source.probabilities[source.row_of_combination] for source in (part, table)]
         assert np.allclose(rows[0], rows[1], rtol=1e-12)
     pattern, label = data.patterns.of_combination, true_labels(data)
     for own, predictive in zip(fit.own_chances(), fit.predictive_tables(), strict=True):

@@ -79,7 +79,7 @@ def test_linear_is_that_of_statsmodels() -> None:
 def test_a_linear_fit_without_residual_is_called_exact(scale: int) -> None:
     x, z = ["p", "q", "r"] * 40, ["k", "l"] * 60
     worth = {"p": 1, "q": 2, "r": 4, "k": 0, "l": 8}
-    y = [str(scale * (worth[one] + worth[other])) for one, other in zip(x, z, strict=True)]
+    y = [str(scale * (worth[level] + worth[other])) for level, other in zip(x, z, strict=True)]
     data = data_from({"x": x, "z": z, "y": y}, ["x"])
     same = [data.frame()] * 2
     utility = us.regression_utility(data, same, "y ~ x + z", "linear", train=90, repeats=1, seed=1)
@@ -90,7 +90,7 @@ def test_a_linear_fit_without_residual_is_called_exact(scale: int) -> None:
     truth = data.frame("polars")["y"].cast(pl.String).cast(pl.Float64).to_numpy()
     told = utility.predictions.filter(pl.col("source") == "original")
     np.testing.assert_allclose(told["prediction"], truth[told["record"]], rtol=1e-9)
-    near = [str(scale * (worth[one] + worth[other])) for one, other in zip(x, z, strict=True)]
+    near = [str(scale * (worth[level] + worth[other])) for level, other in zip(x, z, strict=True)]
     near[0] = str(int(near[0]) + 1)
     rough = data_from({"x": x, "z": z, "y": near}, ["x"])
     utility = us.regression_utility(

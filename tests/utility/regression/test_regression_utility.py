@@ -264,12 +264,12 @@ def test_unseen_level_has_no_prediction() -> None:
 
 def test_same_seed_same_split() -> None:
     data = income_survey(10, 200)
-    one, two = (
+    first, second = (
         us.regression_utility(data, [data.frame()] * 2, "income ~ sex", train=100, seed=3)
         for _ in range(2)
     )
-    assert one.predictions.equals(two.predictions)
-    assert one.noise_floor == two.noise_floor
+    assert first.predictions.equals(second.predictions)
+    assert first.noise_floor == second.noise_floor
 
 
 @given(
