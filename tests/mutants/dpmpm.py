@@ -34,8 +34,8 @@ MUTANTS = [
     Mutant(
         "imputed labels: other imputations than those of the sets",
         "synthesis/dpmpm/fit.py",
-        "_, parameters, whole = self._imputation(seed, number, position)",
-        "_, parameters, whole = self._imputation(seed + 1, number, position)",
+        "_, parameters, whole = self._imputation(seed, number, kept_draw)",
+        "_, parameters, whole = self._imputation(seed + 1, number, kept_draw)",
         "tests/statistics/test_imputed_labels.py",
         "that_its_sets_show",
     ),

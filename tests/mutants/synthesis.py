@@ -173,7 +173,7 @@ MUTANTS = [
     Mutant(
         "checkpoints: half-used random words lost",
         "synthesis/checkpoints.py",
-        '"buffer_pos": position,',
+        '"buffer_pos": buffer_index,',
         '"buffer_pos": 0,',
         "tests/synthesis/test_checkpoints.py",
         "killed or generator_state",

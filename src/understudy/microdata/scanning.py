@@ -335,10 +335,10 @@ def scan_records(  # type: ignore[no-untyped-def]
     """
     slots, hashes, columns = levels.slots, levels.hashes, levels.columns
     lengths, level_codes = levels.lengths, levels.codes
-    position = counters[CONSUMED]
-    while position < n_bytes:
+    record_start = counters[CONSUMED]
+    while record_start < n_bytes:
         counters[ERROR_LINE] = counters[LINE]
-        record, cursor, n_fields, n_lines = counters[CODED_RECORDS], position, 0, 0
+        record, cursor, n_fields, n_lines = counters[CODED_RECORDS], record_start, 0, 0
         state = _IN_RECORD
         while state == _IN_RECORD:
             # 1. The field's text: `length` bytes of the block from `start`, or of scratch from 0.
@@ -413,7 +413,7 @@ def scan_records(  # type: ignore[no-untyped-def]
             return RAGGED
         else:
             counters[CODED_RECORDS] = record + 1
-        counters[CONSUMED] = position = cursor
+        counters[CONSUMED] = record_start = cursor
         counters[LINE] += n_lines
     return FINE
 

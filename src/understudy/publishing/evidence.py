@@ -211,8 +211,8 @@ class Evidence:
                 came="fail: do not release",
                 do="read the reasons in the report, change the plan, and run again",
             )
-        position = known.index(check_one_of("synthesizer", name, known))
-        return self.findings.synthesizers[position]
+        index = known.index(check_one_of("synthesizer", name, known))
+        return self.findings.synthesizers[index]
 
 
 def gather(directory: str | os.PathLike[str]) -> Evidence:

@@ -62,9 +62,9 @@ class Forest:
             return np.array([pattern]), np.ones(1)
         members = [self.members_of(leaf) for leaf in self.leaf[:, pattern].tolist()]
         parts = [self.sizes[member] / self.sizes[member].sum() / len(members) for member in members]
-        patterns, position = np.unique(np.concatenate(members), return_inverse=True)
+        patterns, row = np.unique(np.concatenate(members), return_inverse=True)
         patterns = patterns.astype(np.int64)
-        return patterns, np.bincount(position, np.concatenate(parts)).astype(np.float64)
+        return patterns, np.bincount(row, np.concatenate(parts)).astype(np.float64)
 
     def predict(self, shares: Floats) -> Floats:
         """Predict from the patterns' own shares, (pattern, column); columns are apart."""

@@ -228,7 +228,7 @@ def _without(
 
 def pooled_rows(data: Microdata, source: Microdata, sets: SyntheticSets) -> LabelRows:
     """Count the rows of all files, which stand for `source`, by pattern of the data and label."""
-    index = {tuple(row): position for position, row in enumerate(data.patterns.codes.tolist())}
+    index = {tuple(row): pattern for pattern, row in enumerate(data.patterns.codes.tolist())}
     patterns = np.array([index[tuple(row)] for row in source.patterns.codes.tolist()])
     of_record = patterns[source.patterns.of_combination[source.of_record]]
     labels, size, n_patterns = labels_of(sets), data.n_labels, len(data.patterns)

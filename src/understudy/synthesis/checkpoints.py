@@ -61,12 +61,12 @@ def generator_arrays(generator: np.random.Generator) -> Arrays:
 
 def generator_from(arrays: Arrays, generator: np.random.Generator) -> np.random.Generator:
     """Put a state that was taken out into a Philox generator."""
-    position, has_half, half = (int(number) for number in arrays["generator_rest"])
+    buffer_index, has_half, half = (int(number) for number in arrays["generator_rest"])
     state: Any = {
         "bit_generator": "Philox",
         "state": {"counter": arrays["generator_counter"], "key": arrays["generator_key"]},
         "buffer": arrays["generator_buffer"],
-        "buffer_pos": position,
+        "buffer_pos": buffer_index,
         "has_uint32": has_half,
         "uinteger": half,
     }

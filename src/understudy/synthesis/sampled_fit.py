@@ -286,16 +286,16 @@ class SampledFit(Shown, ABC):
 
     def drawing(self, m: int = 20, seed: int | None = None) -> SetDrawing:
         """Settle how `m` sets are drawn, and draw none yet; see `synthesize`."""
-        positions = self._spread(m)
+        kept_draws = self._spread(m)
         known = check_seed(seed)
         spacing, time = self._spacing(m)
         return SetDrawing(
             data=self.data,
             draw_codes=lambda number: draw_set(
-                self._without_draws, self._snapshot(*positions[number]), known, number
+                self._without_draws, self._snapshot(*kept_draws[number]), known, number
             ),
-            chain=tuple(chain for chain, _ in positions),
-            draw=tuple(self.chain_draws.snapshots[chain][index][0] for chain, index in positions),
+            chain=tuple(chain for chain, _ in kept_draws),
+            draw=tuple(self.chain_draws.snapshots[chain][index][0] for chain, index in kept_draws),
             spacing=spacing,
             autocorrelation_time=time,
         )
@@ -458,13 +458,13 @@ class SampledFit(Shown, ABC):
         available = min(len(of_chain) for of_chain in self.chain_draws.snapshots)
         kept = available * self.plan.chains
         check_whole("m", m, 1, kept, do="ask for fewer sets, or keep more draws")
-        positions = []
+        kept_draws = []
         for number in range(m):
             chain = number % self.plan.chains
             in_chain = (m - chain - 1) // self.plan.chains + 1
             index = int((number // self.plan.chains + 0.5) * available / in_chain)
-            positions.append((chain, index))
-        return positions
+            kept_draws.append((chain, index))
+        return kept_draws
 
 
 def by_pattern(data: Microdata, table: LabelTable) -> NDArray[np.float64]:

@@ -317,7 +317,7 @@ def _control_keys(
 
 def _recoded(data: Microdata, control: Microdata, name: str) -> NDArray[np.int64]:
     """Code a control group's variable by the levels of the data, -1 for others, (person,)."""
-    positions = {level: code for code, level in enumerate(data.variable(name).levels)}
-    table = np.array([positions.get(level, -1) for level in control.variable(name).levels])
+    code_of = {level: code for code, level in enumerate(data.variable(name).levels)}
+    table = np.array([code_of.get(level, -1) for level in control.variable(name).levels])
     coded: NDArray[np.int64] = table[control.codes(name)]
     return coded

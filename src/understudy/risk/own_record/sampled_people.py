@@ -216,8 +216,8 @@ def refit_of_people(
     measured = people.data if people.coarsening is None else people.coarsening.fine
 
     def refit_without(left: Microdata) -> FitOfPeople:
-        position = {tuple(codes): row for row, codes in enumerate(measured.combinations.tolist())}
-        rows = np.array([position[tuple(codes)] for codes in left.combinations.tolist()])
+        row_of = {tuple(codes): row for row, codes in enumerate(measured.combinations.tolist())}
+        rows = np.array([row_of[tuple(codes)] for codes in left.combinations.tolist()])
         missing = measured.counts.copy()  # (combination of the people,)
         missing[rows] -= left.counts
         first = np.zeros(people.fitted.n_combinations, dtype=np.int64)  # a record of each

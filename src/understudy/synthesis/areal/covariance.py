@@ -176,8 +176,8 @@ def move_covariance(generator, deviations, log_scales, bound, shape, degrees, sc
     n_free = size + bound.size
     height = _height_from(deviations, log_scales, bound, prior, 0, factor, solved, heights)
     turn = 0 if n_free <= MOST_MOVES else int(generator.random() * n_free)
-    for position in range(turn, turn + min(n_free, MOST_MOVES)):
-        number = position % n_free
+    for move in range(turn, turn + min(n_free, MOST_MOVES)):
+        number = move % n_free
         row = _row_of(number, size)
         values, index = (log_scales, number) if number < size else (bound, number - size)
         here = values[index]

@@ -121,13 +121,13 @@ def _gather_centre_and_scales(frame, free, slopes, total):  # type: ignore[no-un
         square = (np.exp(value) / frame.scale) ** 2 / degrees
         total += value - 0.5 * (degrees + 1.0) * np.log1p(square)
         slopes[at.scales + row] += 1.0 - (degrees + 1.0) * square / (1.0 + square)
-    for position in (at.intercept, at.rate):
+    for index in (at.intercept, at.rate):
         shape, rate = frame.intercept_precision
-        if position == at.rate:
+        if index == at.rate:
             shape, rate = frame.log_rate_precision
-        value = free[position]
+        value = free[index]
         total += shape * value - rate * np.exp(value)
-        slopes[position] += shape - rate * np.exp(value)
+        slopes[index] += shape - rate * np.exp(value)
     return total
 
 

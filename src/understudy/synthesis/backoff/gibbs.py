@@ -260,7 +260,7 @@ def n_tables(generator, customers, mass):  # type: ignore[no-untyped-def]
     if customers <= FEW_RECORDS:
         return n_open
     first = np.int64(FEW_RECORDS)
-    positions = np.empty(64, dtype=np.int64)
+    customer_of = np.empty(64, dtype=np.int64)
     while first < customers:
         length = np.int64(np.sqrt(2.0 * first * (first + mass) / mass)) + 1
         length = min(length, customers - first)
@@ -270,19 +270,19 @@ def n_tables(generator, customers, mass):  # type: ignore[no-untyped-def]
         # excess of customer i over `low`, among those who have not opened a table
         high = (mass / (mass + first) - low) / (1.0 - low)
         candidates = generator.binomial(length - sure, high)
-        if candidates > positions.size:
-            positions = np.empty(2 * candidates, dtype=np.int64)
+        if candidates > customer_of.size:
+            customer_of = np.empty(2 * candidates, dtype=np.int64)
         n_open += sure
         for candidate in range(candidates):
             fresh = False
-            while not fresh:  # positions without replacement
-                position = np.int64(generator.random() * length)
+            while not fresh:  # customers without replacement
+                customer = np.int64(generator.random() * length)
                 fresh = True
                 for other in range(candidate):
-                    if positions[other] == position:
+                    if customer_of[other] == customer:
                         fresh = False
-            positions[candidate] = position
-            excess = (mass / (mass + first + position) - low) / (1.0 - low)
+            customer_of[candidate] = customer
+            excess = (mass / (mass + first + customer) - low) / (1.0 - low)
             if generator.random() * high < excess:
                 n_open += 1
         first += length

@@ -239,8 +239,8 @@ def _move(values, old, new):  # type: ignore[no-untyped-def]
     """Take the value at position `old` of (class,) to position `new`; those between close up."""
     moved = values[old]
     way = 1 if new > old else -1
-    for position in range(old, new, way):
-        values[position] = values[position + way]
+    for index in range(old, new, way):
+        values[index] = values[index + way]
     values[new] = moved
 
 

@@ -137,12 +137,12 @@ class DPMPMFit(SampledFit):
     ) -> NestedDrawing:
         """Settle how sets that show imputations are drawn; see `synthesize_imputed`."""
         check_whole("sets", sets, 1)
-        positions, known, data = self._spread(imputations), check_seed(seed), self.data
+        kept_draws, known, data = self._spread(imputations), check_seed(seed), self.data
         shown = [name for name in data.with_holes if name in data.kept]
 
         def impute(number: int) -> tuple[dict[str, NDArray[np.int32]], Iterator[Codes]]:
-            generator, parameters, whole = self._imputation(known, number, positions[number])
-            drawn = further_draws(generator, *self._state(whole, *positions[number]), parameters)
+            generator, parameters, whole = self._imputation(known, number, kept_draws[number])
+            drawn = further_draws(generator, *self._state(whole, *kept_draws[number]), parameters)
             labels = (
                 draw_labels(generator, whole, given, self.settings.class_draw) for given in drawn
             )
@@ -154,8 +154,8 @@ class DPMPMFit(SampledFit):
             imputations=imputations,
             sets=sets,
             impute=impute,
-            chain=tuple(chain for chain, _ in positions),
-            draw=tuple(self.chain_draws.snapshots[chain][index][0] for chain, index in positions),
+            chain=tuple(chain for chain, _ in kept_draws),
+            draw=tuple(self.chain_draws.snapshots[chain][index][0] for chain, index in kept_draws),
             spacing=spacing,
             autocorrelation_time=time,
         )
@@ -168,17 +168,17 @@ class DPMPMFit(SampledFit):
         shown = [name for name in self.data.with_holes if name in self.data.kept]
 
         def filled() -> Iterator[tuple[dict[str, NDArray[np.int32]], Parameters]]:
-            for number, position in enumerate(self._spread(imputations)):
-                _, parameters, whole = self._imputation(seed, number, position)
+            for number, kept_draw in enumerate(self._spread(imputations)):
+                _, parameters, whole = self._imputation(seed, number, kept_draw)
                 yield {name: whole.codes(name) for name in shown}, parameters
 
         return imputed_effect(self.data, filled())
 
     def _imputation(
-        self, seed: int, number: int, position: tuple[int, int]
+        self, seed: int, number: int, kept_draw: tuple[int, int]
     ) -> tuple[np.random.Generator, Parameters, Microdata]:
         """Fill the holes from a kept draw: the generator to go on with, the draw, and the data."""
-        generator, parameters = stream(seed, "impute", number), self._parameters(*position)
+        generator, parameters = stream(seed, "impute", number), self._parameters(*kept_draw)
         return (
             generator,
             parameters,

@@ -63,17 +63,17 @@ def read_formula(text: str, data: Microdata) -> Formula:
 
 
 def _sides(text: str) -> tuple[list[str], list[str]]:
-    tokens, position = [], 0
+    tokens, offset = [], 0
     cleaned = text.rstrip() if isinstance(text, str) else ""
-    while position < len(cleaned):
-        token = TOKEN.match(cleaned, position)
+    while offset < len(cleaned):
+        token = TOKEN.match(cleaned, offset)
         if token is None:
             raise mistake("a formula such as income ~ county + age",
-                         f"a sign that does not belong there, at position {position + 1}",
+                         f"a sign that does not belong there, at position {offset + 1}",
                          "put names with spaces or signs into backquotes")  # fmt: skip
         name, sign, bare = token.groups()
         tokens.append(sign if sign else "=" + (name if name is not None else bare.strip()))
-        position = token.end()
+        offset = token.end()
     if tokens.count("~") != 1:
         raise mistake("a formula with one ~ between response and terms",
                       f"{tokens.count('~')} of them",

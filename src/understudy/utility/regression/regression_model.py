@@ -220,5 +220,5 @@ def _scores(data: Microdata, design: Design, family: str) -> Numbers:
         numbers = np.array([float(level) for level in levels])
     except ValueError:
         numbers = np.full(len(levels), np.nan)
-    positions = np.arange(1, len(levels) + 1, dtype=np.float64)
-    return numbers if np.isfinite(numbers).all() else positions
+    ranks = np.arange(1, len(levels) + 1, dtype=np.float64)
+    return numbers if np.isfinite(numbers).all() else ranks
