@@ -86,7 +86,7 @@ def draw(frame: pl.DataFrame) -> str:
                 axes_of_one.set_xticks(own[name].to_list(), [_short(value) for value in own[name]])
             below.set_xlabel(name)
         names = [(part, LIGHT[colour]) for part, (_, colour) in PARTS.items()]
-        axes[0].set_title(" ")  # room for the names, which go on above the other panels
+        axes[0].set_title(" ")  # space for the names, which go on above the other panels
         name_series(axes[0], names)
         for words in axes[0].texts:
             words.set_in_layout(False)

@@ -251,8 +251,8 @@ def test_help_says_all_of_a_command_in_whole_lines(command: Command) -> None:
         cells = re.findall(r"^│ (.*) │$", command(name, "--help").out, re.MULTILINE)
         for line, other in pairwise(cells):
             if other.startswith(" " * 6):
-                room = len(line) - len(line.rstrip())
-                assert len(other.split()[0]) >= room, (name, line)
+                space = len(line) - len(line.rstrip())
+                assert len(other.split()[0]) >= space, (name, line)
 
 
 def test_no_help_shows_an_empty_default(command: Command) -> None:

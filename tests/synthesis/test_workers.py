@@ -182,8 +182,8 @@ def test_own_records_are_left_out_as_on_one_machine(monkeypatch: pytest.MonkeyPa
             "match_all_files",
             "match_best",
         }
-        room = 1e-9 if not simulated else 3 * (alone.standard_error or 0.0)
-        assert other.effect == pytest.approx(alone.effect, abs=room)
+        tolerance = 1e-9 if not simulated else 3 * (alone.standard_error or 0.0)
+        assert other.effect == pytest.approx(alone.effect, abs=tolerance)
 
 
 def test_sweeps_are_cut_where_that_is_faster(many: us.Microdata) -> None:

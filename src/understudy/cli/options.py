@@ -43,7 +43,7 @@ def _split(_type: Any, tokens: tuple[Token, ...]) -> tuple[str, ...]:
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Split names at commas; one with a comma stands in quotation marks, as in a CSV file."""
+    """Split names at commas; one with a comma needs quotation marks, as in a CSV file."""
     fields = re.findall(r'\s*("(?:[^"]|"")*"(?=\s*(?:,|$))|[^,]*)\s*(?:,|$)', text)
     names = (
         field[1:-1].replace('""', '"') if re.fullmatch(r'"(?:[^"]|"")*"', field) else field.strip()

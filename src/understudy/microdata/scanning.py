@@ -320,7 +320,7 @@ def scan_records(  # type: ignore[no-untyped-def]
     longest : int
         Most bytes that a coded field may have.
     scratch : uint8 (byte,)
-        Room for a field with doubled quotation marks, as long as the block.
+        Space for a field with doubled quotation marks, as long as the block.
     codes : int32 (record, column)
         Filled from row 0.
     levels : Levels

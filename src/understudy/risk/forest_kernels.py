@@ -33,9 +33,9 @@ def resample(generator, rows, weights):  # type: ignore[no-untyped-def]
     for row in range(n_rows):
         first, last = rows.starts[rows.source[row]], rows.starts[rows.source[row] + 1]
         if size + last - first > new_labels.size:
-            room = max(2 * new_labels.size, size + last - first)
-            more_labels = np.empty(room, dtype=np.int32)
-            more_counts = np.empty(room, dtype=np.float64)
+            capacity = max(2 * new_labels.size, size + last - first)
+            more_labels = np.empty(capacity, dtype=np.int32)
+            more_counts = np.empty(capacity, dtype=np.float64)
             more_labels[:size] = new_labels[:size]
             more_counts[:size] = new_counts[:size]
             new_labels, new_counts = more_labels, more_counts

@@ -29,7 +29,7 @@ TICKS = (0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0, 30.0)
 WIDENED = 10.0  # how much wider the scale is at 1, near which useful points lie
 APART = 0.11  # of the axis, between points that are named
 TINY = 1e-6  # ratio, for error bars that reach below
-ROOM = 0.06  # of the axis, around what is drawn
+PAD = 0.06  # of the axis, around what is drawn
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def _set_axes(axes: Axes, points: Sequence[FrontierPoint], studies: Sequence[Stu
     left = [_at(point)[0] - ERRORS * (point.position_error or 0.0) for point in points]
     across = [*left, *right, 0.0, 1.0, *(mark.position for mark in studies)]
     up = [*(_at(point)[1] for point in points), 0.95, *(mark.ratio for mark in studies)]
-    room = ROOM * (max(across) - min(across))
-    axes.set_xlim(min(across) - room, max(across) + 1.5 * room)
+    pad = PAD * (max(across) - min(across))
+    axes.set_xlim(min(across) - pad, max(across) + 1.5 * pad)
     axes.set_yscale("function", functions=(_height, _ratio))
     low, high = (float(_ratio(end)) for end in (_height(min(up)) - 0.15, _height(max(up)) + 0.6))
     axes.set_ylim(low, high)

@@ -62,8 +62,8 @@ def interval_svg(
     low, high = min(ends), max(ends)
     if low >= 0 and low < 0.5 * high:
         low = 0.0
-    room = PAD * (high - low)
-    low, high = (0.0 if low == 0 else low - room), high + room
+    pad = PAD * (high - low)
+    low, high = (0.0 if low == 0 else low - pad), high + pad
 
     def across(at: float) -> float:
         return left + (right - left) * (at - low) / (high - low)

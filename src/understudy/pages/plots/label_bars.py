@@ -115,23 +115,23 @@ def heat_figures(
     """
     names = max((listed for _, listed, _ in pairs), key=len, default=[])
     left = 8 + max((text_width(short(name, LONGEST)) for name in names), default=0.0)
-    room = max(1, int((WIDTH - left) // CELL))
+    most_columns = max(1, int((WIDTH - left) // CELL))
     return [
         _heat(parts, names, left, n_sets, f"{name}-{index}")
-        for index, parts in enumerate(_packed(pairs, room, GAP / CELL))
+        for index, parts in enumerate(_packed(pairs, most_columns, GAP / CELL))
     ]
 
 
 def _packed(
-    pairs: Sequence[tuple[PairCounts, Sequence[str], Sequence[str]]], room: int, gap: float
+    pairs: Sequence[tuple[PairCounts, Sequence[str], Sequence[str]]], most_columns: int, gap: float
 ) -> Iterator[list[HeatPart]]:
     """Put columns together so that they fit beside each other."""
     drawing: list[HeatPart] = []
     used = 0.0
     for pair, _, others in pairs:
-        for start in range(0, len(others), room):
-            columns = range(start, min(start + room, len(others)))
-            if drawing and used + gap + len(columns) > room:
+        for start in range(0, len(others), most_columns):
+            columns = range(start, min(start + most_columns, len(others)))
+            if drawing and used + gap + len(columns) > most_columns:
                 yield drawing
                 drawing, used = [], 0.0
             used += (gap if drawing else 0.0) + len(columns)

@@ -66,12 +66,12 @@ def text(
     x: float, y: float, words: str, anchor: str = "start", kind: str = "", turned: bool = False
 ) -> str:
     """Write words; `kind` is "soft", "strong" or a colour of the page."""
-    look = {"soft": ' class="soft"', "strong": ' class="strong"', "": ""}.get(
+    style = {"soft": ' class="soft"', "strong": ' class="strong"', "": ""}.get(
         kind, f' style="fill:var(--{kind})"'
     )
     turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turned else ""
     start = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}"{start}{look}{turn}>{escape(shown(words))}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}"{start}{style}{turn}>{escape(shown(words))}</text>'
 
 
 def rectangle(

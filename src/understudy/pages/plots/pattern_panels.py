@@ -205,12 +205,12 @@ def distances_svg(
     with drawing() as (canvas, (axes,)):
         axes.plot(sizes[order], floor[order], color=LIGHT["max"], linestyle="none", marker="_",
                   markersize=5, markeredgewidth=1.4)  # fmt: skip
-        look: dict[str, Any] = {"color": style.colour, "linestyle": "none", "marker": style.marker}
+        marks: dict[str, Any] = {"color": style.colour, "linestyle": "none", "marker": style.marker}
         farthest = np.argsort(floor - distance, kind="stable")
         rest = farthest[MOST_VALUED:]
-        axes.plot(sizes[rest], distance[rest], markersize=3.4, **look)
+        axes.plot(sizes[rest], distance[rest], markersize=3.4, **marks)
         for index in farthest[:MOST_VALUED].tolist():
-            (mark,) = axes.plot(sizes[index], distance[index], markersize=3.4, **look)
+            (mark,) = axes.plot(sizes[index], distance[index], markersize=3.4, **marks)
             valued(mark, _distance_words(findings, within, index))
         axes.set_xscale("log")
         axes.minorticks_off()
