@@ -148,6 +148,18 @@ def test_demo_is_a_study(command: Command, tmp_path: Path, monkeypatch: pytest.M
     assert "6,208 invented households" in " ".join(answer.err.split())
     assert seen == [(demo_plan(3), tmp_path / "demo")]
     assert list(demo_plan().chosen_synthesizers()) == ["dpmpm", "areal", "backoff"]
+
+
+def test_a_frontier_that_is_stopped_says_how_it_goes_on(
+    plan: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("understudy.frontiers.run.frontier", measure)
+    answer = command("frontier", plan, "--out", tmp_path / "out")
+    assert answer.code == ExitCode.INTERRUPTED
+    assert "the same command goes on" in answer.err
     assert demo_plan().seed is None
 
 

@@ -82,8 +82,11 @@ def settle_levels(
     levels = _ordered_levels(column, observed, book, unused)
     levels = tuple(level for level in levels if level not in absent_codes)
     if ordered:
-        _note(f"the order of the levels of {quoted(column.name)} is kept for display; the models "
-              "treat its levels as unordered")  # fmt: skip
+        warn_user(
+            f"the order of the levels of {quoted(column.name)} is kept for display; the models "
+            "treat its levels as unordered",
+            DataWarning,
+        )
     code_of: dict[str | None, int] = {level: code for code, level in enumerate(levels)}
     new_code = np.array([code_of.get(level, -1) for level in present], dtype=np.int32)
     numeric = column.kind == "integer"
@@ -120,10 +123,6 @@ def missing_levels(column: CodedColumn, book: VariableBook, na: Sequence[str]) -
     """Tell which distinct values of a column mean missing: bool (level,)."""
     codes = missing_codes(book, na)
     return np.array([level is None or level in codes for level in column.levels], dtype=bool)
-
-
-def _note(text: str) -> None:
-    warn_user(text, DataWarning)
 
 
 def check_values(
