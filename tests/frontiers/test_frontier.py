@@ -414,25 +414,6 @@ def test_a_frontier_of_other_data_is_refused(
         run_quietly(other, tmp_path / "study", frontier=tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize(
-    ("dials", "words"),
-    [
-        ({"model": "backof"}, "should name a model"),
-        ({"model": "backoff", "vary": {"scal": [1]}}, "has no dial scal"),
-        ({"model": "backoff", "between": {"scale": [2.0, 1.0]}}, "not the smaller one"),
-        ({"model": "backoff", "vary": {"scale": [1]}, "between": {"scale": [1.0, 2.0]}}, "both"),
-        ({"model": "backoff", "vary": {"scale": [-1.0]}}, "greater than 0"),
-    ],
-)
-def test_dials_that_cannot_be_turned(dials: dict[str, Any], words: str, tmp_path: Path) -> None:
-    plan = {
-        "data": {"file": "bundled:ce-like", "synthesize": ["county"]},
-        "frontier": {"dials": [dials]},
-    }
-    with pytest.raises(SettingError, match=words):
-        us.frontier(plan, tmp_path / "out")
-
-
 def test_the_command(
     plan: Path, measured: Frontier, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

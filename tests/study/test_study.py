@@ -8,12 +8,11 @@ import tomllib
 import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.studies import PLAN, files_of, plain_page, run_quietly, write_study
+from tests.studies import PLAN, files_of, run_quietly
+from tests.study.conftest import Counted
 
 import understudy as us
 from understudy.errors import (
@@ -25,48 +24,13 @@ from understudy.errors import (
     UnderstudyWarning,
 )
 from understudy.findings.schema import Findings
-from understudy.pages import report as page
-from understudy.study import stages
 from understudy.study.folder import StudyFolder, check_study_folder
 from understudy.study.plan import read_plan
 from understudy.study.progress import StudyProgress
-from understudy.synthesis.dpmpm.model import DPMPM
 from understudy.verdict.verdict import Verdict
 
 STAGES = ["data", "intruder-1", "dpmpm-fit", "dpmpm-own-record", "dpmpm-sets", "dpmpm-utility"]
 STAGES = ["plan", *STAGES, "dpmpm-risk", "findings", "verdict", "report"]
-Counted = dict[str, int]
-
-
-@pytest.fixture
-def plan(tmp_path: Path) -> Path:
-    return write_study(tmp_path / "confidential")
-
-
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
-    """Count what is computed, with a page that costs nothing."""
-    counts: Counted = {}
-
-    def count(owner: Any, name: str, real: Callable[..., Any]) -> None:
-        @wraps(real)
-        def call(*given: Any, **options: Any) -> Any:
-            counts[name] = counts.get(name, 0) + 1
-            return real(*given, **options)
-
-        monkeypatch.setattr(owner, name, call)
-
-    count(page, "page", plain_page)
-    count(DPMPM, "fit", DPMPM.fit)
-    for name in ("intruder_findings", "own_record_findings", "utility_findings", "risk_findings"):
-        count(stages, name, getattr(stages, name))
-    return counts
-
-
-@pytest.fixture
-def run(counted: Counted) -> Callable[..., us.Study]:
-    """Run quietly, with a page that costs nothing."""
-    return run_quietly
 
 
 ONCE = {
@@ -406,45 +370,6 @@ def test_an_analysis_compares_levels_with_those_that_are_asked_for(
     others = {"north", "south", "east", "west"} - {level}
     assert {f"county[{name}]" for name in others} <= names
     assert f"county[{level}]" not in names
-
-
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        ('[[analyses]]\nformula = "age ~ contry"\n', 'nearest: "county"'),
-        (
-            '[[analyses]]\nformula = "age ~ county"\nreference = { county = "nowhere" }\n',
-            "a reference level",
-        ),
-        ('[[intruders]]\nknown = ["county"]\n', "is synthesized"),
-        (
-            '[[synthesizers]]\nmodel = "dpmpm"\nname = "few"\nchains = 1\ndraws = 4\n',
-            "as many draws",
-        ),
-    ],
-)
-def test_mistakes_are_told_before_the_first_fit(
-    plan: Path, tmp_path: Path, counted: Counted, more: str, says: str
-) -> None:
-    plan.write_text(plan.read_text().replace("sets = 2", "sets = 5") + more)
-    with pytest.raises(SettingError, match=says):
-        run_quietly(plan, tmp_path / "out")
-    assert counted == {}
-    assert not (tmp_path / "out").exists()
-
-
-def test_all_mistakes_are_told_at_once(plan: Path, tmp_path: Path, counted: Counted) -> None:
-    """Also two in what one intruder knows; each with its place in the plan."""
-    text = plan.read_text().replace('known = ["gender"]', 'known = ["county", "gendr", "age"]')
-    text += '[[analyses]]\nformula = "age ~ contry"\n[[analyses]]\nformula = "age ~ gender"\n'
-    plan.write_text(text.replace("draws = 8", "draws = 4").replace("sets = 2", "sets = 9"))
-    with pytest.raises(SettingError, match="4 mistakes") as caught:
-        run_quietly(plan, tmp_path / "out")
-    for part in ("is synthesized", 'nearest: "gender"', 'nearest: "county"', "of 4 draws",
-                 "intruders[1].known", "analyses[1].formula", "synthesizer dpmpm"):  # fmt: skip
-        assert part in str(caught.value), part
-    assert "analyses[2]" not in str(caught.value)
-    assert counted == {}
 
 
 def test_the_current_folder_is_named(
