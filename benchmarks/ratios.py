@@ -390,10 +390,14 @@ def main() -> int:
     """Measure, print the table, store it, and say what has become worse."""
     warnings.simplefilter("ignore")
     ratios: dict[str, float] = {}
+    failed: list[str] = []
     for part in PARTS:
-        for name, ratio in part():
-            ratios[name] = float(f"{ratio:.3g}")
-            print(f"{name:62} {ratio:10,.2f}", flush=True)
+        try:
+            for name, ratio in part():
+                ratios[name] = float(f"{ratio:.3g}")
+                print(f"{name:62} {ratio:10,.2f}", flush=True)
+        except Exception as problem:  # noqa: BLE001  (what others measured is stored)
+            failed.append(f"{part.__name__}: {type(problem).__name__}: {problem}")
     stored = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()] \
         if RESULTS.exists() else []  # fmt: skip
     kind = machine()
@@ -409,7 +413,9 @@ def main() -> int:
     draw([*stored, entry])
     for line in worse:
         print(f"WORSE by more than 30 %: {line}")
-    return 1 if worse else 0
+    for line in failed:
+        print(f"FAILED: {line}")
+    return 1 if worse or failed else 0
 
 
 if __name__ == "__main__":

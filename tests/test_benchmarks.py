@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,24 @@ def test_a_run_is_stored_and_what_is_worse_is_reported(
         assert entry["machine"] == ratios.machine()
         assert {"python", "understudy", "numpy"} <= set(entry["versions"])
     assert ratios.FIGURE.exists()
+
+
+def test_what_was_measured_is_stored_where_a_part_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> Iterator[tuple[str, float]]:
+        yield "half", 2.0
+        raise RuntimeError("no such library")
+
+    monkeypatch.setattr(ratios, "RESULTS", tmp_path / "ratios.jsonl")
+    monkeypatch.setattr(ratios, "FIGURE", tmp_path / "ratios.svg")
+    monkeypatch.setattr(ratios, "PARTS", (broken, lambda: iter([("speed", 3.0)])))
+    assert ratios.main() == 1
+    assert (
+        capsys.readouterr().out.splitlines()[-1] == "FAILED: broken: RuntimeError: no such library"
+    )
+    (line,) = ratios.RESULTS.read_text("utf-8").splitlines()
+    assert json.loads(line)["ratios"] == {"half": 2.0, "speed": 3.0}
 
 
 def test_stored_results_can_be_read_and_tell_no_name_of_a_machine() -> None:
