@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from understudy.summaries import shown, text_table
+from understudy.templates import templates_in
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 __all__ = ["Described", "Series", "sparkline"]
 
 Series = Sequence[float | None]  # what a small line shows, in order; None leaves a gap
 WIDTH, HEIGHT, MARGIN = 96, 20, 2  # pixels
 MOST_POINTS = 60
-CELL = 'style="text-align:{side};padding:1px 8px;font-variant-numeric:tabular-nums"'
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -51,36 +56,35 @@ class Described:
 
     def html(self) -> str:
         """Write HTML that fits any notebook, light or dark; every text is escaped."""
-        title, *more = self.title.split("\n")
-        parts = [f"<div><strong>{_shown(title)}</strong></div>"]
-        parts += [f"<div>{_shown(line)}</div>" for line in more]
-        if self.header:
-            parts.append(self._table())
-        parts += [f"<div><small>{_shown(remark.strip())}</small></div>" for remark in self.remarks]
-        return f'<div class="understudy">{"".join(parts)}</div>'
-
-    def _table(self) -> str:
-        header = [*self.header, self.lines_name] if self.lines else self.header
-        head = "".join(_cell("th", _shown(name), column) for column, name in enumerate(header))
-        body = []
-        for index, row in enumerate(self.rows):
-            cells = [_cell("td", _shown(text), column) for column, text in enumerate(row)]
-            if self.lines:
-                own = self.lines[index] if index < len(self.lines) else ()
-                cells.append(_cell("td", sparkline(own), 0))
-            body.append(f"<tr>{''.join(cells)}</tr>")
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        lines = list(self.lines) + [()] * (len(self.rows) - len(self.lines))
+        return _render(
+            "result.html",
+            title=self.title.split("\n"),
+            header=[*self.header, self.lines_name] if self.lines else self.header,
+            rows=[
+                (row, sparkline(own) if self.lines else None)
+                for row, own in zip(self.rows, lines, strict=False)
+            ],
+            remarks=self.remarks,
+        )
 
 
-def _shown(text: str) -> str:
-    return escape(shown(text)).replace("  ", "&nbsp; ")
+def _render(template: str, **values: Any) -> Markup:
+    from markupsafe import Markup
+
+    environment = templates_in(TEMPLATES)
+    environment.filters["spaced"] = _spaced
+    return Markup(environment.get_template(template).render(values))  # noqa: S704  (it escapes)
 
 
-def _cell(tag: str, content: str, column: int) -> str:
-    return f"<{tag} {CELL.format(side='right' if column else 'left')}>{content}</{tag}>"
+def _spaced(text: str) -> Markup:
+    """Keep spaces that align words, and show signs that hide."""
+    from markupsafe import escape
+
+    return escape(shown(text)).replace("  ", "\xa0 ")
 
 
-def sparkline(series: Sequence[Series]) -> str:
+def sparkline(series: Sequence[Series]) -> Markup | str:
     """Draw small lines over each other, on one scale; nothing where there are no two numbers.
 
     Of long series every so many numbers is shown.
@@ -91,21 +95,18 @@ def sparkline(series: Sequence[Series]) -> str:
         return ""
     low, high = min(numbers), max(numbers)
     span = high - low or 1.0
-    paths = []
-    for line in lines:
-        points = [
-            f"{MARGIN + along * (WIDTH - 2 * MARGIN):.1f},"
-            f"{HEIGHT - MARGIN - (value - low) / span * (HEIGHT - 2 * MARGIN):.1f}"
+    points = [
+        [
+            (
+                MARGIN + along * (WIDTH - 2 * MARGIN),
+                HEIGHT - MARGIN - (value - low) / span * (HEIGHT - 2 * MARGIN),
+            )
             for along, value in line
         ]
-        paths.append(
-            f'<polyline points="{" ".join(points)}" fill="none" stroke="currentColor" '
-            'stroke-width="1" stroke-opacity="0.7"/>'
-        )
-    return (
-        f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="from {low:.3g} to {high:.3g}">{"".join(paths)}</svg>'
-    )
+        for line in lines
+    ]
+    sizes = {"width": WIDTH, "height": HEIGHT, "low": low, "high": high}
+    return _render("sparkline.html", lines=points, **sizes)
 
 
 def _points(series: Series) -> list[tuple[float, float]]:

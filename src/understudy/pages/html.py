@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.pages.blocks import Block
 from understudy.synthesis.registry import MODELS
+from understudy.templates import templates_in
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,15 +42,7 @@ def render(template: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_in(TEMPLATES)
     environment.filters |= {"kind": _kind, "digest": _digest, "base64": _base64}
     style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
     environment.globals["style"] = _model_colours() + style
