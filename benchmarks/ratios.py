@@ -55,7 +55,7 @@ FIGURE = Path(__file__).parents[1] / "docs" / "ratios.svg"
 WORSE = 0.7  # share of the usual ratio
 LAST = 5  # runs that say what is usual
 LIBRARIES = ("understudy", "numpy", "numba", "polars", "duckdb", "statsmodels", "numpyro",
-             "anonymeter", "sdmetrics")  # fmt: skip
+             "anonymeter", "sdmetrics", "pandas")  # fmt: skip
 PRIOR = (0.25, 0.25)
 
 
