@@ -11,14 +11,11 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy.pages.blocks import Block
 from understudy.synthesis.registry import MODELS
 from understudy.templates import templates_in
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 __all__ = ["html_page", "page_script", "render"]
 
@@ -37,11 +34,12 @@ def page_script() -> str:
 
 def render(template: str, **values: Any) -> str:
     """Fill one of the templates."""
-    return _environment().get_template(template).render(values)
+    filled: str = _environment().get_template(template).render(values)
+    return filled
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> Any:
     environment = templates_in(TEMPLATES)
     environment.filters |= {"kind": _kind, "digest": _digest, "base64": _base64}
     style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
