@@ -166,7 +166,7 @@ def test_grouping_takes_some_bytes_of_each_cell(
     for name in whole._fields:
         assert np.array_equal(getattr(whole, name), getattr(cut, name))
     n_pairs = whole.pair_size.size
-    assert peak < 12 * table.size + 100 * n_pairs
+    assert peak < 14 * table.size + 100 * n_pairs  # NumPy 2.0 takes 12, weighted whole tables 46
 
 
 def test_too_large_a_table_is_refused_with_its_size() -> None:
